@@ -1,0 +1,41 @@
+"""Every error that edgewise raises on purpose.
+
+A message says what was got, what was expected, and what to do. Each class also derives from the built-in
+exception that a caller would expect, so ``except ValueError`` keeps working.
+"""
+
+
+class EdgewiseError(Exception):
+    """The root of all errors raised by edgewise."""
+
+
+class GraphError(EdgewiseError, ValueError):
+    """Edges, ids or weights that do not make a graph, or a vertex that the graph does not have."""
+
+
+class ParseError(EdgewiseError, ValueError):
+    """A file that cannot be read as a graph. The message names the file and, where there is one, the line."""
+
+
+class ProgramError(EdgewiseError, TypeError):
+    """A program that cannot run. The message names the function and line in the user's own file."""
+
+
+class ScheduleError(EdgewiseError, ValueError):
+    """A combination of device, schedule and program that cannot run."""
+
+
+class MemoryLimitError(EdgewiseError, MemoryError):
+    """A run that would need more memory than it was allowed."""
+
+
+class NegativeCycleError(EdgewiseError, ValueError):
+    """Shortest paths do not exist: a cycle of negative weight can be reached from the source."""
+
+
+class MissingDependencyError(EdgewiseError, ImportError):
+    """An optional package is not installed. The message gives the command that installs it."""
+
+
+class VerificationError(EdgewiseError, AssertionError):
+    """A result that its verifier rejects. The message names the first vertex or edge that is wrong."""

@@ -1,0 +1,131 @@
+"""One run from its start to its end: what it may use, its threads, its clock, and its refusals."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgewise.errors import MemoryLimitError, ScheduleError
+from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.team import available_threads, run_alone, team
+from edgewise.schedule import Pull, Push, Schedule
+
+#: Below this many edges of work a run stays on the calling thread: waking a team costs 40 µs.
+SMALL_WORK = 30_000
+
+Progress = bool | Callable[[int], None] | None
+
+
+@dataclass
+class Execution:
+    """A run in progress. `seconds` and `compile_seconds` are set when it ends."""
+
+    schedule: Schedule
+    num_threads: int
+    progress: Callable[[int], None] | None
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    def launch(self, kernel: Callable[..., Any], *args: Any, work: int) -> None:
+        """Run a team kernel over an estimated number of edges of work."""
+        if work < SMALL_WORK:
+            run_alone(kernel, *args)
+        else:
+            team(self.num_threads).run(kernel, *args, progress=self.progress)
+
+    def explain(self, note: str) -> None:
+        """Record one decision and its reason for `Result.explain`."""
+        self.notes.append(note)
+
+
+def _progress_bar(description: str, total: int | None) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+    """A bar on standard error that appears after a second, if that is a terminal."""
+
+    @contextlib.contextmanager
+    def bar() -> Iterator[Callable[[int], None]]:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        started, shown = time.perf_counter(), False
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        display = Progress(*columns, console=Console(stderr=True), transient=True)
+        task = display.add_task(description, total=total)
+
+        def update(done: int) -> None:
+            nonlocal shown
+            if not shown and time.perf_counter() - started > 1.0:
+                shown = True
+                display.start()
+            display.update(task, completed=done)
+
+        try:
+            yield update
+        finally:
+            if shown:
+                display.stop()
+
+    return bar()
+
+
+@contextlib.contextmanager
+def execution(
+    name: str,
+    *,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+    memory_needed: int = 0,
+    deliveries: tuple[type, ...] = (Push, Pull),
+    total: int | None = None,
+) -> Iterator[Execution]:
+    """Check how a run is to be carried out, and time it.
+
+    Args:
+        name: what runs, for messages.
+        device: "auto" or "cpu".
+        schedule: the choices, or None for all defaults.
+        progress: True for a bar on a terminal, or a function of the number of supersteps done.
+        memory_limit: bytes that the run may allocate, results included.
+        memory_needed: bytes that it will allocate.
+        deliveries: the forms of delivery that this run has.
+        total: the last number that progress will show, where it is known.
+
+    Raises:
+        ScheduleError: an unknown device, or a schedule that this run cannot follow.
+        MemoryLimitError: more memory is needed than allowed.
+    """
+    schedule = Schedule() if schedule is None else schedule
+    if device not in ("auto", "cpu"):
+        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto' or 'cpu'")
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
+    if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
+        possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
+        raise ScheduleError(
+            f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
+            "write the algorithm as a Program, which runs with every delivery"
+        )
+    threads = available_threads() if schedule.num_threads is None else schedule.num_threads
+    if not isinstance(threads, int) or threads < 1:
+        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
+    if memory_limit is not None and memory_needed > memory_limit:
+        raise MemoryLimitError(
+            f"{name} needs {memory_needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
+            "memory_limit, or use 32-bit weights and results"
+        )
+    with contextlib.ExitStack() as stack:
+        if progress is True:
+            shown: Callable[[int], None] | None = None
+            if sys.stderr.isatty():
+                shown = stack.enter_context(_progress_bar(name, total))
+        else:
+            shown = progress or None
+        run = Execution(schedule, threads, shown)
+        started, compiled = time.perf_counter(), compile_seconds()
+        yield run
+        run.compile_seconds = compile_seconds() - compiled
+        run.seconds = max(0.0, time.perf_counter() - started - run.compile_seconds)

@@ -1,0 +1,1 @@
+"""The bottom layer: how functions are compiled, cached and run by several threads."""
