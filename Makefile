@@ -1,0 +1,59 @@
+# Everything here works on a machine that has Python 3.11 or newer and make: `make demo` first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-all bench lint clean
+
+help:
+	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
+	@echo "make test      run the tests"
+	@echo "make test-all  run the tests, those too long for CI included"
+	@echo "make lint      check style, formatting and types"
+	@echo "make bench     time and verify edgewise beside SciPy, networkit, igraph and rustworkx"
+	@echo "make clean     remove $(VENV)"
+
+demo: $(VENV)/.core
+	@$(BIN)/edgewise run pagerank data/debian-bookworm-depends.tsv.gz --top 20
+	@echo
+	@echo "Next: '$(BIN)/edgewise run bfs data/debian-bookworm-depends.tsv.gz --source firefox-esr --top 20',"
+	@echo "a program of your own: examples/, and README.md for the Python interface."
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV)
+
+# One environment, a stamp for each set of packages in it: a second call installs nothing.
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "edgewise needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+	         "Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	    echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; \
+	    exit 1; }
+
+$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing edgewise into $(VENV) (once, about a minute) ..."
+	@$(install) -e .
+	@touch $@
+
+$(VENV)/.%: $(VENV)/.core
+	@echo "Installing what '$*' needs into $(VENV) (once) ..."
+	@$(install) -e '.[$*]'
+	@touch $@

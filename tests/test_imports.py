@@ -1,0 +1,89 @@
+"""The order of the parts: imports only go down the list, and optional packages stay optional."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "edgewise"
+
+#: From the bottom up. Parts on one line may not import each other; modules inside a folder may.
+ORDER = [
+    {"errors"},
+    {"kernels"},
+    {"schedule"},
+    {"execution"},
+    {"graph"},
+    {"result"},
+    {"io", "generate"},
+    {"program"},
+    {"engine"},
+    {"run"},
+    {"algorithms"},
+    {"__init__"},
+    {"report"},
+    {"cli"},
+    {"__main__"},
+]
+RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
+
+#: Packages that only one part may import, and the modules that a plain `import edgewise` must not load.
+DOORS = {"cupy": "kernels", "numba.cuda": "kernels", "networkx": "nx", "typer": "cli"}
+NOT_LOADED = ("cupy", "networkx", "pandas", "polars", "pyarrow", "rich", "typer")
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The part that a module belongs to: the folder or file right under the package."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_names(path: Path) -> Iterator[tuple[int, str]]:
+    """Every absolute module name that a file imports, at any depth, with its line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: import by the full name"
+            for alias in node.names:
+                yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def imported_part(name: str) -> str | None:
+    """The part of edgewise that an imported name stands for; None for other packages."""
+    package, _, rest = name.partition(".")
+    if package != "edgewise":
+        return None
+    part = rest.partition(".")[0]
+    return part if part in RANK else "__init__"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_only_go_down(path: Path) -> None:
+    part = part_of(path)
+    assert part in RANK, f"{part} has no place in the order of parts: add it to ORDER"
+    for line, name in imported_names(path):
+        target = imported_part(name)
+        if target is not None and target != part:
+            assert RANK[target] < RANK[part], f"{path}:{line}: {part} imports {target}, which is not below it"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_packages_with_one_door(path: Path) -> None:
+    for line, name in imported_names(path):
+        for package, door in DOORS.items():
+            inside = name == package or name.startswith(f"{package}.")
+            assert not inside or part_of(path) == door, f"{path}:{line}: only {door} may import {package}"
+
+
+def test_import_loads_no_optional_package() -> None:
+    script = f"import edgewise, sys; print(*[name for name in {NOT_LOADED!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
