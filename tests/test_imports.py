@@ -17,6 +17,7 @@ ORDER = [
     {"kernels"},
     {"schedule"},
     {"execution"},
+    {"csr", "ids"},
     {"graph"},
     {"result"},
     {"io", "generate"},

@@ -1,0 +1,396 @@
+"""The graph: rows of arcs, the user's ids, and what is derived from them on demand."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from edgewise import csr
+from edgewise.errors import GraphError
+from edgewise.ids import Ids, as_id_column, number_vertices
+
+ParallelEdges = Literal["keep", "min", "sum", "first"]
+SelfLoops = Literal["keep", "drop"]
+
+
+class Graph:
+    """A directed or undirected graph that does not change once it is made.
+
+    Made by `from_edges`, `from_csr`, `from_scipy`, or `edgewise.read`. Vertices have the indices 0..n-1 inside;
+    `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one for a
+    self-loop. All arrays are read-only.
+
+    Attributes:
+        num_vertices: number of vertices.
+        num_arcs: number of stored arcs.
+        num_edges: number of edges: of an undirected graph each edge counts once.
+        directed: whether edges have a direction.
+        offsets: int32, or int64 from 2**31 arcs on, shape (num_vertices + 1,): the arcs of vertex v are
+            ``offsets[v]:offsets[v + 1]`` (compressed sparse rows).
+        targets: int32, shape (num_arcs,): where each arc goes; within a row in the order of the input.
+        weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
+    """
+
+    def __init__(self, rows: csr.Rows, ids: Ids, directed: bool, num_edges: int) -> None:
+        self._ids = ids
+        self.num_vertices = ids.num_vertices
+        self.num_arcs = len(rows.targets)
+        self.num_edges = num_edges
+        self.directed = directed
+        self.offsets = _sealed(rows.offsets)
+        self.targets = _sealed(rows.targets)
+        self.weights = None if rows.weights is None else _sealed(rows.weights)
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: Any,
+        target: Any,
+        weight: Any = None,
+        directed: bool = True,
+        num_vertices: int | None = None,
+        *,
+        parallel_edges: ParallelEdges = "keep",
+        self_loops: SelfLoops = "keep",
+    ) -> "Graph":
+        """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
+
+        Args:
+            source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns of
+                a data frame.
+            weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool and
+                smaller integers become int32, float16 becomes float32.
+            directed: False to give each edge both directions.
+            num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
+                it, the vertices are the ids that occur, integers in ascending order and strings by first
+                appearance (source before target, edge by edge).
+            parallel_edges: "keep" them, or merge those of one source and target into one at the place of the
+                first: of the smallest weight ("min"), of the sum ("sum"), or the first as it is ("first").
+                Without weights the three are the same. In an undirected graph {u, v} and {v, u} are parallel.
+            self_loops: "keep" or "drop".
+
+        Raises:
+            GraphError: columns of different lengths, ids or weights of another kind, an id out of range, a
+                weight that is NaN or infinite, a sum that its dtype cannot hold.
+        """
+        _check_choice("parallel_edges", parallel_edges, ParallelEdges)
+        _check_choice("self_loops", self_loops, SelfLoops)
+        source, target = as_id_column(source, "source"), as_id_column(target, "target")
+        weights = None if weight is None else as_weights(weight)
+        _check_lengths(source, target, weights)
+        source, target, ids = number_vertices(source, target, _checked_count(num_vertices))
+        return cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
+
+    @classmethod
+    def _from_indices(
+        cls,
+        source: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        directed: bool,
+        ids: Ids,
+        parallel_edges: ParallelEdges = "keep",
+        self_loops: SelfLoops = "keep",
+    ) -> "Graph":
+        """Make a graph from columns of indices that are in range, and of weights that are finite."""
+        if self_loops == "drop":
+            kept = source != target
+            source, target = source[kept], target[kept]
+            weights = None if weights is None else weights[kept]
+        if parallel_edges != "keep":
+            source, target, weights = _merged(source, target, weights, directed, ids.num_vertices, parallel_edges)
+        num_edges = len(source)
+        if not directed:
+            both = np.column_stack([source, target])
+            arcs = np.column_stack([both, both[:, ::-1]]).reshape(-1, 2)
+            kept = np.repeat(source != target, 2)
+            kept[0::2] = True
+            source, target = arcs[kept].T
+            weights = None if weights is None else np.repeat(weights, 2)[kept]
+        return cls(csr.build_rows(source, target, weights, ids.num_vertices), ids, directed, num_edges)
+
+    @classmethod
+    def from_csr(
+        cls,
+        offsets: Any,
+        targets: Any,
+        weights: Any = None,
+        directed: bool = True,
+        vertices: Any = None,
+    ) -> "Graph":
+        """Make a graph from compressed sparse rows; arrays of the right dtype are shared, not copied.
+
+        Args:
+            offsets: integers, shape (n + 1,), from 0 to m, never falling.
+            targets: indices 0..n-1, shape (m,).
+            weights: None, or numbers, shape (m,); dtypes as in `from_edges`.
+            directed: False if each edge stands in both rows (a self-loop once), with the same weight.
+            vertices: None for the ids 0..n-1, or n distinct ids in index order.
+
+        Raises:
+            GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
+        """
+        offsets, targets = np.asarray(offsets), np.asarray(targets)
+        _check_rows(offsets, targets)
+        n = len(offsets) - 1
+        checked = None if weights is None else as_weights(weights)
+        if checked is not None and len(checked) != len(targets):
+            raise GraphError(f"weights has {len(checked):,} entries; targets has {len(targets):,}")
+        short = csr.offset_dtype(len(targets))
+        rows = csr.Rows(offsets.astype(short, copy=False), targets.astype(np.int32, copy=False), checked)
+        ids = Ids(n) if vertices is None else _ids_in_order(vertices, n)
+        if directed:
+            return cls(rows, ids, True, len(targets))
+        _check_symmetric(rows)
+        loops = int(np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets))
+        return cls(rows, ids, False, (len(targets) + loops) // 2)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
+        """Make a graph from a SciPy sparse matrix or array: entry (i, j) is the arc from i to j.
+
+        Args:
+            matrix: square, any sparse format; stored zeros are edges of weight 0, entries listed twice are
+                summed as SciPy defines them. Boolean matrices make graphs without weights.
+            directed: False for a symmetric matrix.
+            vertices: as in `from_csr`.
+
+        Raises:
+            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that is none
+                of weights.
+        """
+        if not hasattr(matrix, "tocsr"):
+            raise GraphError(f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array")
+        rows = matrix.tocsr()
+        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
+            raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
+        weights = None if rows.dtype == np.bool_ else rows.data
+        return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
+
+    def to_scipy(self) -> Any:
+        """The arcs as a new `scipy.sparse.csr_array`, with weights or float64 ones; parallel arcs stay apart."""
+        import scipy.sparse
+
+        data = np.ones(self.num_arcs) if self.weights is None else self.weights.copy()
+        shape = (self.num_vertices, self.num_vertices)
+        return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self.weights is not None
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
+        return self._ids.array
+
+    def index_of(self, id: Any) -> Any:
+        """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
+
+        Raises:
+            GraphError: an id that is not in the graph.
+        """
+        if isinstance(id, Sequence | np.ndarray) and not isinstance(id, str | bytes) and np.ndim(id) > 0:
+            return self._ids.indices_of(id)
+        return self._ids.index_of(id)
+
+    def ids_of(self, indices: Any) -> np.ndarray:
+        """The user's ids of an array of indices."""
+        indices = np.asarray(indices)
+        return self.vertices[indices.astype(np.int64) if indices.size == 0 else indices]
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """The source of each arc, int32, shape (num_arcs,), in the order of `targets`."""
+        return _sealed(csr.row_of_arcs(self.offsets))
+
+    @cached_property
+    def out_degree(self) -> np.ndarray:
+        """Arcs that leave each vertex, int32, shape (num_vertices,)."""
+        return _sealed(np.diff(self.offsets).astype(np.int32))
+
+    @cached_property
+    def in_degree(self) -> np.ndarray:
+        """Arcs that enter each vertex, int32, shape (num_vertices,)."""
+        return self.out_degree if not self.directed else _sealed(np.diff(self.in_offsets).astype(np.int32))
+
+    @cached_property
+    def _columns(self) -> csr.Rows:
+        """The arcs by target. Those of an undirected graph are its rows."""
+        if not self.directed:
+            return csr.Rows(self.offsets, self.targets, self.weights)
+        columns = csr.build_rows(self.targets, csr.row_of_arcs(self.offsets), self.weights, self.num_vertices)
+        return csr.Rows(
+            _sealed(columns.offsets),
+            _sealed(columns.targets),
+            None if columns.weights is None else _sealed(columns.weights),
+        )
+
+    @property
+    def in_offsets(self) -> np.ndarray:
+        """Like `offsets`, for the arcs by target (compressed sparse columns); made once, on demand."""
+        return self._columns.offsets
+
+    @property
+    def in_sources(self) -> np.ndarray:
+        """The sources of the arcs into each vertex, int32, shape (num_arcs,).
+
+        Those of one vertex are in ascending order, parallel arcs as in `targets`. An undirected graph gives its
+        `targets`, so there they are in the order of the input.
+        """
+        return self._columns.targets
+
+    @property
+    def in_weights(self) -> np.ndarray | None:
+        """The weights in the order of `in_sources`."""
+        return self._columns.weights
+
+    @cached_property
+    def in_arcs(self) -> np.ndarray:
+        """For each arc in the order of `in_sources`, its place in `targets`; shape (num_arcs,)."""
+        order = np.argsort(self.targets, kind="stable")
+        if not self.directed:
+            sources = csr.row_of_arcs(self.offsets)
+            places = np.empty_like(order)
+            places[np.lexsort((self.targets, sources))] = order
+            order = places
+        return _sealed(order.astype(self.offsets.dtype))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays that exist now, those made on demand included."""
+        held = {id(array): array for array in _arrays(vars(self))}
+        return sum(array.nbytes for array in held.values())
+
+    def __repr__(self) -> str:
+        """The size and kind of the graph."""
+        return f"<Graph: {', '.join(f'{value} {name}'.strip() for name, value in self._summary())}>"
+
+    def _summary(self) -> list[tuple[str, str]]:
+        kind = "directed" if self.directed else "undirected"
+        weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
+        return [("vertices", f"{self.num_vertices:,}"), ("edges", f"{self.num_edges:,}"), ("", kind), ("", weights)]
+
+
+def _sealed(array: np.ndarray) -> np.ndarray:
+    """A read-only view."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _arrays(attributes: dict[str, Any]) -> list[np.ndarray]:
+    found = [value for value in attributes.values() if isinstance(value, np.ndarray)]
+    for value in attributes.values():
+        if isinstance(value, csr.Rows | Ids):
+            found += [part for part in vars(value).values() if isinstance(part, np.ndarray)]
+    return found
+
+
+def as_weights(weight: Any) -> np.ndarray:
+    """Weights as int32, int64, float32 or float64, finite. Raises GraphError for anything else."""
+    array = np.asarray(weight)
+    if array.ndim != 1:
+        raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
+    if len(array) == 0 and array.dtype.kind in "Of":
+        array = array.astype(np.float64)
+    for dtype in (np.int32, np.float32, np.int64, np.float64):
+        if array.dtype == dtype or (array.dtype.kind in "bif" and array.dtype.itemsize < 4 and np.can_cast(array.dtype, dtype)):
+            array = np.ascontiguousarray(array, dtype)
+            break
+    else:
+        raise GraphError(
+            f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. Convert it with "
+            ".astype(np.float64), or .astype(np.int64) for integers"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        at = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
+    return array
+
+
+def _check_choice(name: str, value: Any, choices: Any) -> None:
+    if value not in choices.__args__:
+        raise GraphError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices.__args__))}")
+
+
+def _check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+    lengths = {"source": len(source), "target": len(target)}
+    if weights is not None:
+        lengths["weight"] = len(weights)
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
+        raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
+
+
+def _checked_count(num_vertices: Any) -> int | None:
+    if num_vertices is None:
+        return None
+    if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
+        raise GraphError(f"num_vertices is {num_vertices!r}; expected an integer")
+    if not 0 <= num_vertices < 2**31:
+        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 to 2**31 - 1")
+    return int(num_vertices)
+
+
+def _check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
+    for name, array in (("offsets", offsets), ("targets", targets)):
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+            raise GraphError(f"{name} is {array.dtype} of shape {array.shape}; expected integers in one dimension")
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(targets) or (np.diff(offsets) < 0).any():
+        raise GraphError(f"offsets must go from 0 to {len(targets):,}, the length of targets, and never fall")
+    n = len(offsets) - 1
+    if len(targets) and not 0 <= targets.min() <= targets.max() < n:
+        raise GraphError(f"targets go from {targets.min()} to {targets.max()}; expected 0..{n - 1}")
+
+
+def _check_symmetric(rows: csr.Rows) -> None:
+    sources, weights = csr.row_of_arcs(rows.offsets), rows.weights
+    keys = [sources, rows.targets] if weights is None else [weights, sources, rows.targets]
+    mirror = [rows.targets, sources] if weights is None else [weights, rows.targets, sources]
+    order, back = np.lexsort(keys), np.lexsort(mirror)
+    for one, other in zip(keys, mirror, strict=True):
+        wrong = np.flatnonzero(one[order] != other[back])
+        if len(wrong):
+            arc = order[wrong[0]]
+            raise GraphError(
+                f"directed=False, but the arcs between {sources[arc]} and {rows.targets[arc]} differ in the two "
+                "directions; give both, with one weight, or use from_edges, which adds the other direction"
+            )
+
+
+def _ids_in_order(vertices: Any, num_vertices: int) -> Ids:
+    column = as_id_column(vertices, "vertices")
+    if len(column) != num_vertices:
+        raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
+    if len(set(column.tolist())) != num_vertices:
+        raise GraphError("vertices has the same id twice; expected distinct ids")
+    return Ids(num_vertices, column)
+
+
+def _merged(
+    source: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    directed: bool,
+    num_vertices: int,
+    how: str,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """One edge for each pair, at the place of the first."""
+    low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
+    pairs = low.astype(np.int64) * num_vertices + high
+    _, first, group = np.unique(pairs, return_index=True, return_inverse=True)
+    if weights is not None and how != "first":
+        merged = weights[first].copy()
+        if how == "min":
+            np.minimum.at(merged, group, weights)
+        else:
+            merged[:] = 0
+            np.add.at(merged, group, weights)
+    else:
+        merged = None if weights is None else weights[first]
+    order = np.argsort(first)
+    first = first[order]
+    return source[first], target[first], None if merged is None else merged[order]
