@@ -1,0 +1,1 @@
+"""Time and verify edgewise beside what a user would pick instead: `python -m benchmarks`."""

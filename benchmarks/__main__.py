@@ -1,0 +1,153 @@
+"""Measure: `python -m benchmarks`. See docs/benchmarks.md for what is timed and how."""
+
+import argparse
+import datetime
+import gc
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.check import disagreement
+from benchmarks.contenders import ALGORITHMS, Contender, Edges
+from benchmarks.graphs import GRAPHS
+from benchmarks.ours import Edgewise, Plain
+from benchmarks.results import Row, machine, read_rows, write_rows
+from benchmarks.rivals import RIVALS
+from benchmarks.table import tables
+from benchmarks.timing import Outcome, measure_in_turns
+from edgewise.kernels.team import available_threads
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Time and verify edgewise and its rivals."
+    )
+    names = ",".join(rival.name for rival in RIVALS)
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    parser.add_argument(
+        "--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rivals", default=names, help="names, by commas; '' for none (default: %(default)s)"
+    )
+    parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
+    parser.add_argument("--repeat", type=int, default=9, help="rounds of warm calls (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=RESULTS / f"{today}-{available_threads()}-cores.csv")
+    parser.add_argument("--show", type=Path, help="only print the tables of a CSV file of results")
+    return parser.parse_args()
+
+
+def chosen(given: str, known: tuple[str, ...], kind: str) -> list[str]:
+    """Names by commas, each of them known."""
+    names = [name for name in given.split(",") if name]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"unknown {kind} {', '.join(unknown)}; expected some of {', '.join(known)}")
+    return names
+
+
+def contenders(rivals: list[str], plain: bool) -> list[type[Contender]]:
+    """edgewise first, then the rivals that are installed."""
+    classes: list[type[Contender]] = [Edgewise]
+    if plain:
+        classes.append(Plain)
+    for rival in RIVALS:
+        if rival.name in rivals and rival.installed():
+            classes.append(rival)
+        elif rival.name in rivals:
+            print(f"{rival.name} is not installed: left out. To install it: pip install {rival.package}")
+    _use_all_threads(classes)
+    return classes
+
+
+def _use_all_threads(classes: list[type[Contender]]) -> None:
+    """Give networkit, the one rival with threads, as many as edgewise uses."""
+    if any(each.name == "networkit" for each in classes):
+        import networkit
+
+        networkit.setNumberOfThreads(available_threads())
+
+
+def measure_graph(
+    edges: Edges, classes: list[type[Contender]], algorithms: list[str], repeat: int
+) -> Iterator[Row]:
+    """The rows of one graph: every algorithm, by every contender."""
+    loaded = {each.name: each(edges) for each in classes}
+    for algorithm in algorithms:
+        tasks = {name: getattr(each, algorithm) for name, each in loaded.items() if algorithm in each.tasks}
+        outcomes = measure_in_turns(tasks, repeat)
+        reference = answer_of(outcomes[Edgewise.name])
+        for name, outcome in outcomes.items():
+            verdict = judged(edges, outcome, reference)
+            row = row_of(edges, algorithm, loaded[name], outcome, verdict)
+            print(
+                f"  {algorithm:<11} {name:<15} {row.seconds:10.4g} s   {row.verified}  {row.note}", flush=True
+            )
+            yield row
+
+
+def answer_of(outcome: Outcome) -> object:
+    """Our own answer, which its verifier has accepted; a failure of ours ends the measurement."""
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.job.answer(outcome.result)
+
+
+def judged(edges: Edges, outcome: Outcome, reference: object) -> str:
+    """The word "yes", or what is wrong with an answer."""
+    if outcome.error is not None:
+        return f"{type(outcome.error).__name__}: {outcome.error}"
+    return disagreement(edges, outcome.job, outcome.job.answer(outcome.result), reference) or "yes"
+
+
+def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome, verdict: str) -> Row:
+    """One row of the results."""
+    timing = outcome.timing
+    return Row(
+        **machine(),
+        graph=edges.name,
+        vertices=edges.num_vertices,
+        arcs=len(edges.arcs()[0]),
+        algorithm=algorithm,
+        contender=contender.name,
+        version=contender.version(),
+        seconds=timing.seconds if timing else math.nan,
+        fastest=min(timing.warm or [timing.first]) if timing else math.nan,
+        first_seconds=timing.first if timing else math.nan,
+        prepare_seconds=timing.prepare if timing else math.nan,
+        calls=len(timing.warm) if timing else 0,
+        verified=verdict,
+        note=outcome.job.note if outcome.job else "",
+    )
+
+
+def main() -> None:
+    """Measure what was asked for, write the rows after every graph, and print the tables."""
+    options = arguments()
+    if options.show:
+        print(tables(read_rows(options.show)))
+        return
+    algorithms = chosen(options.algorithms, ALGORITHMS, "algorithm")
+    graphs = chosen(options.graphs, tuple(GRAPHS), "graph")
+    rivals = chosen(options.rivals, tuple(rival.name for rival in RIVALS), "rival")
+    classes = contenders(rivals, not options.no_plain)
+    rows: list[Row] = []
+    for name in graphs:
+        edges = GRAPHS[name]()
+        if edges is None:
+            print(f"{name}: its file is not there; left out")
+            continue
+        print(f"{name}: {edges.num_vertices:,} vertices, {len(edges.source):,} edges", flush=True)
+        rows += measure_graph(edges, classes, algorithms, options.repeat)
+        write_rows(options.output, rows)
+        gc.collect()
+    print(f"\n{tables(rows)}\n\nrows: {options.output}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Whether an answer is right, given one of ours that its own verifier has accepted."""
+
+import numpy as np
+
+from benchmarks.contenders import Edges, Job
+
+
+def disagreement(edges: Edges, job: Job, answer: np.ndarray | int, ours: np.ndarray | int) -> str:
+    """What is wrong with an answer, in words; empty where nothing is.
+
+    Args:
+        edges: the graph.
+        job: says what the answer holds, and its tolerance.
+        answer: what is checked.
+        ours: levels, distances, ranks or labels from edgewise; for "arcs" the number of edges.
+    """
+    if job.form == "arcs":
+        expected = (
+            ours,
+            len(edges.arcs()[0]),
+        )  # an undirected edge counts once or twice, as the library does
+        return "" if answer in expected else f"{answer} arcs; expected one of {expected}"
+    answer, ours = np.asarray(answer), np.asarray(ours)
+    if job.form == "parent":
+        return _wrong_parent(edges, answer, ours)
+    if job.form == "rank":
+        difference = float(np.abs(answer - ours).sum())
+        return "" if difference <= job.tolerance else f"ranks differ by {difference:.3g} in sum"
+    if job.form == "component":
+        answer, ours = first_members(answer), first_members(ours)
+    same = answer == ours
+    if job.form == "distance":
+        same |= np.isclose(answer, ours, rtol=job.tolerance, atol=0)
+    wrong = np.flatnonzero(~same)
+    return (
+        ""
+        if len(wrong) == 0
+        else f"{job.form} of vertex {wrong[0]} is {answer[wrong[0]]}, ours is {ours[wrong[0]]}"
+    )
+
+
+def first_members(label: np.ndarray) -> np.ndarray:
+    """Each vertex with the smallest vertex of its component: the same for all labellings of a partition."""
+    _, first, group = np.unique(label, return_index=True, return_inverse=True)
+    return first[group]
+
+
+def _wrong_parent(edges: Edges, parent: np.ndarray, level: np.ndarray) -> str:
+    """Check a search tree: it reaches what has a level, along arcs, one level at a time."""
+    reached = parent >= 0
+    reached[edges.start] = True
+    wrong = np.flatnonzero(reached != (level >= 0))
+    if len(wrong):
+        return f"vertex {wrong[0]} is reached on one side only"
+    child = np.flatnonzero(parent >= 0)
+    child = child[child != edges.start]
+    wrong = child[level[child] != level[parent[child]] + 1]
+    if len(wrong):
+        return f"vertex {wrong[0]} is not one level below its parent {parent[wrong[0]]}"
+    source, target, _ = edges.arcs()
+    n = edges.num_vertices
+    known = np.isin(parent[child].astype(np.int64) * n + child, source.astype(np.int64) * n + target)
+    return "" if known.all() else f"vertex {child[~known][0]} has a parent without an arc to it"

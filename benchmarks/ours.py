@@ -1,0 +1,121 @@
+"""edgewise itself: the algorithms, and the plain programs of `examples/` on the general engine."""
+
+import importlib.util
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.contenders import DAMPING, ITERATIONS, Contender, Edges, Job
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+class Edgewise(Contender):
+    """The algorithms as a user calls them. Every answer also passes `result.verify`."""
+
+    name = package = "edgewise"
+
+    def make(self) -> ew.Graph:
+        """From the columns; an undirected edge is given once."""
+        edges = self.edges
+        return ew.Graph.from_edges(
+            edges.source, edges.target, edges.weight, directed=edges.directed, num_vertices=edges.num_vertices
+        )
+
+    def __init__(self, edges: Edges) -> None:
+        super().__init__(edges)
+        self.graph.in_offsets  # noqa: B018  columns are made on demand and kept; they belong to the graph object
+
+    def num_arcs(self, graph: ew.Graph) -> int:
+        """Edges, each once."""
+        return graph.num_edges
+
+    def _verified(self, result: Any, values: np.ndarray) -> np.ndarray:
+        result.verify(self.graph)
+        return values
+
+    def bfs(self) -> Job:
+        """Levels and parents."""
+
+        def search() -> Any:
+            return ew.bfs(self.graph, self.edges.start)
+
+        return Job(search, lambda r: self._verified(r, r.level), "level", "levels and parents")
+
+    def sssp(self) -> Job:
+        """Distances and parents."""
+
+        def search() -> Any:
+            return ew.sssp(self.graph, self.edges.start)
+
+        return Job(
+            search, lambda r: self._verified(r, finite(r.distance)), "distance", "distances and parents"
+        )
+
+    def pagerank(self) -> Job:
+        """The power iteration."""
+
+        def iterate() -> Any:
+            return ew.pagerank(self.graph, damping=DAMPING, tol=0.0, max_iterations=ITERATIONS)
+
+        return Job(iterate, lambda r: self._verified(r, r.rank), "rank")
+
+    def components(self) -> Job:
+        """Weak components."""
+
+        def search() -> Any:
+            return ew.connected_components(self.graph)
+
+        return Job(search, lambda r: self._verified(r, r.component), "component")
+
+
+class Plain(Edgewise):
+    """The programs of `examples/`, prepared once: what the same algorithm costs on the general engine."""
+
+    name = "edgewise-plain"
+    tasks = ("bfs", "sssp", "pagerank", "components")
+
+    @cached_property
+    def examples(self) -> dict[str, ModuleType]:
+        """The modules of `examples/` by file name."""
+        return {path.stem: load(path) for path in sorted(EXAMPLES.glob("*.py"))}
+
+    def bfs(self) -> Job:
+        """Levels."""
+        return self._job("bfs", "BFS", "level", source=self.edges.start)
+
+    def sssp(self) -> Job:
+        """Distances."""
+        return self._job("sssp", "SSSP", "distance", source=self.edges.start)
+
+    def pagerank(self) -> Job:
+        """The power iteration."""
+        return self._job("pagerank", "PageRank", "rank")
+
+    def components(self) -> Job:
+        """Label propagation."""
+        return self._job("components", "Components", "component")
+
+    def _job(self, module: str, program: str, form: str, **parameters: Any) -> Job:
+        prepared = ew.prepare(getattr(self.examples[module], program), self.graph)
+        return Job(lambda: prepared(**parameters), lambda r: finite(getattr(r, form)), form)
+
+
+def load(path: Path) -> ModuleType:
+    """A Python file as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Integer distances as floats, with inf for the largest value, which means unreached."""
+    if values.dtype.kind == "f":
+        return values
+    return np.where(values == np.iinfo(values.dtype).max, np.inf, values)
