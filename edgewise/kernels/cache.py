@@ -2,9 +2,9 @@
 
 numba's own disk cache looks at the file of the outermost function only. It serves stale code after a function
 in another file was edited, and it never serves closures, which is what a user's program compiles to. Here the
-key is the content of everything that the code depends on: all of edgewise's sources, the versions of Python,
-numba and llvmlite, the processor, the signature, and for a user's program its source and the values that it
-closes over (see `edgewise.program`).
+key is the content of everything that the code depends on: the sources of the kernel's module and of those of
+edgewise's modules that it builds on, the versions of Python, numba and llvmlite, the processor, the signature,
+and for a user's program its source and the values that it closes over (see `edgewise.inspection`).
 """
 
 import functools
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import llvmlite
@@ -38,18 +39,29 @@ def cache_directory() -> Path:
 
 
 @functools.cache
-def _environment_key() -> str:
-    """A digest of edgewise's sources, the compilers' versions and the processor."""
+def _environment_key(module: str) -> str:
+    """A digest of the compilers' versions, the processor, and the sources that a module is made of."""
     digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
     features = llvmlite.binding.get_host_cpu_features().flatten()
     host = llvmlite.binding.get_host_cpu_name()
     for part in (sys.version, numba.__version__, llvmlite.__version__, host, features):
         digest.update(part.encode())
+    for name in sorted(_modules_behind(module)):
+        digest.update(name.encode())
+        digest.update(Path(sys.modules[name].__file__ or "").read_bytes())
     return digest.hexdigest()
+
+
+def _modules_behind(module: str) -> set[str]:
+    """The modules of edgewise that a module gets anything from, and those behind them, and itself."""
+    found, waiting = {module}, [module]
+    while waiting:
+        for value in vars(sys.modules[waiting.pop()]).values():
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(name, str) and name.split(".")[0] == "edgewise" and name in sys.modules.keys() - found:
+                found.add(name)
+                waiting.append(name)
+    return found
 
 
 _seconds = 0.0
@@ -67,19 +79,22 @@ class DiskCache:
     be read is compiled anew, and a folder that cannot be written only costs the next process its warm start.
     """
 
-    def __init__(self, name: str, key: str) -> None:
+    def __init__(self, module: str, name: str, key: str | None) -> None:
+        self._module = module
         self._name = name
         self._key = key
         self._asked = 0.0
 
     def _path(self, signature: Any) -> Path:
-        text = f"{_environment_key()}\n{self._name}\n{self._key}\n{signature}"
+        text = f"{_environment_key(self._module)}\n{self._name}\n{self._key}\n{signature}"
         return cache_directory() / f"{self._name}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.code"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for this signature, or None, after which numba compiles and saves it."""
         self._asked = time.perf_counter()
         target_context.refresh()
+        if self._key is None:
+            return None
         try:
             payload = pickle.loads(self._path(signature).read_bytes())
         except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, IndexError):
@@ -96,25 +111,49 @@ class DiskCache:
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function for later processes."""
         self._stop_clock()
-        if result.library.has_dynamic_globals:  # addresses of this process stand in the code
+        if self._key is None or result.library.has_dynamic_globals:  # addresses of this process stand in the code
             return
-        path = self._path(signature)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, aside = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
-            with os.fdopen(handle, "wb") as file:
-                file.write(serialize.dumps(result._reduce()))
-            os.replace(aside, path)
-        except OSError:
-            return
+        _write_aside(self._path(signature), serialize.dumps(result._reduce()))
 
 
-def kernel(function: Callable[..., Any] | None = None, *, key: str = "") -> Any:
+def remembered(question: str | None, answer: Callable[[], str]) -> str:
+    """The answer to a question about code, kept on disk beside compiled code.
+
+    Args:
+        question: all that the answer depends on beyond edgewise itself; None to ask anew each time.
+        answer: finds the answer.
+    """
+    if question is None:
+        return answer()
+    text = f"{_environment_key(answer.__module__)}\n{question}"
+    path = cache_directory() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.answer"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        found = answer()
+        _write_aside(path, found.encode())
+        return found
+
+
+def _write_aside(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all. A folder that cannot be written is no error: the cache stays empty."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(aside, path)
+    except OSError:
+        return
+
+
+def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") -> Any:
     """Compile a function for the CPU, without the GIL, once for each combination of argument types.
 
     Args:
         function: the function; without it, a decorator is returned.
-        key: what the code depends on beyond edgewise's own sources (a user's functions and closure values).
+        key: what the code depends on beyond edgewise's own sources (a user's functions and closure values);
+            None where that cannot be told, so that the code is not kept.
 
     Returns:
         The compiled function. Divisions by zero follow NumPy (inf, nan, 0) and indices are not checked.
@@ -122,7 +161,7 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str = "") -> Any:
     if function is None:
         return functools.partial(kernel, key=key)
     dispatcher = numba.njit(function, **KERNEL_OPTIONS)
-    dispatcher._cache = DiskCache(f"{function.__module__}.{function.__qualname__}".replace("<locals>", ""), key)
+    dispatcher._cache = DiskCache(function.__module__, function.__qualname__.rpartition(".")[2], key)
     return dispatcher
 
 

@@ -73,6 +73,12 @@ def rewind(control: Any, slot: Any) -> None:
 
 
 @device_function
+def cancelled(control: Any) -> Any:
+    """Whether the run was cancelled, for a thread that works for long without a barrier."""
+    return atomic_load(control, _CANCEL) != 0
+
+
+@device_function
 def report(control: Any, done: Any) -> None:
     """Say how far the run is."""
     control[_PROGRESS] = done

@@ -1,0 +1,184 @@
+"""A program and a graph brought together: every dtype known, every value checked and cast."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError, ProgramError
+from edgewise.graph import Graph
+from edgewise.inspection import Specification
+from edgewise.program import (
+    DTYPES,
+    INFINITY,
+    VERTEX,
+    WEIGHT,
+    EdgeField,
+    Parameter,
+    VertexField,
+    is_required,
+    largest,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """The dtypes of a program's names on one graph.
+
+    Attributes:
+        parameters: dtypes of parameters; those without a declared dtype are missing here.
+        message: the declared dtype of messages, or None where edge_compute decides.
+    """
+
+    found: Specification
+    graph: Graph
+    vertex: dict[str, np.dtype]
+    edge: dict[str, np.dtype]
+    aggregates: dict[str, np.dtype]
+    parameters: dict[str, np.dtype]
+    message: np.dtype | None
+
+
+def bind(found: Specification, graph: Graph) -> Binding:
+    """Resolve every dtype of a program on a graph.
+
+    Raises:
+        ProgramError: a dtype that is not one of the contract's.
+        GraphError: the program reads weights that the graph does not have.
+    """
+    weight = _weight_dtype(found, graph)
+
+    def dtype(name: str, declared: Any) -> np.dtype:
+        return _dtype(f"{found.name}.{name}", declared, weight, graph)
+
+    return Binding(
+        found,
+        graph,
+        vertex={name: dtype(name, declared.dtype) for name, declared in found.vertex_fields.items()},
+        edge={name: dtype(name, declared.dtype) for name, declared in found.edge_fields.items()},
+        aggregates={name: dtype(name, declared.dtype) for name, declared in found.aggregators.items()},
+        parameters={
+            name: _parameter_dtype(dtype(name, declared.dtype))
+            for name, declared in found.parameters.items()
+            if declared.dtype is not None
+        },
+        message=None if found.program.message is None else dtype("message", found.program.message),
+    )
+
+
+def vertex_dtype(graph: Graph) -> np.dtype:
+    """The dtype of vertex indices on this graph."""
+    return np.dtype(np.int32 if graph.num_vertices < 2**31 else np.int64)
+
+
+def _weight_dtype(found: Specification, graph: Graph) -> np.dtype:
+    """What `WEIGHT` means here: the weights' dtype, or that of the default for an unweighted graph."""
+    if graph.weights is not None:
+        return graph.weights.dtype
+    for name, declared in found.edge_fields.items():
+        if declared.dtype is WEIGHT:
+            if declared.default is None:
+                raise GraphError(
+                    f"{found.name}.{name} reads the weights of a graph that has none; give the graph weights, or "
+                    f"declare {name} = ew.edge(default=1)"
+                )
+            return np.dtype(np.float64 if isinstance(declared.default, float) else np.int64)
+    return np.dtype(np.int64)
+
+
+def _dtype(name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype:
+    if declared is WEIGHT:
+        return weight
+    if declared is VERTEX:
+        return vertex_dtype(graph)
+    try:
+        dtype = np.dtype(declared)
+    except TypeError:
+        dtype = None
+    if dtype not in DTYPES:
+        names = ", ".join(str(possible) for possible in DTYPES)
+        raise ProgramError(f"{name} has the dtype {declared!r}; expected {names}, ew.WEIGHT or ew.VERTEX")
+    return np.dtype(dtype)
+
+
+def _parameter_dtype(dtype: np.dtype) -> np.dtype:
+    """Parameters are passed in the width in which functions compute."""
+    return np.dtype({"b": np.bool_, "i": np.int64, "f": np.float64}[dtype.kind])
+
+
+def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of one run as Python scalars, vertices as indices.
+
+    Raises:
+        ProgramError: an unknown name, a missing value, or a value of the wrong kind.
+        GraphError: a vertex that the graph does not have.
+    """
+    found = binding.found
+    known = {**found.parameters, **found.vertex_fields, **found.edge_fields}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ProgramError(f"{found.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}")
+    values = {}
+    for name, declared in found.parameters.items():
+        if name not in given and is_required(declared):
+            raise ProgramError(f"{found.name} needs {name}; give {found.name}({name}=...)")
+        values[name] = _parameter(binding, name, declared, given.get(name, declared.default))
+    return values
+
+
+def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> Any:
+    where = f"{binding.found.name}({name}={value!r})"
+    if declared.dtype is VERTEX:
+        return int(binding.graph.index_of(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise ProgramError(f"{where}: expected a number")
+    dtype = binding.parameters.get(name)
+    if dtype is None:
+        example = value if is_required(declared) else declared.default
+        dtype = np.dtype(type(example)) if isinstance(example, bool | float) else np.dtype(np.int64)
+    if dtype.kind == "i":
+        if isinstance(value, float):
+            raise ProgramError(f"{where}: expected an integer")
+        if not -(2**63) <= value < 2**63:
+            raise ProgramError(f"{where}: expected an integer of at most 64 bits")
+    return {"b": bool, "i": int, "f": float}[dtype.kind](value)
+
+
+def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
+    """The start of a vertex field: a scalar of its dtype, or an array of shape (num_vertices,) given for it."""
+    declared: VertexField = binding.found.vertex_fields[name]
+    return _initial(binding, name, declared.init, given, binding.vertex[name], binding.graph.num_vertices)
+
+
+def initial_edge_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
+    """The start of an edge field: a scalar, or an array of shape (num_arcs,) in CSR order."""
+    declared: EdgeField = binding.found.edge_fields[name]
+    dtype, graph = binding.edge[name], binding.graph
+    if name not in given and declared.dtype is WEIGHT:
+        return dtype.type(declared.default) if graph.weights is None else graph.weights
+    return _initial(binding, name, declared.init, given, dtype, graph.num_arcs)
+
+
+def _initial(
+    binding: Binding, name: str, init: Any, given: dict[str, Any], dtype: np.dtype, length: int
+) -> Any:
+    if name in given:
+        array = np.asarray(given[name])
+        if array.shape != (length,):
+            raise ProgramError(
+                f"{binding.found.name}({name}=...): got an array of shape {array.shape}, expected ({length},)"
+            )
+        if not np.can_cast(array.dtype, dtype, casting="same_kind"):
+            raise ProgramError(
+                f"{binding.found.name}({name}=...): got an array of {array.dtype}, expected {dtype}"
+            )
+        return np.ascontiguousarray(array, dtype=dtype)
+    value = largest(dtype) if init is INFINITY else init
+    if isinstance(value, float) and dtype.kind == "i":
+        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}; give an integer")
+    try:
+        return dtype.type(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}") from error

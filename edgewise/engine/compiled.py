@@ -1,0 +1,198 @@
+"""A program's functions compiled by numba, their types checked, numba's messages turned into the user's terms."""
+
+import re
+import types as python_types
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import errors, ir
+from numba.core.dispatcher import Dispatcher
+
+from edgewise.engine.binding import Binding
+from edgewise.errors import ProgramError
+from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction, references
+from edgewise.kernels.cache import device_function
+
+
+def state_names(found: Specification) -> tuple[str, ...]:
+    """The names that a state carries: those that some function uses, in a fixed order."""
+    declared = (*found.vertex_fields, *found.edge_fields, *found.parameters, *found.aggregators)
+    return tuple(name for name in (*declared, *STATE_SCALARS, *STATE_ARRAYS) if name in found.state_reads)
+
+
+def edge_names(found: Specification) -> tuple[str, ...]:
+    """The names that an edge carries: both ends, and those that edge_compute uses."""
+    optional = tuple(name for name in ("index", *found.edge_fields) if name in found.edge_reads)
+    return ("source", "target", *optional)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledProgram:
+    """The functions of a program as numba dispatchers, and the tuples that they are called with."""
+
+    functions: dict[str, Dispatcher]
+    state_class: Any
+    edge_class: Any
+
+
+def compiled_program(found: Specification) -> CompiledProgram:
+    """Wrap a program's functions for numba. Plain Python helpers that they call are compiled along."""
+    made: dict[int, Dispatcher] = {}
+    functions = {name: _compiled(function.function, made) for name, function in found.functions.items()}
+    state_class = namedtuple("State", state_names(found) or ("superstep",))
+    return CompiledProgram(functions, state_class, namedtuple("Edge", edge_names(found)))
+
+
+def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:
+    """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers."""
+    if id(function) in made:
+        return made[id(function)]
+    helpers = {
+        name: value
+        for name, value in references(function).items()
+        if isinstance(value, python_types.FunctionType) and "." not in name and value is not function
+    }
+    if helpers:
+        replaced = {name: _compiled(value, made) for name, value in helpers.items()}
+        closure = tuple(
+            python_types.CellType(replaced.get(name, cell.cell_contents))
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+        function = python_types.FunctionType(
+            function.__code__, {**function.__globals__, **replaced}, function.__name__, None, closure
+        )
+    made[id(function)] = device_function(function)
+    return made[id(function)]
+
+
+def numba_type(dtype: np.dtype) -> Any:
+    """The numba type of a NumPy dtype."""
+    return numba.from_dtype(dtype)
+
+
+def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> np.dtype:
+    """Compile every function for the types it will be called with, and check what it returns and stores.
+
+    Returns:
+        The dtype of messages: the declared one, or that of what edge_compute returns.
+
+    Raises:
+        ProgramError: what numba cannot compile, or a value that does not fit its declared dtype.
+    """
+    found = binding.found
+    state = _state_type(compiled, binding, parameters)
+    edge = types.NamedTuple(
+        [numba_type(binding.edge[name]) if name in binding.edge else types.int64 for name in edge_names(found)],
+        compiled.edge_class,
+    )
+    sent = _return_type(compiled, found, "edge_compute", edge, state)
+    message = binding.message or _message_dtype(found.functions["edge_compute"], sent)
+    _check_fits(found.functions["edge_compute"], sent, message, "a message")
+    if found.combine.name == "user":
+        both = numba_type(message)
+        _check_fits(
+            found.functions["combine"],
+            _return_type(compiled, found, "combine", both, both),
+            message,
+            "a combined message",
+        )
+    votes = {"initialize": (types.int64,), "vertex_compute": (types.int64, numba_type(message)), "proceed": ()}
+    for name, arguments in votes.items():
+        returned = _return_type(compiled, found, name, *arguments, state)
+        if not isinstance(returned, types.Boolean | types.Integer | types.IntegerLiteral | types.BooleanLiteral):
+            wanted = "True or False" if name == "proceed" else "ACTIVE or HALT"
+            raise ProgramError(f"{found.functions[name].where()}: it returns {returned}; expected {wanted}")
+    for name, dtype in binding.aggregates.items():
+        _check_fits(
+            found.functions[name], _return_type(compiled, found, name, types.int64, state), dtype, "an aggregate"
+        )
+    return message
+
+
+def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> Any:
+    kinds: dict[str, Any] = {name: types.int64 for name in STATE_SCALARS}
+    kinds |= {name: types.Array(types.int32, 1, "C", readonly=True) for name in STATE_ARRAYS}
+    kinds |= {name: numba_type(dtype)[::1] for name, dtype in {**binding.vertex, **binding.edge}.items()}
+    kinds |= {name: numba_type(dtype) for name, dtype in binding.aggregates.items()}
+    kinds |= {name: numba.typeof(value) for name, value in parameters.items()}
+    return types.NamedTuple([kinds[name] for name in compiled.state_class._fields], compiled.state_class)
+
+
+def _return_type(compiled: CompiledProgram, found: Specification, name: str, *arguments: Any) -> Any:
+    """Compile one function for these argument types; what it returns."""
+    function, dispatcher = found.functions[name], compiled.functions[name]
+    try:
+        dispatcher.compile(arguments)
+    except errors.NumbaError as error:
+        raise _in_users_terms(function, error) from None
+    result = dispatcher.overloads[arguments]
+    _check_stores(function, result.type_annotation)
+    return result.signature.return_type
+
+
+def _in_users_terms(function: UserFunction, error: Exception) -> ProgramError:
+    """numba's message, shortened to what it could not do and the user's line."""
+    text = str(error)
+    lines = [int(line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if _same(file, function.file)]
+    location = getattr(error, "loc", None)
+    line = lines[-1] if lines else getattr(location, "line", function.first_line)
+    wanted = [
+        part.strip()
+        for part in text.splitlines()
+        if part.strip() and not part.startswith(("Failed in", "During:", "File ", "<source", " ", ">>>", "- "))
+    ]
+    problem = wanted[0] if wanted else text.strip().splitlines()[0]
+    return ProgramError(
+        f"{function.where(line - function.first_line + 1)}: numba cannot compile this: {problem}. Functions of a "
+        "program may use numbers, the state, the edge, math and numpy scalars"
+    )
+
+
+def _same(file: str, other: str) -> bool:
+    return file == other or other.endswith(file) or file.endswith(other)
+
+
+def _check_stores(function: UserFunction, annotation: Any) -> None:
+    """Refuse a float that is stored into an integer or boolean field, which would be cut silently."""
+    blocks = getattr(annotation, "blocks", {})
+    for block in blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.SetItem | ir.StaticSetItem):
+                array = annotation.typemap[statement.target.name]
+                value = annotation.typemap[statement.value.name]
+                if isinstance(value, types.Float) and isinstance(array, types.Array):
+                    if isinstance(array.dtype, types.Integer):
+                        line = statement.loc.line - function.first_line + 1
+                        raise ProgramError(
+                            f"{function.where(line)}: a {value} is stored into a field of {array.dtype}; convert it "
+                            "with int(), or declare the field as a float"
+                        )
+
+
+def _message_dtype(function: UserFunction, sent: Any) -> np.dtype:
+    """The dtype of messages that a program leaves to edge_compute."""
+    kind = sent.type if isinstance(sent, types.Optional) else sent
+    kind = types.unliteral(kind)
+    if isinstance(kind, types.Boolean):
+        return np.dtype(np.bool_)
+    if isinstance(kind, types.Integer):
+        return np.dtype(np.int64)
+    if isinstance(kind, types.Float):
+        return np.dtype(np.float32 if kind.bitwidth == 32 else np.float64)
+    raise ProgramError(f"{function.where()}: it returns {kind}; expected a number, a bool or None")
+
+
+def _check_fits(function: UserFunction, returned: Any, dtype: np.dtype, what: str) -> None:
+    """Refuse a float where an integer is declared, and what is no number."""
+    kind = types.unliteral(returned.type if isinstance(returned, types.Optional) else returned)
+    if not isinstance(kind, types.Boolean | types.Integer | types.Float):
+        raise ProgramError(f"{function.where()}: it returns {kind}; expected {what} of {dtype}")
+    if isinstance(kind, types.Float) and dtype.kind == "i":
+        raise ProgramError(
+            f"{function.where()}: it returns {kind}, but {what} is declared as {dtype}; convert it with int(), or "
+            "declare a float"
+        )

@@ -1,0 +1,27 @@
+"""What an engine hands back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The final state of a run.
+
+    Attributes:
+        vertex_fields: by name, shape (num_vertices,).
+        edge_fields: by name, shape (num_arcs,), in CSR order: those that the program writes.
+        aggregates: by name, the last values.
+        supersteps: how many were run.
+        ended: why the run ended.
+        notes: how it was carried out, a line for each decision.
+    """
+
+    vertex_fields: dict[str, np.ndarray]
+    edge_fields: dict[str, np.ndarray]
+    aggregates: dict[str, Any]
+    supersteps: int
+    ended: str
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,214 @@
+"""The definition: a program carried out in plain Python, one edge and one vertex at a time.
+
+Every other engine is compared with this one. It also is what ``check=True`` runs: each index is checked, each
+write must go to the vertex or edge at hand, and each problem is reported with function, line and vertex.
+"""
+
+import traceback
+from collections import namedtuple
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value, parameter_values
+from edgewise.engine.compiled import edge_names
+from edgewise.engine.outcome import Outcome
+from edgewise.errors import ProgramError
+from edgewise.inspection import UserFunction
+
+
+class _Problem(Exception):
+    """Something a function may not do; turned into a ProgramError with its place."""
+
+
+def cast(value: Any, dtype: np.dtype, *, strict: bool = False) -> Any:
+    """The one rule by which a value takes its declared dtype, as a Python scalar.
+
+    Integers wrap (an error if ``strict``), floats are rounded, bool is ``value != 0``.
+    """
+    if dtype.kind == "b":
+        return bool(value != 0)
+    if dtype.kind == "f":
+        return float(dtype.type(value))
+    half = 1 << (8 * dtype.itemsize - 1)
+    wrapped = (int(value) + half) % (2 * half) - half
+    if strict and wrapped != value:
+        raise _Problem(f"{value} does not fit {dtype}")
+    return wrapped
+
+
+class _Field:
+    """An array that checks its indices, gives Python scalars and casts what is stored."""
+
+    def __init__(self, name: str, values: np.ndarray, strict: bool) -> None:
+        self.name, self.values, self.strict = name, values, strict
+        self.own: int | None = None
+
+    def _checked(self, index: Any) -> int:
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise _Problem(f"{self.name}[{index!r}]: expected an integer index")
+        if not 0 <= index < len(self.values):
+            raise _Problem(f"{self.name}[{index}]: out of range, expected 0 to {len(self.values) - 1}")
+        return index
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[self._checked(index)].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if self._checked(index) != self.own:
+            raise _Problem(f"{self.name}[{index}] may not be written here; only [{self.own}]")
+        self.values[index] = cast(value, self.values.dtype, strict=self.strict)
+
+
+def run(
+    binding: Binding,
+    message: np.dtype,
+    given: dict[str, Any],
+    *,
+    max_supersteps: int | None = None,
+    strict: bool = False,
+) -> Outcome:
+    """Carry out a program as the contract says.
+
+    Args:
+        binding: the program on its graph.
+        message: the dtype of messages.
+        given: values of parameters and fields by name.
+        max_supersteps: when to end in any case.
+        strict: report integers that do not fit their dtype instead of wrapping them.
+
+    Raises:
+        ProgramError: an index, write or operation that the contract forbids, with function, line and vertex.
+    """
+    return _Run(binding, message, given, strict).supersteps(max_supersteps)
+
+
+class _Run:
+    def __init__(self, binding: Binding, message: np.dtype, given: dict[str, Any], strict: bool) -> None:
+        self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
+        self.aggregate_dtypes = binding.aggregates
+        n, m = self.graph.num_vertices, self.graph.num_arcs
+        self.vertex_fields = {
+            name: _filled(name, initial_vertex_value(binding, name, given), n, dtype, strict)
+            for name, dtype in binding.vertex.items()
+        }
+        self.edge_fields = {
+            name: _filled(name, initial_edge_value(binding, name, given), m, dtype, strict)
+            for name, dtype in binding.edge.items()
+        }
+        self.state = SimpleNamespace(
+            **self.vertex_fields,
+            **self.edge_fields,
+            **parameter_values(binding, given),
+            **{name: None for name in binding.aggregates},
+            num_vertices=n,
+            num_arcs=m,
+            superstep=0,
+            out_degree=_Field("out_degree", self.graph.out_degree, strict),
+            in_degree=_Field("in_degree", self.graph.in_degree, strict),
+        )
+        self.edge_class = namedtuple("Edge", edge_names(self.found))
+        combine, identity = self.found.combine.function, self.found.combine.identity(message)
+        self.combine: Callable[[Any, Any], Any] = combine
+        self.identity = cast(identity, message)
+
+    def supersteps(self, limit: int | None) -> Outcome:
+        """The loop over supersteps."""
+        active = [v for v in range(self.graph.num_vertices) if self.at_vertex("initialize", v)]
+        self.aggregate()
+        while active:
+            if limit is not None and self.state.superstep >= limit:
+                return self.outcome("max_supersteps was reached")
+            self.state.superstep += 1
+            received = self.deliver(active)
+            touched = sorted(set(active) | set(received))
+            active = [v for v in touched if self.at_vertex("vertex_compute", v, received.get(v, self.identity))]
+            self.aggregate()
+            if not self.call(self.found.functions["proceed"], "", self.state):
+                return self.outcome("the program's proceed returned False")
+        return self.outcome("no vertex is active")
+
+    def deliver(self, active: list[int]) -> dict[int, Any]:
+        """Call edge_compute for every arc out of an active vertex; the combined messages by target."""
+        received: dict[int, Any] = {}
+        function, offsets, targets = self.found.functions["edge_compute"], self.graph.offsets, self.graph.targets
+        for source in active:
+            for arc in range(int(offsets[source]), int(offsets[source + 1])):
+                target = int(targets[arc])
+                values = {"source": source, "target": target, "index": arc}
+                edge = self.edge_class(
+                    *(values[name] if name in values else self.edge_fields[name][arc] for name in self.edge_class._fields)
+                )
+                for field in self.edge_fields.values():
+                    field.own = arc
+                where = f"edge {source} -> {target}"
+                sent = self.call(function, where, edge, self.state)
+                if sent is not None:
+                    sent = self.cast(function, where, sent, self.message)
+                    if target in received:
+                        combined = self.call(self.combiner_function, where, received[target], sent)
+                        sent = self.cast(function, where, combined, self.message)
+                    received[target] = sent
+        return received
+
+    @property
+    def combiner_function(self) -> Any:
+        """The combiner as a function of the program, or the plain one of a named combiner."""
+        return self.found.functions.get("combine", self.combine)
+
+    def at_vertex(self, name: str, v: int, *message: Any) -> bool:
+        """Call initialize or vertex_compute, which may write at index v; whether the vertex is active."""
+        for field in self.vertex_fields.values():
+            field.own = v
+        return bool(self.call(self.found.functions[name], f"vertex {v}", v, *message, self.state))
+
+    def aggregate(self) -> None:
+        """Evaluate every aggregator over all vertices, then make the values visible together."""
+        folded = {}
+        for name, declared in self.found.aggregators.items():
+            dtype, function = self.aggregate_dtypes[name], self.found.functions[name]
+            total = cast(declared.combine.identity(dtype), dtype)
+            for v in range(self.graph.num_vertices):
+                value = self.call(function, f"vertex {v}", v, self.state)
+                value = self.cast(function, f"vertex {v}", value, dtype)
+                total = cast(declared.combine.function(total, value), dtype)
+            folded[name] = total
+        vars(self.state).update(folded)
+
+    def cast(self, function: UserFunction, where: str, value: Any, dtype: np.dtype) -> Any:
+        """Cast what a function returned."""
+        try:
+            return cast(value, dtype, strict=self.strict)
+        except (_Problem, TypeError, ValueError, OverflowError) as error:
+            raise ProgramError(f"{function.where()}: {where}: it returned {value!r}: {error}") from None
+
+    def call(self, function: Any, where: str, *arguments: Any) -> Any:
+        """Call a user's function; its problems are reported with line and vertex."""
+        if not isinstance(function, UserFunction):
+            return function(*arguments)
+        try:
+            return function.function(*arguments)
+        except Exception as error:
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == function.file]
+            line = (frames[-1].lineno or function.first_line) - function.first_line + 1 if frames else None
+            kind = "" if isinstance(error, _Problem) else f"{type(error).__name__}: "
+            raise ProgramError(f"{function.where(line)}: {where}: {kind}{error}") from None
+
+    def outcome(self, ended: str) -> Outcome:
+        """The state as arrays."""
+        return Outcome(
+            {name: field.values for name, field in self.vertex_fields.items()},
+            {name: self.edge_fields[name].values for name in self.found.edge_writes},
+            {name: getattr(self.state, name) for name in self.found.aggregators},
+            self.state.superstep,
+            ended,
+        )
+
+
+def _filled(name: str, value: Any, length: int, dtype: np.dtype, strict: bool) -> _Field:
+    """A field with its initial value: a copy of an array, or one value everywhere."""
+    values = np.empty(length, dtype)
+    values[:] = value
+    return _Field(name, values, strict)

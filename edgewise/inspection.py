@@ -1,0 +1,436 @@
+"""Read a program's source before anything runs: what it declares, what it touches, and whether it may.
+
+The rules are those of the contract in `edgewise.program`. Everything that can be decided from the source is
+decided here, once for all engines, and is reported with the user's function and line.
+"""
+
+import ast
+import inspect
+import os
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from edgewise.errors import ProgramError
+from edgewise.program import INFINITY, Aggregator, Combiner, EdgeField, Parameter, Program, VertexField
+
+#: What every state has besides the program's own names.
+STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
+STATE_ARRAYS = ("out_degree", "in_degree")
+EDGE_NAMES = ("source", "target", "index")
+_PARAMETERS = {
+    "initialize": ("v", "state"),
+    "edge_compute": ("edge", "state"),
+    "vertex_compute": ("v", "message", "state"),
+    "proceed": ("state",),
+    "combine": ("a", "b"),
+}
+_FORBIDDEN: dict[type[ast.AST], str] = {
+    ast.Raise: "raise",
+    ast.Assert: "assert",
+    ast.Try: "try",
+    ast.With: "with",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.Await: "await",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.Import: "import",
+    ast.ImportFrom: "import",
+    ast.ClassDef: "class",
+    ast.Lambda: "lambda",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UserFunction:
+    """One function of a program and where its source stands."""
+
+    name: str
+    function: Callable[..., Any]
+    tree: ast.FunctionDef
+    file: str
+    first_line: int
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of its parameters."""
+        return [argument.arg for argument in self.tree.args.args]
+
+    def where(self, line: int | None = None) -> str:
+        """The function, file and line, for messages. Lines count from the first line of the function."""
+        shown = self.first_line if line is None else self.first_line + line - 1
+        return f"{self.name} in {os.path.basename(self.file)}, line {shown}"
+
+    def refuse(self, node: ast.AST, problem: str) -> ProgramError:
+        """The error for a node of this function."""
+        return ProgramError(f"{self.where(getattr(node, 'lineno', 1))}: {problem}")
+
+
+@dataclass(eq=False)
+class Specification:
+    """What a program declares and touches.
+
+    Attributes:
+        edge_writes: edge fields that edge_compute writes.
+        vertex_writes: vertex fields that vertex_compute writes.
+        state_reads: names of ``state`` that any function uses.
+        edge_reads: names of ``edge`` that edge_compute uses.
+        key: a text that differs when the program's code, or anything that it refers to, differs; None if it
+            refers to something whose value cannot be told.
+    """
+
+    program: type[Program]
+    vertex_fields: dict[str, VertexField] = field(default_factory=dict)
+    edge_fields: dict[str, EdgeField] = field(default_factory=dict)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    aggregators: dict[str, Aggregator] = field(default_factory=dict)
+    functions: dict[str, UserFunction] = field(default_factory=dict)
+    edge_writes: set[str] = field(default_factory=set)
+    vertex_writes: set[str] = field(default_factory=set)
+    state_reads: set[str] = field(default_factory=set)
+    edge_reads: set[str] = field(default_factory=set)
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The program's class name."""
+        return self.program.__name__
+
+    @property
+    def combine(self) -> Combiner:
+        """How messages are combined."""
+        return self.program.combine
+
+    @property
+    def has_proceed(self) -> bool:
+        """Whether the program decides itself when to end."""
+        return self.program.proceed is not Program.proceed
+
+    @property
+    def needs_arc_index(self) -> bool:
+        """Whether edge_compute has to know an arc's position in CSR order."""
+        return "index" in self.edge_reads or bool(self.edge_writes)
+
+
+def inspect_program(program: type[Program]) -> Specification:
+    """Read a program and check it against the contract.
+
+    Raises:
+        ProgramError: naming the function and line that breaks a rule.
+    """
+    if not (isinstance(program, type) and issubclass(program, Program)):
+        raise ProgramError(f"got {program!r}, expected a subclass of edgewise.Program or an instance of one")
+    found = Specification(program)
+    _collect_declarations(found)
+    for name in ("initialize", "edge_compute", "vertex_compute", "proceed"):
+        if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
+            arguments = ", ".join(_PARAMETERS[name])
+            raise ProgramError(f"{found.name} has no {name}; define: @staticmethod def {name}({arguments})")
+        found.functions[name] = _user_function(name, inspect.getattr_static(program, name), _PARAMETERS[name])
+    for name, declared in found.aggregators.items():
+        found.functions[name] = _user_function(name, declared.function, ("v", "state"))
+    if found.combine.name == "user":
+        found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
+    for name, function in found.functions.items():
+        _Checker(found, function, role=name if name in _PARAMETERS else "aggregator").check()
+    refuse_infinity(found)
+    found.key = program_key(found)
+    return found
+
+
+def _collect_declarations(found: Specification) -> None:
+    """Sort the class attributes into fields, parameters and aggregators."""
+    kinds: tuple[tuple[type, dict[str, Any]], ...] = (
+        (VertexField, found.vertex_fields),
+        (EdgeField, found.edge_fields),
+        (Parameter, found.parameters),
+        (Aggregator, found.aggregators),
+    )
+    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, "message", "values", "asynchronous", "max_supersteps"}
+    for base in reversed(found.program.__mro__):
+        for name, value in vars(base).items():
+            for kind, declared in kinds:
+                declared.pop(name, None)
+                if isinstance(value, kind):
+                    declared[name] = value
+                    if name in reserved or (kind is EdgeField and name in EDGE_NAMES):
+                        raise ProgramError(f"{found.name}.{name}: this name is taken; choose another")
+                    if name.startswith("_"):
+                        raise ProgramError(f"{found.name}.{name}: a name may not begin with an underscore")
+    combine = getattr(found.program, "combine", None)
+    if not isinstance(combine, Combiner):
+        raise ProgramError(
+            f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL or "
+            "ew.combiner(function, identity=...)"
+        )
+
+
+def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserFunction:
+    """The function behind a class attribute, with its source."""
+    function = declared.__func__ if isinstance(declared, staticmethod) else declared
+    if isinstance(function, Dispatcher):
+        function = function.py_func
+    if not isinstance(function, types.FunctionType):
+        raise ProgramError(f"{name} is {declared!r}; expected a function ({', '.join(expected)})")
+    code = function.__code__
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        tree = ast.parse(source).body[0]
+    except (OSError, TypeError, SyntaxError):
+        tree = None
+    if not isinstance(tree, ast.FunctionDef):
+        raise ProgramError(
+            f"{name} in {code.co_filename}, line {code.co_firstlineno}: its source cannot be read as a def; "
+            "define the program in a file or a notebook cell"
+        )
+    found = UserFunction(name, function, tree, code.co_filename, code.co_firstlineno)
+    plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
+    if len(found.arguments) != len(expected) or not plain:
+        hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
+        raise ProgramError(
+            f"{found.where()}: got the parameters ({', '.join(found.arguments)}), expected "
+            f"({', '.join(expected)}){hint}"
+        )
+    return found
+
+
+def _always_returns(body: list[ast.stmt]) -> bool:
+    """Whether control cannot fall off the end of these statements."""
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            return True
+        if isinstance(statement, ast.If) and _always_returns(statement.body) and _always_returns(statement.orelse):
+            return True
+        endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant)
+        if endless and not any(isinstance(node, ast.Break) for node in ast.walk(statement)):
+            return True
+    return False
+
+
+class _Checker:
+    """The rules of the contract for one function."""
+
+    def __init__(self, found: Specification, function: UserFunction, role: str) -> None:
+        self.found = found
+        self.function = function
+        self.role = role
+        arguments = function.arguments
+        self.state = None if role == "combine" else arguments[-1]
+        self.edge = arguments[0] if role == "edge_compute" else None
+        self.vertex = arguments[0] if role in ("initialize", "vertex_compute", "aggregator") else None
+        self.arrays = {*found.vertex_fields, *found.edge_fields, *STATE_ARRAYS}
+        self.scalars = {*found.parameters, *found.aggregators, *STATE_SCALARS}
+
+    def check(self) -> None:
+        """Check every node; record what the function reads and writes."""
+        self._check_returns()
+        parents = {child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)}
+        body = [node for statement in self.function.tree.body for node in ast.walk(statement)]
+        written = {name for node in body if (name := self._written_field(node)) is not None}
+        for node in body:
+            self._check_statement(node)
+            if isinstance(node, ast.Name):
+                self._check_name(node, parents)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.value.id == self.state:
+                    self._check_state(node, parents, written)
+                elif node.value.id == self.edge:
+                    self._check_edge(node)
+
+    def _check_returns(self) -> None:
+        tree = self.function.tree
+        returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        if self.role == "edge_compute":
+            if not any(node.value is not None and not _is_none(node.value) for node in returns):
+                raise self.function.refuse(tree, "it never returns a message; return one, or None to send nothing")
+            return
+        expected = {"initialize": "ACTIVE or HALT", "vertex_compute": "ACTIVE or HALT", "proceed": "True or False"}
+        wanted = expected.get(self.role, "a value")
+        for node in returns:
+            if node.value is None or _is_none(node.value):
+                raise self.function.refuse(node, f"it returns nothing here; return {wanted}")
+        if not _always_returns(tree.body):
+            raise self.function.refuse(tree.body[-1], f"a path ends without a return; return {wanted} on every path")
+
+    def _check_statement(self, node: ast.AST) -> None:
+        keyword = _FORBIDDEN.get(type(node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            keyword = "def"
+        if keyword is not None:
+            raise self.function.refuse(node, f"'{keyword}' cannot be used inside a program's function")
+
+    def _check_name(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
+        if node.id in self.function.arguments and not isinstance(node.ctx, ast.Load):
+            raise self.function.refuse(node, f"'{node.id}' is a parameter and may not be assigned")
+        whole = not isinstance(parents.get(node), ast.Attribute)
+        if node.id == self.state and whole:
+            raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
+        if node.id == self.edge and whole:
+            raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
+
+    def _check_edge(self, node: ast.Attribute) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            raise self.function.refuse(
+                node, f"edge.{node.attr} may not be assigned; write {self.state}.{node.attr}[{self.edge}.index]"
+            )
+        known = (*EDGE_NAMES, *self.found.edge_fields)
+        if node.attr not in known:
+            raise self.function.refuse(node, f"the edge has no '{node.attr}'; it has {', '.join(known)}")
+        self.found.edge_reads.add(node.attr)
+
+    def _check_state(self, node: ast.Attribute, parents: dict[ast.AST, ast.AST], written: set[str]) -> None:
+        name, found = node.attr, self.found
+        if name not in self.arrays | self.scalars:
+            known = ", ".join(sorted(self.arrays | self.scalars))
+            raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
+        found.state_reads.add(name)
+        if name in self.scalars:
+            if not isinstance(node.ctx, ast.Load):
+                raise self.function.refuse(node, f"state.{name} may not be assigned: it is one value for the whole run")
+            return
+        parent = parents.get(node)
+        if not (isinstance(parent, ast.Subscript) and parent.value is node):
+            raise self.function.refuse(node, f"state.{name} may only be used as state.{name}[index]")
+        if name in written:
+            self._check_own_index(parent, name)
+
+    def _written_field(self, node: ast.AST) -> str | None:
+        """The field of state that a subscript writes, if it does."""
+        if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
+            return None
+        target = node.value
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == self.state:
+            return target.attr
+        return None
+
+    def _check_own_index(self, node: ast.Subscript, name: str) -> None:
+        """A field that this function writes is written, and read, at its own index only."""
+        found, function = self.found, self.function
+        if self.role == "edge_compute":
+            allowed, own = found.edge_fields, f"{self.edge}.index"
+            found.edge_writes.add(name)
+        elif self.role in ("initialize", "vertex_compute"):
+            allowed, own = found.vertex_fields, f"{self.vertex}"
+            if self.role == "vertex_compute":
+                found.vertex_writes.add(name)
+        else:
+            raise function.refuse(node, f"state.{name} may not be written here; only read")
+        if name not in allowed:
+            kinds = "edge fields" if self.role == "edge_compute" else "vertex fields"
+            raise function.refuse(node, f"state.{name} may not be written here; {self.role} writes {kinds}")
+        if ast.unparse(node.slice) != own:
+            raise function.refuse(
+                node, f"state.{name}[{ast.unparse(node.slice)}]: a field written here may only be used at [{own}]"
+            )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+class _Unknown(Exception):
+    """A value whose content cannot be told."""
+
+
+def program_key(found: Specification) -> str | None:
+    """The text behind `Specification.key`."""
+    seen: set[int] = set()
+    try:
+        parts = [part for function in found.functions.values() for part in _describe(function.function, seen)]
+    except _Unknown:
+        return None
+    fields = [
+        f"{name}:{type(value).__name__}"
+        for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
+        for name, value in group.items()
+    ]
+    combines = [found.combine.name, *(declared.combine.name for declared in found.aggregators.values())]
+    return "\n".join([*fields, *combines, str(found.program.asynchronous), *parts])
+
+
+def _describe(value: Any, seen: set[int]) -> Iterator[str]:
+    """Texts that change when a value, or anything that a function refers to, changes."""
+    if isinstance(value, Dispatcher):
+        value = value.py_func
+    if isinstance(value, types.FunctionType):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        yield _function_text(value)
+        for name, referred in sorted(references(value).items()):
+            yield name
+            yield from _describe(referred, seen)
+    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        yield f"{type(value).__name__} {value!r}"
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _describe(item, seen)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, types.ModuleType):
+        yield f"{value.__name__} {getattr(value, '__version__', '')}"
+    elif isinstance(value, types.BuiltinFunctionType | type | np.ufunc):
+        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    else:
+        raise _Unknown
+
+
+def _function_text(function: types.FunctionType) -> str:
+    """A function's source, or its byte code where there is no source."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        code = function.__code__
+        return f"{code.co_code.hex()} {code.co_consts!r} {code.co_names!r}"
+
+
+def references(function: types.FunctionType) -> dict[str, Any]:
+    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules."""
+    found: dict[str, Any] = {}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    outside = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+    for name in (*function.__code__.co_names, *function.__code__.co_freevars):
+        if name in outside:
+            found[name] = outside[name]
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            dotted = ast.unparse(node)
+            value = _resolve(dotted, found)
+            if value is not None:
+                found[dotted] = value
+    return found
+
+
+def _resolve(dotted: str, outside: dict[str, Any]) -> Any:
+    """The value of ``module.name.name`` as far as it goes through modules, or None."""
+    first, *rest = dotted.split(".")
+    value = outside.get(first)
+    for name in rest:
+        if not isinstance(value, types.ModuleType):
+            return None
+        value = getattr(value, name, None)
+    return value
+
+
+def refuse_infinity(found: Specification) -> None:
+    """INFINITY stands for a value that depends on the field, so it has no meaning inside a function."""
+    for function in found.functions.values():
+        if isinstance(function.function, types.FunctionType):
+            for name, value in references(function.function).items():
+                if value is INFINITY:
+                    raise ProgramError(
+                        f"{function.where()}: {name} is only for init=; inside a function use math.inf for floats, "
+                        "or compare with a parameter"
+                    )
+
+

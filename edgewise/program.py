@@ -1,0 +1,301 @@
+"""Programs: what happens on one edge and on one vertex, and nothing about threads.
+
+The contract that every engine keeps
+------------------------------------
+A run is a sequence of supersteps (bulk synchronous parallel; Valiant 1990). Vertices are active or halted.
+
+0. **Start.** Every field gets its ``init`` value; then ``initialize(v, state)`` is called once for each vertex
+   and says who is active.
+1. **Edges.** ``edge_compute(edge, state)`` is called for each arc whose source is active. What it returns is a
+   message to ``edge.target``; ``None`` sends nothing. A halted source sends nothing.
+2. **Combining.** The messages to one vertex are folded with ``combine``. A vertex that got none is given the
+   combiner's identity (``INFINITY`` or the largest integer for MIN, 0 for SUM, False for ANY, ...).
+3. **Vertices.** After *all* edges are done, ``vertex_compute(v, message, state)`` is called for each vertex
+   that is active or got a message (a message wakes a halted vertex) and returns ACTIVE or HALT for the next
+   superstep. So a value written in superstep k is seen by edges in superstep k + 1.
+4. **Aggregates.** Each aggregator is evaluated over all vertices. Its value can be read as ``state.name`` from
+   the next superstep on (in superstep 1: the value after ``initialize``), and in ``proceed``.
+5. **The end.** The run ends when no vertex is active, when ``max_supersteps`` supersteps were run, or when the
+   program's ``proceed(state)``, called once after each superstep, returns False.
+
+*Reading and writing.* ``initialize`` and ``vertex_compute`` write vertex fields at index ``v`` only, and read
+fields that they write at index ``v`` only. ``edge_compute`` writes edge fields at ``edge.index`` only. Anything
+else may be read anywhere. These rules are checked before the run, in the source; indices that can only be known
+while running are checked with ``check=True``.
+
+*Numbers.* Fields and messages are bool, int32, int64, float32 or float64. Inside a function integers have 64
+bits and floats at least the precision of their field. Every value that leaves a function is cast to the
+declared dtype: integers wrap, floats round, anything becomes bool by ``!= 0``. A float where an integer is
+declared is refused before the run. Division by zero and overflow are found by ``check=True``.
+
+*Order.* MIN, MAX, ANY, ALL and integer sums do not depend on any order. Float sums and products and a user's
+own combiner are folded in an order that depends on neither the number of threads nor the timing, but may differ
+between engines and deliveries: a sum of k messages then differs by at most ``k * eps * sum(abs(messages))``.
+
+*Asynchronous programs.* With ``asynchronous = True`` a value may be seen already in the superstep in which it
+was written. Programs that only ever lower (or raise) a value reach the same end in fewer supersteps.
+
+The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``docs/programs.md`` shows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from edgewise.errors import ProgramError
+
+ACTIVE: Final = True
+HALT: Final = False
+
+#: The dtypes of fields, messages and aggregates.
+DTYPES = tuple(np.dtype(name) for name in ("bool", "int32", "int64", "float32", "float64"))
+
+
+class GraphType(Enum):
+    """A dtype that is known once there is a graph."""
+
+    WEIGHT = "the dtype of the graph's weights"
+    VERTEX = "the index of a vertex"
+
+
+WEIGHT: Final = GraphType.WEIGHT
+VERTEX: Final = GraphType.VERTEX
+
+
+class _Infinity:
+    """The largest value of a field's dtype: ``inf`` for floats. Only for ``init=``."""
+
+    def __repr__(self) -> str:
+        return "edgewise.INFINITY"
+
+
+INFINITY: Final = _Infinity()
+
+
+def largest(dtype: np.dtype) -> Any:
+    """The largest value of a dtype: True, the largest integer, or infinity."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max if dtype.kind == "i" else float("inf")
+
+
+def smallest(dtype: np.dtype) -> Any:
+    """The smallest value of a dtype: False, the smallest integer, or minus infinity."""
+    if dtype.kind == "b":
+        return False
+    return np.iinfo(dtype).min if dtype.kind == "i" else float("-inf")
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    return b if b < a else a
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return b if b > a else a
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _product(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def _any(a: Any, b: Any) -> Any:
+    return a or b
+
+
+def _all(a: Any, b: Any) -> Any:
+    return a and b
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """How two messages to one vertex become one: an associative and commutative function with its identity.
+
+    Attributes:
+        name: for messages and for engines that know a faster form of the six named ones.
+        function: ``function(a, b)``, the combination of two messages.
+        identity: ``identity(dtype)``, which combines with any message to that message.
+    """
+
+    name: str
+    function: Callable[[Any, Any], Any]
+    identity: Callable[[np.dtype], Any]
+
+    def ordered(self, dtype: np.dtype) -> bool:
+        """Whether the result depends on the order of combining (rounding, or a user's function)."""
+        return self.name == "user" or (self.name in ("SUM", "PRODUCT") and dtype.kind == "f")
+
+
+MIN: Final = Combiner("MIN", _minimum, largest)
+MAX: Final = Combiner("MAX", _maximum, smallest)
+SUM: Final = Combiner("SUM", _sum, lambda dtype: dtype.type(0).item())
+PRODUCT: Final = Combiner("PRODUCT", _product, lambda dtype: dtype.type(1).item())
+ANY: Final = Combiner("ANY", _any, lambda dtype: False)
+ALL: Final = Combiner("ALL", _all, lambda dtype: True)
+
+
+def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
+    """A combiner of the user's own.
+
+    Args:
+        function: ``function(a, b)`` of two messages; associative and commutative.
+        identity: the value that combines with any message to that message.
+    """
+    if not callable(function):
+        raise ProgramError(f"combiner: got {function!r}, expected a function of two messages")
+    return Combiner("user", function, lambda dtype: identity)
+
+
+@dataclass(frozen=True, eq=False)
+class VertexField:
+    """One value for each vertex; see `vertex`."""
+
+    dtype: Any
+    init: Any
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeField:
+    """One value for each arc; see `edge`."""
+
+    dtype: Any
+    init: Any
+    default: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One value for the whole run; see `parameter`."""
+
+    dtype: Any
+    default: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregator:
+    """A value folded over all vertices after each superstep; see `aggregator`."""
+
+    combine: Combiner
+    dtype: Any
+    function: Callable[..., Any]
+
+
+def vertex(dtype: Any, init: Any = 0) -> Any:
+    """Declare a vertex field, read and written as ``state.name[v]``.
+
+    Args:
+        dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
+            vertex (``to_frame`` shows it as the user's id; -1 is none).
+        init: the value at the start of a run, `INFINITY` for the largest. An array with one value for each
+            vertex may be given when the program is made: ``MyProgram(name=array)``.
+    """
+    return VertexField(dtype, init)
+
+
+def edge(dtype: Any = WEIGHT, *, init: Any = 0, default: Any = None) -> Any:
+    """Declare an edge field, read as ``edge.name`` and written as ``state.name[edge.index]``.
+
+    Args:
+        dtype: as for `vertex`. With `WEIGHT`, the field holds the graph's weights.
+        init: the value at the start of a run, for a field that does not hold the weights.
+        default: for the weights of an unweighted graph; without it such a graph is refused.
+    """
+    return EdgeField(dtype, init, default)
+
+
+_REQUIRED = object()
+
+
+def parameter(dtype: Any = None, default: Any = _REQUIRED) -> Any:
+    """Declare a parameter, read as ``state.name`` and given as ``MyProgram(name=value)``.
+
+    Args:
+        dtype: a dtype as for `vertex`; `VERTEX` takes the user's id of a vertex; without one, the dtype is
+            that of the value (int64, float64 or bool).
+        default: the value when none is given; without it, one must be given.
+    """
+    return Parameter(dtype, default)
+
+
+def aggregator(combine: Combiner, dtype: Any = np.float64) -> Callable[[Any], Any]:
+    """Declare a value that is folded over all vertices after each superstep, as a decorator.
+
+    ::
+
+        @ew.aggregator(ew.SUM)
+        @staticmethod
+        def dangling(v, state):
+            return state.rank[v] if state.out_degree[v] == 0 else 0.0
+
+    Any function then reads ``state.dangling`` in the next superstep.
+
+    Args:
+        combine: one of the six named combiners.
+        dtype: of the value.
+    """
+    if not isinstance(combine, Combiner) or combine.name == "user":
+        raise ProgramError(f"aggregator: got {combine!r}, expected one of MIN, MAX, SUM, PRODUCT, ANY, ALL")
+
+    def declare(function: Any) -> Any:
+        return Aggregator(combine, dtype, getattr(function, "__func__", function))
+
+    return declare
+
+
+class Program:
+    """The base of a user's program. See the contract above, and ``docs/programs.md`` for a guide.
+
+    A subclass declares fields and parameters as class attributes and defines ``edge_compute`` and
+    ``vertex_compute``; the rest has defaults. All functions are static methods.
+
+    Attributes:
+        combine: how messages to one vertex are combined.
+        message: the dtype of messages; None takes what ``edge_compute`` returns.
+        asynchronous: whether a value may be seen in the superstep in which it was written.
+        max_supersteps: when to end in any case; None for no limit. A run may give its own.
+    """
+
+    combine: ClassVar[Combiner]
+    message: ClassVar[Any] = None
+    asynchronous: ClassVar[bool] = False
+    max_supersteps: ClassVar[int | None] = None
+
+    def __init__(self, **values: Any) -> None:
+        """Take values for parameters, and arrays for fields, by name."""
+        self.values = values
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        """Say whether vertex ``v`` starts ACTIVE or HALT, and set its fields. Default: all are active."""
+        return True
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        """The message of an arc from an active vertex, or None.
+
+        ``edge`` has ``source``, ``target``, ``index`` (the position of the arc in the graph's CSR order) and
+        the declared edge fields; ``state`` has the fields, parameters and aggregates by name, and
+        ``num_vertices``, ``num_arcs``, ``superstep``, ``out_degree[v]``, ``in_degree[v]``.
+        """
+        raise TypeError("edge_compute must be defined")
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        """Update vertex ``v`` with the combined message; return ACTIVE or HALT."""
+        raise TypeError("vertex_compute must be defined")
+
+    @staticmethod
+    def proceed(state: Any) -> Any:
+        """Whether the run goes on, asked once after each superstep. Default: as long as a vertex is active."""
+        return True
+
+
+def is_required(declared: Parameter) -> bool:
+    """Whether a parameter has no default."""
+    return declared.default is _REQUIRED
