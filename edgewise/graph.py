@@ -1,6 +1,5 @@
 """The graph: rows of arcs, the user's ids, and what is derived from them on demand."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,6 +8,8 @@ import numpy as np
 from edgewise import csr
 from edgewise.errors import GraphError
 from edgewise.ids import Ids, as_id_column, number_vertices
+from edgewise.kernels.launch import sealed
+from edgewise.merge import merge_parallel_arcs
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -17,9 +18,9 @@ SelfLoops = Literal["keep", "drop"]
 class Graph:
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, or `edgewise.read`. Vertices have the indices 0..n-1 inside;
-    `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one for a
-    self-loop. All arrays are read-only.
+    Made by `from_edges`, `from_csr`, `from_scipy`, or `edgewise.read`. Inside, vertices have the indices
+    0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
+    for a self-loop. All arrays are read-only.
 
     Attributes:
         num_vertices: number of vertices.
@@ -32,15 +33,15 @@ class Graph:
         weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
     """
 
-    def __init__(self, rows: csr.Rows, ids: Ids, directed: bool, num_edges: int) -> None:
+    def __init__(self, rows: csr.Rows, ids: Ids, directed: bool, num_loops: int) -> None:
         self._ids = ids
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets)
-        self.num_edges = num_edges
+        self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = directed
-        self.offsets = _sealed(rows.offsets)
-        self.targets = _sealed(rows.targets)
-        self.weights = None if rows.weights is None else _sealed(rows.weights)
+        self.offsets = sealed(rows.offsets)
+        self.targets = sealed(rows.targets)
+        self.weights = None if rows.weights is None else sealed(rows.weights)
 
     @classmethod
     def from_edges(
@@ -57,10 +58,10 @@ class Graph:
         """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
 
         Args:
-            source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns of
-                a data frame.
-            weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool and
-                smaller integers become int32, float16 becomes float32.
+            source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns
+                of a data frame.
+            weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
+                and smaller integers become int32, float16 becomes float32.
             directed: False to give each edge both directions.
             num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
                 it, the vertices are the ids that occur, integers in ascending order and strings by first
@@ -94,21 +95,17 @@ class Graph:
         self_loops: SelfLoops = "keep",
     ) -> "Graph":
         """Make a graph from columns of indices that are in range, and of weights that are finite."""
-        if self_loops == "drop":
-            kept = source != target
-            source, target = source[kept], target[kept]
-            weights = None if weights is None else weights[kept]
+        rows, loops = csr.build_rows(
+            source,
+            target,
+            weights,
+            ids.num_vertices,
+            both_directions=not directed,
+            drop_loops=self_loops == "drop",
+        )
         if parallel_edges != "keep":
-            source, target, weights = _merged(source, target, weights, directed, ids.num_vertices, parallel_edges)
-        num_edges = len(source)
-        if not directed:
-            both = np.column_stack([source, target])
-            arcs = np.column_stack([both, both[:, ::-1]]).reshape(-1, 2)
-            kept = np.repeat(source != target, 2)
-            kept[0::2] = True
-            source, target = arcs[kept].T
-            weights = None if weights is None else np.repeat(weights, 2)[kept]
-        return cls(csr.build_rows(source, target, weights, ids.num_vertices), ids, directed, num_edges)
+            rows, loops = merge_parallel_arcs(rows, parallel_edges)
+        return cls(rows, ids, directed, loops)
 
     @classmethod
     def from_csr(
@@ -137,14 +134,14 @@ class Graph:
         checked = None if weights is None else as_weights(weights)
         if checked is not None and len(checked) != len(targets):
             raise GraphError(f"weights has {len(checked):,} entries; targets has {len(targets):,}")
-        short = csr.offset_dtype(len(targets))
-        rows = csr.Rows(offsets.astype(short, copy=False), targets.astype(np.int32, copy=False), checked)
+        dtype = csr.offset_dtype(len(targets))
+        rows = csr.Rows(offsets.astype(dtype, copy=False), targets.astype(np.int32, copy=False), checked)
         ids = Ids(n) if vertices is None else _ids_in_order(vertices, n)
         if directed:
-            return cls(rows, ids, True, len(targets))
+            return cls(rows, ids, True, num_loops=0)
         _check_symmetric(rows)
-        loops = int(np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets))
-        return cls(rows, ids, False, (len(targets) + loops) // 2)
+        loops = np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets)
+        return cls(rows, ids, False, int(loops))
 
     @classmethod
     def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
@@ -161,7 +158,9 @@ class Graph:
                 of weights.
         """
         if not hasattr(matrix, "tocsr"):
-            raise GraphError(f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array")
+            raise GraphError(
+                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
+            )
         rows = matrix.tocsr()
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
             raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
@@ -169,7 +168,7 @@ class Graph:
         return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
 
     def to_scipy(self) -> Any:
-        """The arcs as a new `scipy.sparse.csr_array`, with weights or float64 ones; parallel arcs stay apart."""
+        """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
         import scipy.sparse
 
         data = np.ones(self.num_arcs) if self.weights is None else self.weights.copy()
@@ -186,15 +185,15 @@ class Graph:
         """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
         return self._ids.array
 
-    def index_of(self, id: Any) -> Any:
+    def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
 
         Raises:
             GraphError: an id that is not in the graph.
         """
-        if isinstance(id, Sequence | np.ndarray) and not isinstance(id, str | bytes) and np.ndim(id) > 0:
-            return self._ids.indices_of(id)
-        return self._ids.index_of(id)
+        if isinstance(vertex, list | tuple | np.ndarray) and np.ndim(vertex) > 0:
+            return self._ids.indices_of(vertex)
+        return self._ids.index_of(vertex)
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices."""
@@ -204,29 +203,31 @@ class Graph:
     @cached_property
     def sources(self) -> np.ndarray:
         """The source of each arc, int32, shape (num_arcs,), in the order of `targets`."""
-        return _sealed(csr.row_of_arcs(self.offsets))
+        return sealed(csr.row_of_arcs(self.offsets))
 
     @cached_property
     def out_degree(self) -> np.ndarray:
         """Arcs that leave each vertex, int32, shape (num_vertices,)."""
-        return _sealed(np.diff(self.offsets).astype(np.int32))
+        return sealed(np.diff(self.offsets).astype(np.int32))
 
     @cached_property
     def in_degree(self) -> np.ndarray:
         """Arcs that enter each vertex, int32, shape (num_vertices,)."""
-        return self.out_degree if not self.directed else _sealed(np.diff(self.in_offsets).astype(np.int32))
+        return self.out_degree if not self.directed else sealed(np.diff(self.in_offsets).astype(np.int32))
 
     @cached_property
     def _columns(self) -> csr.Rows:
         """The arcs by target. Those of an undirected graph are its rows."""
         if not self.directed:
             return csr.Rows(self.offsets, self.targets, self.weights)
-        columns = csr.build_rows(self.targets, csr.row_of_arcs(self.offsets), self.weights, self.num_vertices)
-        return csr.Rows(
-            _sealed(columns.offsets),
-            _sealed(columns.targets),
-            None if columns.weights is None else _sealed(columns.weights),
-        )
+        columns = csr.transpose(csr.Rows(self.offsets, self.targets, self.weights))
+        weights = None if columns.weights is None else sealed(columns.weights)
+        return csr.Rows(sealed(columns.offsets), sealed(columns.targets), weights)
+
+    @property
+    def has_in_edges(self) -> bool:
+        """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
+        return not self.directed or "_columns" in self.__dict__
 
     @property
     def in_offsets(self) -> np.ndarray:
@@ -237,8 +238,8 @@ class Graph:
     def in_sources(self) -> np.ndarray:
         """The sources of the arcs into each vertex, int32, shape (num_arcs,).
 
-        Those of one vertex are in ascending order, parallel arcs as in `targets`. An undirected graph gives its
-        `targets`, so there they are in the order of the input.
+        Those of one vertex are in ascending order, parallel arcs as in `targets`. An undirected graph gives
+        its `targets`, so there they are in the order of the input.
         """
         return self._columns.targets
 
@@ -250,13 +251,17 @@ class Graph:
     @cached_property
     def in_arcs(self) -> np.ndarray:
         """For each arc in the order of `in_sources`, its place in `targets`; shape (num_arcs,)."""
-        order = np.argsort(self.targets, kind="stable")
-        if not self.directed:
-            sources = csr.row_of_arcs(self.offsets)
-            places = np.empty_like(order)
-            places[np.lexsort((self.targets, sources))] = order
-            order = places
-        return _sealed(order.astype(self.offsets.dtype))
+        arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
+        by_target = csr.transpose(csr.Rows(self.offsets, self.targets, arcs))
+        assert by_target.weights is not None
+        if self.directed:
+            return sealed(by_target.weights)
+        by_source = csr.transpose(
+            by_target
+        )  # the k-th arc from u to v here is the twin of the k-th from v to u
+        twins = np.empty_like(arcs)
+        twins[by_source.weights] = by_target.weights
+        return sealed(twins)
 
     @property
     def nbytes(self) -> int:
@@ -271,14 +276,12 @@ class Graph:
     def _summary(self) -> list[tuple[str, str]]:
         kind = "directed" if self.directed else "undirected"
         weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
-        return [("vertices", f"{self.num_vertices:,}"), ("edges", f"{self.num_edges:,}"), ("", kind), ("", weights)]
-
-
-def _sealed(array: np.ndarray) -> np.ndarray:
-    """A read-only view."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+        return [
+            ("vertices", f"{self.num_vertices:,}"),
+            ("edges", f"{self.num_edges:,}"),
+            ("", kind),
+            ("", weights),
+        ]
 
 
 def _arrays(attributes: dict[str, Any]) -> list[np.ndarray]:
@@ -297,7 +300,9 @@ def as_weights(weight: Any) -> np.ndarray:
     if len(array) == 0 and array.dtype.kind in "Of":
         array = array.astype(np.float64)
     for dtype in (np.int32, np.float32, np.int64, np.float64):
-        if array.dtype == dtype or (array.dtype.kind in "bif" and array.dtype.itemsize < 4 and np.can_cast(array.dtype, dtype)):
+        if array.dtype == dtype or (
+            array.dtype.kind in "bif" and array.dtype.itemsize < 4 and np.can_cast(array.dtype, dtype)
+        ):
             array = np.ascontiguousarray(array, dtype)
             break
     else:
@@ -338,7 +343,9 @@ def _checked_count(num_vertices: Any) -> int | None:
 def _check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
     for name, array in (("offsets", offsets), ("targets", targets)):
         if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-            raise GraphError(f"{name} is {array.dtype} of shape {array.shape}; expected integers in one dimension")
+            raise GraphError(
+                f"{name} is {array.dtype} of shape {array.shape}; expected integers in one dimension"
+            )
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(targets) or (np.diff(offsets) < 0).any():
         raise GraphError(f"offsets must go from 0 to {len(targets):,}, the length of targets, and never fall")
     n = len(offsets) - 1
@@ -347,18 +354,17 @@ def _check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
 
 
 def _check_symmetric(rows: csr.Rows) -> None:
-    sources, weights = csr.row_of_arcs(rows.offsets), rows.weights
-    keys = [sources, rows.targets] if weights is None else [weights, sources, rows.targets]
-    mirror = [rows.targets, sources] if weights is None else [weights, rows.targets, sources]
-    order, back = np.lexsort(keys), np.lexsort(mirror)
-    for one, other in zip(keys, mirror, strict=True):
-        wrong = np.flatnonzero(one[order] != other[back])
-        if len(wrong):
-            arc = order[wrong[0]]
-            raise GraphError(
-                f"directed=False, but the arcs between {sources[arc]} and {rows.targets[arc]} differ in the two "
-                "directions; give both, with one weight, or use from_edges, which adds the other direction"
-            )
+    """Refuse rows that do not hold every edge in both directions."""
+    by_target = csr.transpose(rows)
+    by_source = csr.transpose(by_target)
+    pairs = [(by_source.offsets, by_target.offsets), (by_source.targets, by_target.targets)]
+    if by_source.weights is not None and by_target.weights is not None:
+        pairs.append((by_source.weights, by_target.weights))
+    if not all(np.array_equal(one, other) for one, other in pairs):
+        raise GraphError(
+            "directed=False, but the rows are not symmetric: each edge must stand in the rows of both its "
+            "ends, with one weight, and parallel edges in one order. Or give each edge once to from_edges"
+        )
 
 
 def _ids_in_order(vertices: Any, num_vertices: int) -> Ids:
@@ -368,29 +374,3 @@ def _ids_in_order(vertices: Any, num_vertices: int) -> Ids:
     if len(set(column.tolist())) != num_vertices:
         raise GraphError("vertices has the same id twice; expected distinct ids")
     return Ids(num_vertices, column)
-
-
-def _merged(
-    source: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray | None,
-    directed: bool,
-    num_vertices: int,
-    how: str,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """One edge for each pair, at the place of the first."""
-    low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
-    pairs = low.astype(np.int64) * num_vertices + high
-    _, first, group = np.unique(pairs, return_index=True, return_inverse=True)
-    if weights is not None and how != "first":
-        merged = weights[first].copy()
-        if how == "min":
-            np.minimum.at(merged, group, weights)
-        else:
-            merged[:] = 0
-            np.add.at(merged, group, weights)
-    else:
-        merged = None if weights is None else weights[first]
-    order = np.argsort(first)
-    first = first[order]
-    return source[first], target[first], None if merged is None else merged[order]

@@ -1,7 +1,6 @@
 """The user's vertex ids, of any kind, and the indices 0..n-1 that stand for them inside."""
 
 import operator
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.launch import launch, sealed
+from edgewise.kernels.mixing import mix64
+from edgewise.kernels.team import claim, run_alone
 
+#: Edges that a thread takes at a time.
+_PIECE = 2**18
+#: The shortest map and hash table.
+_SHORT_MAP, _SHORT_TABLE = 2**12, 2**12
 _KINDS = "expected integers, or strings"
 
 
@@ -21,8 +28,8 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
         name: what to call it in messages.
 
     Returns:
-        One-dimensional int32, int64 or uint64 (then with a value beyond int64), or objects that are all Python
-        strings or all Python integers (then with a value beyond uint64 or int64).
+        One-dimensional int32, int64 or uint64 (then with a value beyond int64), or objects that are all
+        Python strings or all Python integers (then with a value beyond uint64 or int64).
 
     Raises:
         GraphError: not one-dimensional, or ids that are neither integers nor strings.
@@ -32,6 +39,7 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
         array[:] = column
     else:
         array = np.asarray(column)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim != 1:
         raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an id for each edge")
     if array.dtype.kind in "UT":
@@ -42,8 +50,10 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         advice = "; missing values make floats of integers" if array.dtype.kind == "f" else ""
-        raise GraphError(f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype(np.int64)")
-    return _narrowed(array)
+        raise GraphError(
+            f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype(np.int64)"
+        )
+    return _narrowed(np.ascontiguousarray(array))
 
 
 def _narrowed(array: np.ndarray) -> np.ndarray:
@@ -95,40 +105,47 @@ class Ids:
 
     @cached_property
     def _position(self) -> dict[Any, int]:
+        """The index of each id that is an object."""
         assert self.given is not None
-        return {id: index for index, id in enumerate(self.given.tolist())}
+        return {given: index for index, given in enumerate(self.given.tolist())}
 
-    def index_of(self, id: Any) -> int:
+    def index_of(self, vertex: Any) -> int:
         """The index of one id. Raises GraphError if no vertex has it."""
-        if isinstance(id, str):
-            index = self._position.get(id, -1) if self._named else -1
+        if isinstance(vertex, str):
+            index = self._position.get(vertex, -1) if self._are_objects else -1
+        elif isinstance(vertex, bool | np.bool_) or not hasattr(vertex, "__index__"):
+            index = -1
         else:
-            try:
-                number = operator.index(id)
-            except TypeError:
-                raise self._unknown(id) from None
-            if self.given is None:
-                index = number if 0 <= number < self.num_vertices else -1
-            else:
-                index = self._position.get(number, -1)
-        if index < 0 or isinstance(id, bool):
-            raise self._unknown(id)
+            index = self._index_of_integer(operator.index(vertex))
+        if index < 0:
+            raise self._unknown(vertex)
         return index
 
-    def indices_of(self, ids: Iterable[Any]) -> np.ndarray:
-        """The index of each id, int64. Raises GraphError for the first one that no vertex has."""
-        if self.given is None and isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+    def _index_of_integer(self, vertex: int) -> int:
+        """The index of an integer id, or -1."""
+        if self.given is None:
+            return vertex if 0 <= vertex < self.num_vertices else -1
+        if self._are_objects:
+            return self._position.get(vertex, -1)
+        if self.num_vertices == 0 or not self.given[0] <= vertex <= self.given[-1]:
+            return -1
+        index = int(np.searchsorted(self.given, vertex))
+        return index if self.given[index] == vertex else -1
+
+    def indices_of(self, ids: Any) -> np.ndarray:
+        """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
+        if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and self.given is None:
             wrong = np.flatnonzero((ids < 0) | (ids >= self.num_vertices))
             if len(wrong):
                 raise self._unknown(ids[wrong[0]])
             return ids.astype(np.int64)
-        return np.array([self.index_of(id) for id in ids], dtype=np.int64)
+        return np.array([self.index_of(vertex) for vertex in ids], dtype=np.int64)
 
     @property
-    def _named(self) -> bool:
+    def _are_objects(self) -> bool:
         return self.given is not None and self.given.dtype == object
 
-    def _unknown(self, id: Any) -> GraphError:
+    def _unknown(self, vertex: Any) -> GraphError:
         if self.num_vertices == 0:
             known = "it has no vertices"
         elif self.given is None:
@@ -136,53 +153,71 @@ class Ids:
         else:
             some = ", ".join(map(repr, self.given[:3].tolist()))
             known = f"its {self.num_vertices:,} ids are such as {some}"
-        shown = repr(id.item() if isinstance(id, np.generic) else id)
+        shown = repr(vertex.item() if isinstance(vertex, np.generic) else vertex)
         return GraphError(f"the graph has no vertex {shown}; {known}")
 
 
 def number_vertices(
     source: np.ndarray, target: np.ndarray, num_vertices: int | None
 ) -> tuple[np.ndarray, np.ndarray, Ids]:
-    """Give every vertex its index.
+    """Give every vertex its index. O(m) expected, and O(k log k) for k distinct ids.
 
     Args:
         source, target: what `as_id_column` returns, of one length.
-        num_vertices: with it, the ids are 0..num_vertices-1; without, the vertices are the ids that occur,
-            integers in ascending order and strings by first appearance (source before target, edge by edge).
+        num_vertices: with it, the ids are 0..num_vertices-1 and the columns are returned as they are; whoever
+            builds the rows checks the range. Without it, the vertices are the ids that occur, integers in
+            ascending order and strings by first appearance (source before target, edge by edge).
 
     Returns:
         Both columns as indices (int32 or int64) and the ids.
 
     Raises:
-        GraphError: an id out of range, or integers in one column and strings in the other.
+        GraphError: integers in one column and strings in the other; ids that cannot be 0..num_vertices-1.
     """
     if len(source) and _is_text(source) != _is_text(target):
-        raise GraphError("one column holds integers and the other strings; expected the same kind in both")
+        raise GraphError("one column holds integers and the other strings; expected one kind of ids")
+    source, target = _of_one_dtype(source, target)
     if num_vertices is not None:
-        return _in_range(source, "source", num_vertices), _in_range(target, "target", num_vertices), Ids(num_vertices)
-    if source.dtype == object or target.dtype == object or source.dtype != target.dtype:
+        _check_short(source, num_vertices)
+        return source, target, Ids(num_vertices)
+    if source.dtype == object:
         return _number_objects(source, target)
-    ids = np.union1d(source, target)
-    if len(ids) and ids[0] == 0 and ids[-1] == len(ids) - 1:
-        return source, target, Ids(len(ids))
-    return np.searchsorted(ids, source), np.searchsorted(ids, target), Ids(len(ids), ids)
+    if len(source) == 0:
+        return source, target, Ids(0)
+    if source.dtype != np.uint64:
+        numbered = _number_dense(source, target)
+        if numbered is not None:
+            return numbered
+    return _number_sparse(source, target)
 
 
 def _is_text(column: np.ndarray) -> bool:
     return column.dtype == object and isinstance(column[0], str)
 
 
-def _in_range(column: np.ndarray, name: str, num_vertices: int) -> np.ndarray:
-    if _is_text(column):
-        raise GraphError(f"num_vertices is given and {name} holds strings; leave num_vertices out")
-    wrong = np.flatnonzero((column < 0) | (column >= num_vertices))
-    if len(wrong):
-        at = int(wrong[0])
+def _of_one_dtype(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both columns with the dtype that holds all their ids exactly."""
+    dtypes = {source.dtype, target.dtype}
+    if len(dtypes) == 1:
+        return source, target
+    if np.dtype(object) in dtypes:
+        return source.astype(object), target.astype(object)
+    if np.dtype(np.uint64) in dtypes:
+        signed = source if target.dtype == np.uint64 else target
+        wide = np.dtype(object if signed.min(initial=0) < 0 else np.uint64)
+        return source.astype(wide, copy=False), target.astype(wide, copy=False)
+    return source.astype(np.int64, copy=False), target.astype(np.int64, copy=False)
+
+
+def _check_short(column: np.ndarray, num_vertices: int) -> None:
+    """Refuse ids that no number of vertices allows: strings, and integers beyond int64."""
+    if len(column) and _is_text(column):
+        raise GraphError("num_vertices is given and the ids are strings; leave num_vertices out")
+    if column.dtype in (np.uint64, object):
         raise GraphError(
-            f"{name}[{at}] is {column[at]}; num_vertices={num_vertices} allows 0..{num_vertices - 1}. "
-            "Leave num_vertices out for ids of any size"
+            f"the ids go up to {column.max()}; num_vertices={num_vertices} allows ids from 0 to "
+            f"{num_vertices - 1}. Leave num_vertices out for ids of any size"
         )
-    return column
 
 
 def _number_objects(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids]:
@@ -193,8 +228,144 @@ def _number_objects(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
     ordered = list(dict.fromkeys(listed))
     if ordered and not isinstance(ordered[0], str):
         ordered.sort()
-    position = {id: index for index, id in enumerate(ordered)}
+    position = {vertex: index for index, vertex in enumerate(ordered)}
     indices = np.fromiter(map(position.__getitem__, listed), np.int32, len(listed))
-    ids = np.empty(len(ordered), dtype=object)
-    ids[:] = ordered
-    return indices[0::2], indices[1::2], Ids(len(ordered), ids)
+    return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2]), named_ids(ordered)
+
+
+def named_ids(names: list[Any]) -> Ids:
+    """Ids that are Python objects, in index order."""
+    ids = np.empty(len(names), dtype=object)
+    ids[:] = names
+    return Ids(len(names), ids)
+
+
+def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids] | None:
+    """Number integers by a map of those that occur; None if one is negative or beyond the map."""
+    seen = np.zeros(max(2 * len(source), _SHORT_MAP), np.uint8)
+    largest = np.zeros(-(-len(source) // _PIECE), np.uint64)
+    columns = (sealed(source), sealed(target))
+    launch(_mark, *columns, seen, largest, work=len(source))
+    num_ids = int(largest.max()) + 1
+    if num_ids > len(seen):
+        return None
+    seen = seen[:num_ids]
+    if seen.all():
+        return source, target, Ids(num_ids)
+    ids = np.flatnonzero(seen)
+    index = np.cumsum(seen, dtype=np.int32)
+    index -= 1
+    numbered = np.empty((2, len(source)), np.int32)
+    launch(_look_up, *columns, index, *numbered, work=len(source))
+    return numbered[0], numbered[1], Ids(len(ids), ids)
+
+
+def _number_sparse(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids]:
+    """Number integers of any size through a hash table that doubles whenever it is half full."""
+    dtype = np.uint64 if source.dtype == np.uint64 else np.int64
+    columns = [sealed(column.astype(dtype, copy=False).view(np.uint64)) for column in (source, target)]
+    keys, index = np.empty(_SHORT_TABLE, np.uint64), np.full(_SHORT_TABLE, -1, np.int32)
+    num_ids = np.zeros(1, np.int64)
+    for column in columns:
+        for start in range(0, len(column), _PIECE):
+            piece, done = column[start : start + _PIECE], np.zeros(1, np.int64)
+            while done[0] < len(piece):
+                run_alone(_insert, piece, done, keys, index, num_ids)
+                if 2 * num_ids[0] >= len(keys):
+                    keys, index = _doubled(keys, index)
+    ids = np.sort(keys[index >= 0].view(dtype))
+    index.fill(-1)
+    run_alone(_insert, sealed(ids.view(np.uint64)), np.zeros(1, np.int64), keys, index, np.zeros(1, np.int64))
+    numbered = np.empty((2, len(source)), np.int32)
+    launch(_find, *columns, sealed(keys), sealed(index), *numbered, work=len(source))
+    return numbered[0], numbered[1], Ids(len(ids), ids)
+
+
+def _doubled(keys: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A hash table of the same ids and twice the length."""
+    ids = keys[index >= 0]
+    longer, places = np.empty(2 * len(keys), np.uint64), np.full(2 * len(keys), -1, np.int32)
+    run_alone(_insert, sealed(ids), np.zeros(1, np.int64), longer, places, np.zeros(1, np.int64))
+    return longer, places
+
+
+@kernel
+def _mark(thread: Any, size: Any, control: Any, source: Any, target: Any, seen: Any, largest: Any) -> None:
+    """Mark the ids that lie within the map. largest: of each piece; negative ids count as very large."""
+    limit = np.uint64(len(seen))
+    while True:
+        start = claim(control, 0, _PIECE, len(source))
+        if start >= len(source):
+            return
+        top = np.uint64(0)
+        for e in range(np.uint64(start), np.uint64(min(start + _PIECE, len(source)))):
+            u, v = np.uint64(source[e]), np.uint64(target[e])
+            top = max(top, u, v)
+            if u < limit:
+                seen[u] = 1
+            if v < limit:
+                seen[v] = 1
+        largest[start // _PIECE] = top
+
+
+@kernel
+def _look_up(
+    thread: Any, size: Any, control: Any, source: Any, target: Any, index: Any, sources: Any, targets: Any
+) -> None:
+    """Replace each id by its index."""
+    while True:
+        start = claim(control, 0, _PIECE, len(source))
+        if start >= len(source):
+            return
+        for e in range(np.uint64(start), np.uint64(min(start + _PIECE, len(source)))):
+            sources[e] = index[np.uint64(source[e])]
+            targets[e] = index[np.uint64(target[e])]
+
+
+@device_function
+def _slot_of(key: Any, keys: Any, index: Any) -> Any:
+    """Where an id is in the hash table, or the free place where it belongs. Lengths are powers of two."""
+    mask = np.uint64(len(keys) - 1)
+    slot = mix64(key) & mask
+    while index[slot] >= 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@kernel
+def _insert(
+    thread: Any, size: Any, control: Any, ids: Any, done: Any, keys: Any, index: Any, num_ids: Any
+) -> None:
+    """Insert ids from ``ids[done[0]]`` on, new ones numbered in order, until the table is half full."""
+    for e in range(np.uint64(done[0]), np.uint64(len(ids))):
+        slot = _slot_of(ids[e], keys, index)
+        if index[slot] < 0:
+            if 2 * num_ids[0] >= len(keys):
+                done[0] = np.int64(e)
+                return
+            keys[slot] = ids[e]
+            index[slot] = num_ids[0]
+            num_ids[0] += 1
+    done[0] = len(ids)
+
+
+@kernel
+def _find(
+    thread: Any,
+    size: Any,
+    control: Any,
+    source: Any,
+    target: Any,
+    keys: Any,
+    index: Any,
+    sources: Any,
+    targets: Any,
+) -> None:
+    """Replace each id by the number that the hash table has for it."""
+    while True:
+        start = claim(control, 0, _PIECE, len(source))
+        if start >= len(source):
+            return
+        for e in range(np.uint64(start), np.uint64(min(start + _PIECE, len(source)))):
+            sources[e] = index[_slot_of(source[e], keys, index)]
+            targets[e] = index[_slot_of(target[e], keys, index)]

@@ -18,6 +18,7 @@ ORDER = [
     {"schedule"},
     {"execution"},
     {"csr", "ids"},
+    {"merge"},
     {"graph"},
     {"result"},
     {"io", "generate"},
