@@ -39,3 +39,7 @@ class MissingDependencyError(EdgewiseError, ImportError):
 
 class VerificationError(EdgewiseError, AssertionError):
     """A result that its verifier rejects. The message names the first vertex or edge that is wrong."""
+
+
+class OutputError(EdgewiseError, OSError):
+    """A file that cannot be written. Nothing is left under its name but what was there before."""

@@ -1,0 +1,250 @@
+"""What the command line shows of a graph and of a result: facts, the top vertices, a JSON object."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise.graph import Graph
+from edgewise.result import Result
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under names, as the terminal and JSON show them."""
+
+    names: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def as_text(self) -> str:
+        """Columns side by side; numbers to the right, the rest to the left."""
+        cells = [self.names, *(tuple(map(as_text, row)) for row in self.rows)]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(self.names))]
+        right = [
+            all(isinstance(row[column], int | float) for row in self.rows)
+            for column in range(len(self.names))
+        ]
+        lines = []
+        for row in cells:
+            aligned = zip(row, widths, right, strict=True)
+            lines.append(
+                "  ".join(f"{cell:>{w}}" if r else f"{cell:<{w}}" for cell, w, r in aligned).rstrip()
+            )
+        return "\n".join(lines)
+
+    def as_objects(self) -> list[Facts]:
+        """One object for each row."""
+        return [dict(zip(self.names, map(as_json, row), strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class View:
+    """How the result of an algorithm is shown.
+
+    Attributes:
+        facts: what there is to say about the whole, by name.
+        top: the most interesting so many rows.
+        passes: how often each edge was looked at, for edges per second.
+    """
+
+    facts: Callable[[Any], Facts]
+    top: Callable[[Any, int], Table]
+    passes: Callable[[Any], int] = lambda result: 1
+
+
+def ranked(result: Result, column: str, count: int, *, largest: bool) -> Table:
+    """The vertices of largest or smallest values in one column, equal ones in index order.
+
+    Values that stand for "not reached" (negative levels, infinity, the largest integer) are left out.
+    """
+    columns = result.columns()
+    values = columns[column]
+    if values.dtype.kind == "f":
+        known = np.flatnonzero(np.isfinite(values))
+    elif values.dtype.kind == "i" and not largest:
+        known = np.flatnonzero((values >= 0) & (values != np.iinfo(values.dtype).max))
+    else:
+        known = np.arange(len(values))
+    keys = values[known].astype(np.float64) if values.dtype.kind == "b" else values[known]
+    order = known[np.argsort(-keys if largest else keys, kind="stable")[:count]]
+    ids = result.graph.ids_of(order)
+    rows = zip(ids.tolist(), *(each[order].tolist() for each in columns.values()), strict=True)
+    return Table(("vertex", *columns), list(rows))
+
+
+def largest_components(result: Any, count: int) -> Table:
+    """Components by size: the vertex that labels each, and how many vertices it has."""
+    labels, sizes = np.unique(result.component, return_counts=True)
+    order = np.argsort(-sizes, kind="stable")[:count]
+    ids = result.graph.ids_of(labels[order])
+    return Table(("component", "size"), list(zip(ids.tolist(), sizes[order].tolist(), strict=True)))
+
+
+def _bfs_facts(result: Any) -> Facts:
+    return {"reached": int((result.level >= 0).sum()), "depth": int(result.level.max(initial=-1))}
+
+
+def _sssp_facts(result: Any) -> Facts:
+    distance = result.distance
+    unreached = np.inf if distance.dtype.kind == "f" else np.iinfo(distance.dtype).max
+    reached = distance[distance != unreached]
+    return {"reached": len(reached), "farthest": reached.max().item() if len(reached) else None}
+
+
+def _pagerank_facts(result: Any) -> Facts:
+    return {"iterations": int(result.iterations), "converged": bool(result.converged)}
+
+
+def _component_facts(result: Any) -> Facts:
+    return {"components": int(result.num_components)}
+
+
+def _program_facts(result: Any) -> Facts:
+    aggregates = {
+        name: value.item() if hasattr(value, "item") else value for name, value in result.aggregates.items()
+    }
+    return {**aggregates, "ended": result.ended}
+
+
+def _program_top(result: Any, count: int) -> Table:
+    return ranked(result, next(iter(result.fields)), count, largest=True)
+
+
+VIEWS = {
+    "bfs": View(_bfs_facts, lambda result, count: ranked(result, "level", count, largest=False)),
+    "sssp": View(_sssp_facts, lambda result, count: ranked(result, "distance", count, largest=False)),
+    "pagerank": View(
+        _pagerank_facts,
+        lambda result, count: ranked(result, "rank", count, largest=True),
+        lambda result: result.iterations,
+    ),
+    "components": View(_component_facts, largest_components),
+}
+PROGRAM_VIEW = View(_program_facts, _program_top)
+
+
+def graph_facts(graph: Graph) -> Facts:
+    """The size and kind of a graph."""
+    return {
+        "vertices": graph.num_vertices,
+        "edges": graph.num_edges,
+        "directed": graph.directed,
+        "weights": None if graph.weights is None else str(graph.weights.dtype),
+    }
+
+
+def degree_facts(graph: Graph) -> Facts:
+    """What to know about a new graph: degrees, self-loops, isolated vertices, weights, memory."""
+    facts: Facts = {}
+    if graph.num_vertices:
+        for name, degree in (("out_degree", graph.out_degree), ("in_degree", graph.in_degree)):
+            most = int(np.argmax(degree))
+            facts[f"max_{name}"] = int(degree[most])
+            facts[f"max_{name}_vertex"] = graph.ids_of(np.array([most])).tolist()[0]
+        facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
+        facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
+    facts["self_loops"] = int((graph.sources == graph.targets).sum())
+    if graph.weights is not None and graph.num_arcs:
+        facts["min_weight"], facts["max_weight"] = graph.weights.min().item(), graph.weights.max().item()
+    facts["megabytes"] = graph.nbytes / 1e6
+    return facts
+
+
+def as_text(value: Any) -> str:
+    """A value for the terminal, floats to six digits."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON knows it: no infinity and no NaN."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """One run as the command line reports it.
+
+    Attributes:
+        algorithm, graph_name: what ran on what.
+        result: its answer.
+        view: how that is shown.
+        read_seconds: what reading the graph took.
+        verified: whether the answer has passed its verifier.
+    """
+
+    algorithm: str
+    graph_name: str
+    result: Result
+    view: View
+    read_seconds: float
+    verified: bool
+
+    @property
+    def edges_per_second(self) -> float | None:
+        """Edges looked at in a second of the run, counting each once in every pass over the graph."""
+        edges = self.result.graph.num_edges * self.view.passes(self.result)
+        return edges / self.result.seconds if self.result.seconds > 0 else None
+
+    def as_json(self, top: int) -> Facts:
+        """Everything as one object."""
+        facts: Facts = {
+            "algorithm": self.algorithm,
+            "graph": self.graph_name,
+            **graph_facts(self.result.graph),
+        }
+        facts |= self.view.facts(self.result)
+        facts |= {
+            "supersteps": self.result.supersteps,
+            "seconds": self.result.seconds,
+            "compile_seconds": self.result.compile_seconds,
+            "read_seconds": self.read_seconds,
+            "edges_per_second": self.edges_per_second,
+            "verified": self.verified,
+        }
+        facts = {name: as_json(value) for name, value in facts.items()}
+        return facts | {"top": self.view.top(self.result, top).as_objects()}
+
+    def as_text(self, top: int) -> str:
+        """A few lines and a table."""
+        result = self.result
+        rate = "" if self.edges_per_second is None else f", {in_units(self.edges_per_second)}edges/s"
+        verified = ["The answer passed its verifier."] if self.verified else []
+        head = [
+            f"{self.algorithm} on {self.graph_name}: {graph_line(result.graph)}",
+            ", ".join(
+                f"{name.replace('_', ' ')}: {as_text(value)}"
+                for name, value in self.view.facts(result).items()
+            ),
+            f"ran in {result.seconds:.3g} s{rate}; reading took {self.read_seconds:.2g} s, "
+            f"compiling {result.compile_seconds:.2g} s",
+            *verified,
+        ]
+        table = self.view.top(result, top)
+        return "\n".join([*head, "", table.as_text()] if table.rows else head)
+
+
+def graph_line(graph: Graph) -> str:
+    """The size and kind of a graph in words."""
+    kind = "directed" if graph.directed else "undirected"
+    weights = "unweighted" if graph.weights is None else f"{graph.weights.dtype} weights"
+    return f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges, {kind}, {weights}"
+
+
+def in_units(rate: float) -> str:
+    """A rate to three digits, with its unit of size: 1.4 G, 230 M."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate >= size:
+            return f"{rate / size:.3g} {unit} "
+    return f"{rate:.3g} "
+
+
+def lines(facts: Facts) -> str:
+    """Facts one below the other."""
+    width = max(map(len, facts), default=0)
+    return "\n".join(f"{name.replace('_', ' '):<{width}}  {as_text(value)}" for name, value in facts.items())

@@ -1,0 +1,178 @@
+"""What the command line can run by name: the algorithms, and a program in a user's file."""
+
+import ast
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import edgewise
+from edgewise.errors import GraphError, ProgramError
+from edgewise.graph import Graph
+from edgewise.program import VERTEX, Parameter, Program, is_required
+from edgewise.report import PROGRAM_VIEW, VIEWS, View
+from edgewise.result import Result
+
+#: How a run is carried out is said by options of their own.
+_NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
+_OF_RUN = ("max_supersteps", "check")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to run on a graph.
+
+    Attributes:
+        name: for messages and results.
+        function: called with a graph, the parameters and the options of a run.
+        parameters: names that may be given.
+        required: those that must be given.
+        vertices: those that take the id of a vertex.
+        view: how its result is shown.
+    """
+
+    name: str
+    function: Callable[..., Result]
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+    vertices: tuple[str, ...]
+    view: View
+
+    def arguments(self, graph: Graph, texts: dict[str, str]) -> dict[str, Any]:
+        """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
+        return {
+            name: vertex_id(graph, text) if name in self.vertices else literal(text)
+            for name, text in texts.items()
+        }
+
+    def check_names(self, texts: dict[str, str]) -> None:
+        """Refuse parameters that the task does not have, and the lack of one that it needs."""
+        for name in texts:
+            if name not in self.parameters:
+                raise ProgramError(
+                    f"{self.name} has no parameter {name!r}; it has {', '.join(self.parameters)}"
+                )
+        for name in self.required:
+            if name not in texts:
+                option = "--source ID" if name == "source" else f"--set {name}=VALUE"
+                raise ProgramError(f"{self.name} needs {name}: give {option}")
+
+
+def find_task(name: str) -> Task:
+    """The algorithm of this name, or the program in a file: ``my_program.py:MyProgram``.
+
+    Raises:
+        ProgramError: neither; the message lists what there is.
+    """
+    if ":" in name or name.endswith(".py"):
+        return _program_task(name)
+    if name not in VIEWS:
+        raise ProgramError(
+            f"there is no algorithm {name!r}; there are {', '.join(VIEWS)}. A program of your own is named "
+            "by its file and class: my_program.py:MyProgram"
+        )
+    function = getattr(edgewise, "connected_components" if name == "components" else name)
+    declared = [p for p in inspect.signature(function).parameters.values() if p.name not in _NOT_PARAMETERS]
+    required = tuple(p.name for p in declared if p.default is inspect.Parameter.empty)
+    return Task(name, function, tuple(p.name for p in declared), required, ("source",), VIEWS[name])
+
+
+def _program_task(name: str) -> Task:
+    path, _, class_name = name.rpartition(":") if ":" in name else (name, "", "")
+    program = _find_program(Path(path), class_name)
+    declared = {
+        key: value
+        for key in dir(program)
+        if isinstance(value := inspect.getattr_static(program, key), Parameter)
+    }
+
+    def run(graph: Graph, **values: Any) -> Result:
+        options = {key: values.pop(key) for key in list(values) if key in _OF_RUN or key in _NOT_PARAMETERS}
+        return edgewise.run(program(**values), graph, **options)
+
+    return Task(
+        program.__name__,
+        run,
+        (*declared, *_OF_RUN),
+        tuple(key for key, value in declared.items() if is_required(value)),
+        tuple(key for key, value in declared.items() if value.dtype is VERTEX),
+        PROGRAM_VIEW,
+    )
+
+
+def _find_program(path: Path, class_name: str) -> type[Program]:
+    """The class of this name in a file; without a name, the only one there."""
+    if not path.is_file():
+        raise ProgramError(f"there is no file {path}; expected my_program.py:MyProgram")
+    module = _load(path)
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Program) and value.__module__ == module.__name__
+    }
+    if class_name in found:
+        return found[class_name]
+    if not class_name and len(found) == 1:
+        return next(iter(found.values()))
+    listed = ", ".join(found) or "none"
+    wanted = f"no program {class_name!r}" if class_name else "no single program"
+    raise ProgramError(f"{path} has {wanted}; the subclasses of edgewise.Program in it are: {listed}")
+
+
+def _load(path: Path) -> ModuleType:
+    """A user's file as a module, which may import its neighbours."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ProgramError(f"{path} is no Python file; expected my_program.py:MyProgram")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise ProgramError(f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}") from None
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise ProgramError(f"{where.filename}:{where.lineno}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def parse_settings(settings: Sequence[str], source: str | None) -> dict[str, str]:
+    """``["damping=0.9"]`` and the vertex to start from as parameters by name, still text."""
+    texts = {} if source is None else {"source": source}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.isidentifier():
+            raise ProgramError(f"--set {setting!r}; expected NAME=VALUE, such as damping=0.9")
+        texts[name] = text
+    return texts
+
+
+def literal(text: str) -> Any:
+    """A Python literal, or the text itself where it is none."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def vertex_id(graph: Graph, text: str) -> Any:
+    """A vertex as the graph calls it: a name, or an integer.
+
+    Raises:
+        GraphError: the graph has no such vertex.
+    """
+    ids = graph.vertices
+    known_as: str | int = text
+    if len(ids) == 0 or not isinstance(ids[0], str):
+        try:
+            known_as = int(text)
+        except ValueError:
+            raise GraphError(f"the graph has no vertex {text!r}; its ids are integers") from None
+    graph.index_of(known_as)
+    return known_as
