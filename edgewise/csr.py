@@ -134,8 +134,8 @@ def _check_in_range(wrong: np.ndarray, source: np.ndarray, target: np.ndarray, n
     if len(places):
         edge = int(places.min()) - 1
         raise GraphError(
-            f"edge {edge} joins {source[edge]} and {target[edge]}; num_vertices={num_vertices} allows ids from "
-            f"0 to {num_vertices - 1}. Leave num_vertices out for ids of any size"
+            f"edge {edge} joins {source[edge]} and {target[edge]}; num_vertices={num_vertices} allows ids "
+            f"from 0 to {num_vertices - 1}. Leave num_vertices out for ids of any size"
         )
 
 
@@ -303,9 +303,9 @@ def _sort(
             offsets[np.uint64(first_row) + r] = place
             place += length
         for p in range(first, last):
-            r = np.uint64(rows_in_bucket[p])
-            q = np.uint64(next_place[r])
-            next_place[r] = np.int64(q + one)
+            row = np.uint64(rows_in_bucket[p])
+            q = np.uint64(next_place[row])
+            next_place[row] = np.int64(q + one)
             targets[q] = copy[p - first]
             if weights is not None:
                 weights[q] = weight_copies[thread, p - first]

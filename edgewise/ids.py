@@ -301,9 +301,9 @@ def _mark(thread: Any, size: Any, control: Any, source: Any, target: Any, seen: 
         for e in range(np.uint64(start), np.uint64(min(start + _PIECE, len(source)))):
             u, v = np.uint64(source[e]), np.uint64(target[e])
             top = max(top, u, v)
-            if u < limit:
+            if u < limit and not seen[u]:  # a store would take the cache line from the other threads
                 seen[u] = 1
-            if v < limit:
+            if v < limit and not seen[v]:
                 seen[v] = 1
         largest[start // _PIECE] = top
 

@@ -91,8 +91,8 @@ def _merge(
             while (one << bits) < np.uint64(2) * (last - first):
                 bits += one
             mask = (one << bits) - one
-            for slot in range(one << bits):
-                table[slot] = -1
+            for i in range(one << bits):
+                table[i] = -1
             kept = first
             for p in range(first, last):
                 slot = (np.uint64(targets[p]) * golden) >> (np.uint64(64) - bits)
