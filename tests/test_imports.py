@@ -17,8 +17,6 @@ ORDER = [
     {"kernels"},
     {"schedule"},
     {"execution"},
-    {"csr", "ids"},
-    {"merge"},
     {"graph"},
     {"result"},
     {"io", "generate"},

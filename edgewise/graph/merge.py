@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.csr import Rows, offset_dtype
+from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.errors import GraphError
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.launch import launch, sealed

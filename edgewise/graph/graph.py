@@ -1,15 +1,17 @@
-"""The graph: rows of arcs, the user's ids, and what is derived from them on demand."""
+"""The class `Graph`."""
 
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from edgewise import csr
 from edgewise.errors import GraphError
-from edgewise.ids import Ids, as_id_column, number_vertices
+from edgewise.graph import csr
+from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.merge import merge_parallel_arcs
+from edgewise.graph.numbering import number_vertices
+from edgewise.graph.weights import as_weights
 from edgewise.kernels.launch import sealed
-from edgewise.merge import merge_parallel_arcs
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -80,7 +82,7 @@ class Graph:
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
         weights = None if weight is None else as_weights(weight)
         _check_lengths(source, target, weights)
-        source, target, ids = number_vertices(source, target, _checked_count(num_vertices))
+        source, target, ids = number_vertices(source, target, _as_count(num_vertices))
         return cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
 
     @classmethod
@@ -196,9 +198,16 @@ class Graph:
         return self._ids.index_of(vertex)
 
     def ids_of(self, indices: Any) -> np.ndarray:
-        """The user's ids of an array of indices."""
+        """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
         indices = np.asarray(indices)
-        return self.vertices[indices.astype(np.int64) if indices.size == 0 else indices]
+        if indices.size == 0:
+            return self.vertices[:0].reshape(indices.shape)
+        if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= self.num_vertices:
+            raise GraphError(
+                f"ids_of got {indices.dtype} from {indices.min()} to {indices.max()}; expected indices "
+                f"0..{self.num_vertices - 1}"
+            )
+        return self.vertices[indices]
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -256,64 +265,38 @@ class Graph:
         assert by_target.weights is not None
         if self.directed:
             return sealed(by_target.weights)
-        by_source = csr.transpose(
-            by_target
-        )  # the k-th arc from u to v here is the twin of the k-th from v to u
+        # The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
+        by_source = csr.transpose(by_target)
         twins = np.empty_like(arcs)
         twins[by_source.weights] = by_target.weights
         return sealed(twins)
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays that exist now, those made on demand included."""
-        held = {id(array): array for array in _arrays(vars(self))}
-        return sum(array.nbytes for array in held.values())
+        """Bytes of the arrays held now, those made on demand included; strings count as their references."""
+        made = [self._ids, *vars(self).values()]
+        made += [part for group in made if isinstance(group, csr.Rows | Ids) for part in vars(group).values()]
+        arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
+        return sum(array.nbytes for array in arrays.values())
 
     def __repr__(self) -> str:
         """The size and kind of the graph."""
-        return f"<Graph: {', '.join(f'{value} {name}'.strip() for name, value in self._summary())}>"
-
-    def _summary(self) -> list[tuple[str, str]]:
         kind = "directed" if self.directed else "undirected"
         weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
-        return [
-            ("vertices", f"{self.num_vertices:,}"),
-            ("edges", f"{self.num_edges:,}"),
-            ("", kind),
-            ("", weights),
-        ]
+        return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
-
-def _arrays(attributes: dict[str, Any]) -> list[np.ndarray]:
-    found = [value for value in attributes.values() if isinstance(value, np.ndarray)]
-    for value in attributes.values():
-        if isinstance(value, csr.Rows | Ids):
-            found += [part for part in vars(value).values() if isinstance(part, np.ndarray)]
-    return found
-
-
-def as_weights(weight: Any) -> np.ndarray:
-    """Weights as int32, int64, float32 or float64, finite. Raises GraphError for anything else."""
-    array = np.asarray(weight)
-    if array.ndim != 1:
-        raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
-    if len(array) == 0 and array.dtype.kind in "Of":
-        array = array.astype(np.float64)
-    for dtype in (np.int32, np.float32, np.int64, np.float64):
-        if array.dtype == dtype or (
-            array.dtype.kind in "bif" and array.dtype.itemsize < 4 and np.can_cast(array.dtype, dtype)
-        ):
-            array = np.ascontiguousarray(array, dtype)
-            break
-    else:
-        raise GraphError(
-            f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. Convert it with "
-            ".astype(np.float64), or .astype(np.int64) for integers"
-        )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
-    return array
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks."""
+        facts = {
+            "vertices": f"{self.num_vertices:,}",
+            "edges": f"{self.num_edges:,}",
+            "directed": "yes" if self.directed else "no",
+            "weights": "none" if self.weights is None else str(self.weights.dtype),
+            "largest out-degree": f"{self.out_degree.max(initial=0):,}",
+            "memory": f"{self.nbytes / 1e6:,.1f} MB",
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
+        return f"<table>{rows}</table>"
 
 
 def _check_choice(name: str, value: Any, choices: Any) -> None:
@@ -330,13 +313,13 @@ def _check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray |
         raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
 
 
-def _checked_count(num_vertices: Any) -> int | None:
+def _as_count(num_vertices: Any) -> int | None:
     if num_vertices is None:
         return None
     if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
         raise GraphError(f"num_vertices is {num_vertices!r}; expected an integer")
-    if not 0 <= num_vertices < 2**31:
-        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 to 2**31 - 1")
+    if num_vertices < 0:
+        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 or more")
     return int(num_vertices)
 
 
@@ -368,9 +351,12 @@ def _check_symmetric(rows: csr.Rows) -> None:
 
 
 def _ids_in_order(vertices: Any, num_vertices: int) -> Ids:
+    """The given ids, which must be distinct."""
     column = as_id_column(vertices, "vertices")
     if len(column) != num_vertices:
         raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
     if len(set(column.tolist())) != num_vertices:
         raise GraphError("vertices has the same id twice; expected distinct ids")
-    return Ids(num_vertices, column)
+    if column.dtype.kind == "i" and np.array_equal(column, np.arange(num_vertices)):
+        return Ids(num_vertices)
+    return Ids(num_vertices, column.astype(np.int64) if column.dtype == np.int32 else column)

@@ -1,0 +1,173 @@
+"""The user's vertex ids, of any kind, and the indices 0..n-1 that stand for them inside."""
+
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError
+
+_KINDS = "expected integers, or strings"
+
+
+def as_id_column(column: Any, name: str) -> np.ndarray:
+    """A column of ids as one of four kinds of array.
+
+    Args:
+        column: an array, a sequence, or a column of a data frame.
+        name: what to call it in messages.
+
+    Returns:
+        One-dimensional int32, int64 or uint64 (then with a value beyond int64), or objects that are all
+        Python strings or all Python integers (then with a value beyond uint64 or int64).
+
+    Raises:
+        GraphError: not one-dimensional, or ids that are neither integers nor strings.
+    """
+    if isinstance(column, list | tuple):  # np.asarray would turn [1, "a"] into strings and 2**64 into a float
+        array = np.empty(len(column), dtype=object)
+        array[:] = column
+    else:
+        array = np.asarray(column)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim != 1:
+        raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an id for each edge")
+    if array.dtype.kind in "UT":
+        array = array.astype(object)
+    if array.dtype == object:
+        return _from_objects(array.tolist(), name)
+    if len(array) == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu":
+        advice = "; missing values make floats of integers" if array.dtype.kind == "f" else ""
+        raise GraphError(
+            f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype(np.int64)"
+        )
+    return _narrowed(np.ascontiguousarray(array))
+
+
+def _narrowed(array: np.ndarray) -> np.ndarray:
+    """Integers as int32 or int64, or uint64 where a value needs it."""
+    if array.dtype == np.uint64:
+        return array if array.max() > np.iinfo(np.int64).max else array.view(np.int64)
+    return array.astype(np.int32 if np.can_cast(array.dtype, np.int32) else np.int64, copy=False)
+
+
+def _from_objects(values: list[Any], name: str) -> np.ndarray:
+    """Python objects as integers where they all are, or as strings where they all are."""
+    kinds = set(map(type, values))
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        values = list(map(int, values))
+        for dtype in (np.int64, np.uint64):
+            try:
+                return np.array(values, dtype=dtype)
+            except OverflowError:
+                continue
+    elif all(issubclass(kind, str) for kind in kinds):
+        values = list(map(str, values))
+    else:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise GraphError(f"{name} holds ids of type {names}; {_KINDS}, and no missing or mixed values")
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+#: Indices of vertices are int32.
+_MAX_VERTICES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Vertex ids in index order.
+
+    Attributes:
+        num_vertices: how many, below 2**31.
+        given: None where the ids are 0..n-1; else int64 or uint64, or Python integers or strings as objects,
+            shape (num_vertices,), all different.
+    """
+
+    num_vertices: int
+    given: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_vertices > _MAX_VERTICES:
+            raise GraphError(
+                f"the graph would have {self.num_vertices:,} vertices; at most 2**31 - 1 can be had"
+            )
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        """The ids, shape (num_vertices,), read-only."""
+        array = np.arange(self.num_vertices, dtype=np.int64) if self.given is None else self.given.view()
+        array.flags.writeable = False
+        return array
+
+    @cached_property
+    def _position(self) -> dict[Any, int]:
+        """The index of each id that is an object."""
+        assert self.given is not None
+        return {given: index for index, given in enumerate(self.given.tolist())}
+
+    @cached_property
+    def _ascending(self) -> np.ndarray:
+        """The indices in ascending order of their integer ids."""
+        assert self.given is not None
+        return np.argsort(self.given)
+
+    def index_of(self, vertex: Any) -> int:
+        """The index of one id. Raises GraphError if no vertex has it."""
+        if isinstance(vertex, str):
+            index = self._position.get(vertex, -1) if self._are_objects else -1
+        elif isinstance(vertex, bool | np.bool_) or not hasattr(vertex, "__index__"):
+            index = -1
+        else:
+            index = self._index_of_integer(operator.index(vertex))
+        if index < 0:
+            raise self._unknown(vertex)
+        return index
+
+    def _index_of_integer(self, vertex: int) -> int:
+        """The index of an integer id, or -1."""
+        if self.given is None:
+            return vertex if 0 <= vertex < self.num_vertices else -1
+        if self._are_objects:
+            return self._position.get(vertex, -1)
+        order = self._ascending
+        if self.num_vertices == 0 or not self.given[order[0]] <= vertex <= self.given[order[-1]]:
+            return -1
+        index = int(order[np.searchsorted(self.given, vertex, sorter=order)])
+        return index if self.given[index] == vertex else -1
+
+    def indices_of(self, ids: Any) -> np.ndarray:
+        """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
+        if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and self.given is None:
+            wrong = np.flatnonzero((ids < 0) | (ids >= self.num_vertices))
+            if len(wrong):
+                raise self._unknown(ids[wrong[0]])
+            return ids.astype(np.int64)
+        return np.array([self.index_of(vertex) for vertex in ids], dtype=np.int64)
+
+    @property
+    def _are_objects(self) -> bool:
+        return self.given is not None and self.given.dtype == object
+
+    def _unknown(self, vertex: Any) -> GraphError:
+        if self.num_vertices == 0:
+            known = "it has no vertices"
+        elif self.given is None:
+            known = f"its ids are the integers 0..{self.num_vertices - 1}"
+        else:
+            some = ", ".join(map(repr, self.given[:3].tolist()))
+            known = f"its {self.num_vertices:,} ids are such as {some}"
+        shown = repr(vertex.item() if isinstance(vertex, np.generic) else vertex)
+        return GraphError(f"the graph has no vertex {shown}; {known}")
+
+
+def named_ids(names: list[Any]) -> Ids:
+    """Ids that are Python objects, in index order."""
+    ids = np.empty(len(names), dtype=object)
+    ids[:] = names
+    return Ids(len(names), ids)

@@ -1,0 +1,37 @@
+"""Columns of weights: what may be one, and in which dtype it is kept."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError
+
+_KEPT = (np.int32, np.int64, np.float32, np.float64)
+_WIDENED = {"b": np.int32, "i": np.int32, "f": np.float32}
+
+
+def as_weights(weight: Any) -> np.ndarray:
+    """A column of weights as a contiguous int32, int64, float32 or float64 array.
+
+    Booleans and smaller integers become int32, and float16 becomes float32; no other dtype is changed.
+
+    Raises:
+        GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
+    """
+    array = np.asarray(weight)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.ndim != 1:
+        raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
+    if array.dtype not in _KEPT:
+        if array.dtype.itemsize > 4 or array.dtype.kind not in _WIDENED:
+            raise GraphError(
+                f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. Convert it with "
+                ".astype(np.float64), or .astype(np.int64) for integers"
+            )
+        array = array.astype(_WIDENED[array.dtype.kind])
+    if array.dtype.kind == "f":
+        finite = np.isfinite(array)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
+    return np.ascontiguousarray(array)
