@@ -1,6 +1,7 @@
 """edgewise itself: the algorithms, and the plain programs of `examples/` on the general engine."""
 
 import importlib.util
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -86,23 +87,37 @@ class Plain(Edgewise):
 
     def bfs(self) -> Job:
         """Levels."""
-        return self._job("bfs", "BFS", "level", source=self.edges.start)
+        return self._job("bfs", "BFS", self.graph, lambda r: r.level, "level", source=self.edges.start)
 
     def sssp(self) -> Job:
         """Distances."""
-        return self._job("sssp", "SSSP", "distance", source=self.edges.start)
+        return self._job(
+            "sssp", "SSSP", self.graph, lambda r: finite(r.distance), "distance", source=self.edges.start
+        )
 
     def pagerank(self) -> Job:
         """The power iteration."""
-        return self._job("pagerank", "PageRank", "rank")
+        options = {"tol": 0.0, "max_supersteps": ITERATIONS}
+        return self._job("pagerank", "PageRank", self.graph, lambda r: r.rank, "rank", **options)
 
     def components(self) -> Job:
-        """Label propagation."""
-        return self._job("components", "Components", "component")
+        """Label propagation, along arcs: a directed graph is made undirected beforehand."""
+        graph, edges = self.graph, self.edges
+        if edges.directed:
+            graph = ew.Graph.from_edges(edges.source, edges.target, None, False, edges.num_vertices)
+        return self._job("components", "Components", graph, lambda r: r.label, "component")
 
-    def _job(self, module: str, program: str, form: str, **parameters: Any) -> Job:
-        prepared = ew.prepare(getattr(self.examples[module], program), self.graph)
-        return Job(lambda: prepared(**parameters), lambda r: finite(getattr(r, form)), form)
+    def _job(
+        self,
+        module: str,
+        program: str,
+        graph: ew.Graph,
+        answer: Callable[[Any], np.ndarray],
+        form: str,
+        **given: Any,
+    ) -> Job:
+        prepared = ew.prepare(getattr(self.examples[module], program), graph)
+        return Job(lambda: prepared(**given), answer, form)
 
 
 def load(path: Path) -> ModuleType:

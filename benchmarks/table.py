@@ -20,9 +20,9 @@ GOALS = {
 def tables(rows: Sequence[Row]) -> str:
     """One table for each algorithm: seconds of all, and how many times faster edgewise is.
 
-    "x scipy" and "x best" are the seconds of SciPy, and of the fastest rival, over those of edgewise; "goal"
-    is the multiple of SciPy at the level of GAP's C++ code; "plain / ours" is what the same algorithm costs as
-    a program on the general engine.
+    "x scipy" and "x best" are the seconds of SciPy, and of the fastest rival, over those of edgewise;
+    "goal" is the multiple of SciPy at the level of GAP's C++ code; "plain / ours" is what the same
+    algorithm costs as a program on the general engine.
     """
     found = {(row.algorithm, row.graph, row.contender): row for row in rows}
     return "\n\n".join(
