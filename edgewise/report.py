@@ -1,6 +1,8 @@
 """What the command line shows of a graph and of a result: facts, the top vertices, a JSON object."""
 
+import importlib.metadata
 import math
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph import Graph
+from edgewise.kernels.cache import cache_directory
+from edgewise.kernels.team import available_threads
 from edgewise.result import Result
 
 Facts = dict[str, Any]
@@ -248,3 +252,16 @@ def lines(facts: Facts) -> str:
     """Facts one below the other."""
     width = max(map(len, facts), default=0)
     return "\n".join(f"{name.replace('_', ' '):<{width}}  {as_text(value)}" for name, value in facts.items())
+
+
+def installation_facts() -> Facts:
+    """Versions, threads, and where compiled code is kept."""
+    packages = ("numba", "numpy", "scipy")
+    return {
+        "edgewise": importlib.metadata.version("edgewise"),
+        "python": platform.python_version(),
+        **{package: importlib.metadata.version(package) for package in packages},
+        "algorithms": ", ".join(VIEWS),
+        "threads": available_threads(),
+        "compiled_code": str(cache_directory()),
+    }

@@ -1,0 +1,144 @@
+"""What the command line can run by name, and how its parameters are read."""
+
+from pathlib import Path
+
+import pytest
+
+import edgewise as ew
+from edgewise.errors import GraphError, ProgramError
+from edgewise.tasks import find_task, literal, parse_settings, vertex_id
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+PROGRAM = '''
+import edgewise as ew
+from helper import LIMIT
+
+
+class Hops(ew.Program):
+    """How many supersteps away a vertex is, up to a limit."""
+
+    start = ew.parameter(ew.VERTEX)
+    limit = ew.parameter("int64", default=LIMIT)
+    hops = ew.vertex("int64", init=-1)
+    combine = ew.MIN
+
+    @staticmethod
+    def initialize(v, state):
+        if v == state.start:
+            state.hops[v] = 0
+            return ew.ACTIVE
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.hops[edge.source] + 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.hops[v] == -1 and message <= state.limit:
+            state.hops[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+'''
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "helper.py").write_text("LIMIT = 3\n")
+    (tmp_path / "hops.py").write_text(PROGRAM)
+    return tmp_path / "hops.py"
+
+
+@pytest.fixture
+def path() -> ew.Graph:
+    return ew.Graph.from_edges(["a", "b", "c", "d", "e"], ["b", "c", "d", "e", "f"])
+
+
+@pytest.mark.parametrize("suffix", [":Hops", ":", ""])
+def test_a_program_of_the_user(program: Path, path: ew.Graph, suffix: str) -> None:
+    task = find_task(f"{program}{suffix}")
+    assert task.parameters == ("limit", "start", "max_supersteps", "check")
+    assert task.required == task.vertices == ("start",)
+    result = task.function(path, **task.arguments(path, {"start": "b"}))
+    assert result.hops.tolist() == [-1, 0, 1, 2, 3, -1]
+    result = task.function(path, **task.arguments(path, {"start": "b", "limit": "9", "max_supersteps": "2"}))
+    assert result.hops.tolist() == [-1, 0, 1, 2, -1, -1]
+
+
+@pytest.mark.parametrize("name", ["bfs.py", "sssp.py", "pagerank.py", "components.py"])
+def test_examples_are_found(name: str) -> None:
+    assert find_task(str(EXAMPLES / name)).name in ("BFS", "SSSP", "PageRank", "Components")
+
+
+@pytest.mark.parametrize(
+    ("content", "spec", "message"),
+    [
+        (None, "missing.py:Hops", "there is no file .*missing.py; expected my_program.py:MyProgram"),
+        ("x = 1\n", "p.py:Hops", "p.py has no program 'Hops'; .* are: none"),
+        (PROGRAM, "p.py:Hop", "p.py has no program 'Hop'; .* are: Hops"),
+        (PROGRAM + "class Other(Hops): pass", "p.py", "p.py has no single program; .* are: Hops, Other"),
+        ("x = = 1\n", "p.py:Hops", "p.py:1: SyntaxError: invalid syntax"),
+        (
+            "y = 1\nx = y.nothing\n",
+            "p.py:Hops",
+            "p.py:2: AttributeError: 'int' object has no attribute 'nothing'",
+        ),
+        (
+            "import no_such_package\n",
+            "p.py:Hops",
+            "p.py:1: ModuleNotFoundError: No module named 'no_such_package'",
+        ),
+        ("x = 1\n", "p.txt:Hops", "p.txt is no Python file"),
+    ],
+)
+def test_programs_that_cannot_be_found(tmp_path: Path, content: str | None, spec: str, message: str) -> None:
+    (tmp_path / "helper.py").write_text("LIMIT = 3\n")
+    if content is not None:
+        (tmp_path / spec.partition(":")[0]).write_text(content)
+    with pytest.raises(ProgramError, match=message):
+        find_task(str(tmp_path / spec))
+
+
+def test_an_unknown_algorithm_lists_those_that_exist() -> None:
+    with pytest.raises(
+        ProgramError, match="no algorithm 'pagerang'; there are bfs, sssp, pagerank, components"
+    ):
+        find_task("pagerang")
+
+
+def test_settings_are_names_and_values() -> None:
+    assert parse_settings(["damping=0.9", "text=a=b"], "7") == {
+        "source": "7",
+        "damping": "0.9",
+        "text": "a=b",
+    }
+    for wrong in ("damping", "=1", "a b=1"):
+        with pytest.raises(ProgramError, match="expected NAME=VALUE"):
+            parse_settings([wrong], None)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("1e-9", 1e-9),
+        ("True", True),
+        ("None", None),
+        ("{'a': 1}", {"a": 1}),
+        ("float32", "float32"),
+    ],
+)
+def test_values_are_python_literals_or_text(text: str, value: object) -> None:
+    assert literal(text) == value and type(literal(text)) is type(value)
+
+
+def test_vertices_are_named_as_in_the_graph(path: ew.Graph) -> None:
+    assert vertex_id(path, "c") == "c"
+    numbers = ew.Graph.from_edges([10**21, 5], [7, 7])
+    assert vertex_id(numbers, str(10**21)) == 10**21
+    plain = ew.Graph.from_edges([0, 1], [1, 2])
+    assert vertex_id(plain, "2") == 2
+    for graph, text in ((path, "3"), (numbers, "6"), (plain, "3"), (plain, "-1"), (plain, "x"), (plain, "")):
+        with pytest.raises(GraphError, match=f"the graph has no vertex '?{text}'?"):
+            vertex_id(graph, text)
