@@ -1,0 +1,341 @@
+"""Generated graphs: seeded, and the same on every machine, with any number of threads.
+
+Random numbers are a function of (seed, stream, position), made with 64-bit integers alone, and choices
+compare integers with integers. So each edge can be made by itself, in any order, by any device, and no rounding
+can turn one edge into another.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError
+from edgewise.graph import Graph
+from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.launch import launch, sealed
+from edgewise.kernels.mixing import mix64
+from edgewise.kernels.team import claim
+
+Range = tuple[int, int] | tuple[float, float]
+
+#: What a random number is for. Two purposes never share a number.
+_QUADRANT, _LABEL, _SOURCE, _TARGET, _REMOVED, _ONE_WAY, _WEIGHT, _HEAVY = range(8)
+_PIECE = 2**16
+#: An R-MAT edge that falls outside a number of vertices that is no power of two is drawn again, this often.
+_MAX_DRAWS = 64
+
+
+def rmat(
+    scale: int | None = None,
+    edge_factor: float = 16,
+    probabilities: tuple[float, float, float, float] = (0.57, 0.19, 0.19, 0.05),
+    seed: int = 0,
+    *,
+    num_vertices: int | None = None,
+    shuffle: bool = True,
+    simple: bool = False,
+    directed: bool = True,
+    weights: Range | None = None,
+) -> Graph:
+    """A graph of skewed degrees: each edge falls into one of four quadrants of the matrix, again and again.
+
+    Chakrabarti, Zhan, Faloutsos, "R-MAT: A Recursive Model for Graph Mining" (SDM 2004), section 3. The
+    defaults are those of the Graph500 benchmark. O(edges * log(vertices)).
+
+    Args:
+        scale: there are ``2**scale`` vertices.
+        edge_factor: edges for each vertex.
+        probabilities: of the quadrants (low, low), (low, high), (high, low), (high, high) of (source, target).
+        seed: 0 to 2**64 - 1.
+        num_vertices: any number of vertices, in place of ``scale``: edges of the next power of two that fall
+            outside are drawn again.
+        shuffle: give the vertices random ids, so that an id says nothing about a degree.
+        simple: drop self-loops and all but the first of parallel edges.
+        directed: False for an undirected graph.
+        weights: None, or the smallest and the largest weight: two integers make int32 weights (int64 where
+            they need it), two floats make float64 weights.
+
+    Raises:
+        GraphError: an argument out of range.
+    """
+    if (scale is None) == (num_vertices is None):
+        raise GraphError(f"rmat got scale={scale}, num_vertices={num_vertices}; expected one of the two")
+    if num_vertices is None:
+        assert scale is not None
+        num_vertices = 1 << _checked("scale", scale, 0, 30)
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
+    levels = (num_vertices - 1).bit_length()
+    labels = _permutation(num_vertices, seed) if shuffle else None
+    source, target = np.empty((2, num_edges), np.int32)
+    limits = _limits(probabilities)
+    launch(
+        _rmat, _key(seed, _QUADRANT), levels, limits, num_vertices, labels, source, target, work=num_edges * 8
+    )
+    return _graph(source, target, num_vertices, seed, weights, directed, simple)
+
+
+def uniform(
+    num_vertices: int,
+    num_edges: int,
+    seed: int = 0,
+    *,
+    simple: bool = False,
+    directed: bool = True,
+    weights: Range | None = None,
+) -> Graph:
+    """A graph whose edges join two random vertices each. O(edges). The arguments are those of `rmat`."""
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    _checked("num_edges", num_edges, 0, 2**40)
+    source = _integers(seed, _SOURCE, num_edges, num_vertices)
+    target = _integers(seed, _TARGET, num_edges, num_vertices)
+    return _graph(source, target, num_vertices, seed, weights, directed, simple)
+
+
+def lattice(
+    rows: int,
+    columns: int,
+    removed: float = 0.1,
+    one_way: float = 0.0,
+    seed: int = 0,
+    *,
+    directed: bool = True,
+    weights: Range | None = None,
+) -> Graph:
+    """A grid of streets, like the map of a city: a large diameter and small degrees. O(rows * columns).
+
+    Args:
+        rows, columns: vertex ``r * columns + c`` stands in row r and column c, and meets its four neighbours.
+        removed: the share of streets that are taken away.
+        one_way: the share of streets that lead one way only, a random one; the others make two arcs.
+        seed: 0 to 2**64 - 1.
+        directed: False for an undirected graph; then there are no one-way streets.
+        weights: as in `rmat`; both directions of a street have one weight.
+
+    Raises:
+        GraphError: an argument out of range.
+    """
+    _checked("rows", rows, 1, 2**31 - 1)
+    _checked("columns", columns, 1, 2**31 - 1)
+    _checked("rows * columns", rows * columns, 1, 2**31 - 1)
+    if one_way and not directed:
+        raise GraphError(f"lattice got one_way={one_way} for an undirected graph; expected directed=True")
+    vertices = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    ends = [(vertices[:, :-1], vertices[:, 1:]), (vertices[:-1], vertices[1:])]
+    source, target = (np.concatenate([part.ravel() for part in side]) for side in zip(*ends, strict=True))
+    kept = ~_happens(removed, "removed", seed, _REMOVED, len(source))
+    source, target = source[kept], target[kept]
+    weight = _weights(weights, seed, len(source))
+    if directed:
+        single = _happens(one_way, "one_way", seed, _ONE_WAY, len(source))
+        forth = ~single | (_integers(seed, _SOURCE, len(source), 2) == 0)
+        back = ~(single & forth)
+        source, target = (
+            np.concatenate([source[forth], target[back]]),
+            np.concatenate([target[forth], source[back]]),
+        )
+        weight = None if weight is None else np.concatenate([weight[forth], weight[back]])
+    return Graph.from_edges(source, target, weight, directed, rows * columns)
+
+
+def skewed(
+    num_vertices: int,
+    heavy: int = 4,
+    heavy_degree: int | None = None,
+    light_degree: int = 2,
+    seed: int = 0,
+    *,
+    directed: bool = True,
+    weights: Range | None = None,
+) -> Graph:
+    """A few vertices of very many edges among many of few, which is hard to share out among threads.
+
+    Args:
+        num_vertices: how many.
+        heavy: how many of them, chosen at random, are heavy.
+        heavy_degree: edges that start at each heavy vertex; by default ``num_vertices``.
+        light_degree: edges that start at every other vertex. All targets are random.
+        seed, directed, weights: as in `rmat`.
+
+    Raises:
+        GraphError: an argument out of range.
+    """
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    _checked("heavy", heavy, 0, num_vertices)
+    heavy_degree = num_vertices if heavy_degree is None else heavy_degree
+    degree = np.full(num_vertices, _checked("light_degree", light_degree, 0, 2**31 - 1))
+    degree[_permutation(num_vertices, seed)[:heavy]] = _checked("heavy_degree", heavy_degree, 0, 2**31 - 1)
+    source = np.repeat(np.arange(num_vertices, dtype=np.int32), degree)
+    target = _integers(seed, _HEAVY, len(source), num_vertices)
+    return _graph(source, target, num_vertices, seed, weights, directed, simple=False)
+
+
+def star(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
+    """Edges from vertex 0 to every other one; weights as in `rmat`."""
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    target = np.arange(1, num_vertices, dtype=np.int32)
+    return _graph(np.zeros_like(target), target, num_vertices, seed, weights, directed, simple=False)
+
+
+def path(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
+    """Edges from each vertex to the next; weights as in `rmat`."""
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    vertices = np.arange(num_vertices, dtype=np.int32)
+    return _graph(vertices[:-1], vertices[1:], num_vertices, seed, weights, directed, simple=False)
+
+
+def cycle(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
+    """Edges from each vertex to the next, and from the last to the first; weights as in `rmat`."""
+    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    vertices = np.arange(num_vertices, dtype=np.int32)
+    return _graph(vertices, np.roll(vertices, -1), num_vertices, seed, weights, directed, simple=False)
+
+
+def _graph(
+    source: np.ndarray,
+    target: np.ndarray,
+    num_vertices: int,
+    seed: int,
+    weights: Range | None,
+    directed: bool,
+    simple: bool,
+) -> Graph:
+    """A graph of these edges, the weight of each drawn by its position."""
+    weight = _weights(weights, seed, len(source))
+    return Graph.from_edges(
+        source,
+        target,
+        weight,
+        directed,
+        num_vertices,
+        parallel_edges="first" if simple else "keep",
+        self_loops="drop" if simple else "keep",
+    )
+
+
+def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
+    """Random weights from the smallest to the largest, integers both included."""
+    if bounds is None:
+        return None
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2 or not bounds[0] <= bounds[1]:
+        raise GraphError(f"weights is {bounds!r}; expected None, or the smallest and the largest weight")
+    low, high = bounds
+    if isinstance(low, int) and isinstance(high, int):
+        dtype = np.int32 if low >= -(2**31) and high < 2**31 else np.int64
+        span = _checked("the number of different weights", high - low + 1, 1, 2**32)
+        return (_integers(seed, _WEIGHT, count, span, np.int64) + low).astype(dtype)
+    # NumPy rounds after each operation, where compiled code might fuse two of them.
+    return low + (high - low) * (_integers(seed, _WEIGHT, count, 2**32, np.int64) * 2.0**-32)
+
+
+def _checked(name: str, value: Any, low: int, high: int) -> int:
+    """The value, if it is an integer in the range; GraphError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise GraphError(f"{name} is {value!r}; expected an integer from {low} to {high}")
+    return int(value)
+
+
+def _key(seed: int, stream: int) -> np.uint64:
+    """Where the random numbers of one purpose start."""
+    _checked("seed", seed, 0, 2**64 - 1)
+    mixed = 0
+    for part in (seed, stream):
+        mixed = int(mix64(np.uint64((mixed ^ part) + 0x9E3779B97F4A7C15 & (2**64 - 1))))
+    return np.uint64(mixed)
+
+
+def _integers(seed: int, stream: int, count: int, bound: int, dtype: type = np.int32) -> np.ndarray:
+    """Random integers from 0 to ``bound - 1``, shape (count,); ``bound`` is at most 2**32."""
+    numbers: np.ndarray = np.empty(count, dtype)
+    launch(_draw, _key(seed, stream), np.uint64(bound), numbers, work=count)
+    return numbers
+
+
+def _happens(share: float, name: str, seed: int, stream: int, count: int) -> np.ndarray:
+    """Whether each of ``count`` events of this probability happens."""
+    if not 0 <= share <= 1:
+        raise GraphError(f"{name} is {share!r}; expected a share from 0 to 1")
+    return _integers(seed, stream, count, 2**32, np.int64) < round(share * 2**32)
+
+
+def _permutation(count: int, seed: int) -> np.ndarray:
+    """The numbers below ``count`` in a random order, int32."""
+    order = np.argsort(_integers(seed, _LABEL, count, 2**32, np.int64), kind="stable")
+    return sealed(order.astype(np.int32))
+
+
+def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
+    """The shares of a 32-bit range at which quadrants end, uint64, shape (3,)."""
+    if len(probabilities) != 4 or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
+        raise GraphError(f"probabilities are {probabilities!r}; expected four, none negative, that sum to 1")
+    ends = np.cumsum(probabilities[:3])
+    return sealed(np.array([round(float(end) * 2**32) for end in ends], np.uint64))
+
+
+@device_function
+def _random(key: Any, position: Any) -> Any:
+    """The 64 random bits of a position: SplitMix64, whose state after k steps is known without taking them."""
+    return mix64(key + position * np.uint64(0x9E3779B97F4A7C15))
+
+
+@kernel
+def _draw(thread: Any, size: Any, control: Any, key: Any, bound: Any, numbers: Any) -> None:
+    """Random integers below a bound of at most 2**32: the high word of 64 random bits times the bound."""
+    low_half, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    while True:
+        start = claim(control, 0, _PIECE, len(numbers))
+        if start >= len(numbers):
+            return
+        for i in range(np.uint64(start), np.uint64(min(start + _PIECE, len(numbers)))):
+            bits = _random(key, i)
+            numbers[i] = np.int64(((bits >> half) * bound + ((bits & low_half) * bound >> half)) >> half)
+
+
+@device_function
+def _rmat_edge(key: Any, levels: Any, low: Any, middle: Any, high: Any) -> Any:
+    """One edge: two levels of quadrants from each 64 random bits."""
+    one, half, low_half = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFF)
+    u, v = np.uint64(0), np.uint64(0)
+    for pair in range(np.uint64(levels + 1) >> one):
+        bits = _random(key, pair)
+        for share in (bits >> half, bits & low_half):
+            lower = np.uint64(share >= middle)
+            u = (u << one) | lower
+            v = (v << one) | (np.uint64(share >= low) ^ lower ^ np.uint64(share >= high))
+    odd = np.uint64(levels) & one
+    return u >> odd, v >> odd
+
+
+@kernel
+def _rmat(
+    thread: Any,
+    size: Any,
+    control: Any,
+    key: Any,
+    levels: Any,
+    limits: Any,
+    num_vertices: Any,
+    labels: Any,
+    source: Any,
+    target: Any,
+) -> None:
+    """Draw each edge until it lies among the vertices, and give its ends their labels."""
+    n, draws = np.uint64(num_vertices), np.uint64(_MAX_DRAWS)
+    low, middle, high = limits[0], limits[1], limits[2]
+    while True:
+        start = claim(control, 0, _PIECE, len(source))
+        if start >= len(source):
+            return
+        first, last = np.uint64(start), np.uint64(min(start + _PIECE, len(source)))
+        for e in range(first, last):
+            u, v = n, n
+            for draw in range(draws):
+                if u < n and v < n:
+                    break
+                u, v = _rmat_edge(_random(key, e * draws + draw), levels, low, middle, high)
+            source[e] = np.int32(u if u < n else u % n)
+            target[e] = np.int32(v if v < n else v % n)
+        if labels is not None:
+            for e in range(first, last):  # apart, so that the processor can wait for many labels at once
+                u, v = labels[np.uint64(source[e])], labels[np.uint64(target[e])]
+                source[e], target[e] = u, v
