@@ -165,4 +165,4 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
     return dispatcher
 
 
-device_function = functools.partial(numba.njit, **KERNEL_OPTIONS)
+device_function: Callable[..., Any] = functools.partial(numba.njit, **KERNEL_OPTIONS)
