@@ -152,7 +152,15 @@ def _collect_declarations(found: Specification) -> None:
         (Parameter, found.parameters),
         (Aggregator, found.aggregators),
     )
-    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, "message", "values", "asynchronous", "max_supersteps"}
+    reserved = {
+        *STATE_SCALARS,
+        *STATE_ARRAYS,
+        *_PARAMETERS,
+        "message",
+        "values",
+        "asynchronous",
+        "max_supersteps",
+    }
     for base in reversed(found.program.__mro__):
         for name, value in vars(base).items():
             for kind, declared in kinds:
@@ -205,7 +213,11 @@ def _always_returns(body: list[ast.stmt]) -> bool:
     for statement in body:
         if isinstance(statement, ast.Return):
             return True
-        if isinstance(statement, ast.If) and _always_returns(statement.body) and _always_returns(statement.orelse):
+        if (
+            isinstance(statement, ast.If)
+            and _always_returns(statement.body)
+            and _always_returns(statement.orelse)
+        ):
             return True
         endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant)
         if endless and not any(isinstance(node, ast.Break) for node in ast.walk(statement)):
@@ -230,7 +242,9 @@ class _Checker:
     def check(self) -> None:
         """Check every node; record what the function reads and writes."""
         self._check_returns()
-        parents = {child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)}
+        parents = {
+            child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)
+        }
         body = [node for statement in self.function.tree.body for node in ast.walk(statement)]
         written = {name for node in body if (name := self._written_field(node)) is not None}
         for node in body:
@@ -248,15 +262,23 @@ class _Checker:
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
             if not any(node.value is not None and not _is_none(node.value) for node in returns):
-                raise self.function.refuse(tree, "it never returns a message; return one, or None to send nothing")
+                raise self.function.refuse(
+                    tree, "it never returns a message; return one, or None to send nothing"
+                )
             return
-        expected = {"initialize": "ACTIVE or HALT", "vertex_compute": "ACTIVE or HALT", "proceed": "True or False"}
+        expected = {
+            "initialize": "ACTIVE or HALT",
+            "vertex_compute": "ACTIVE or HALT",
+            "proceed": "True or False",
+        }
         wanted = expected.get(self.role, "a value")
         for node in returns:
             if node.value is None or _is_none(node.value):
                 raise self.function.refuse(node, f"it returns nothing here; return {wanted}")
         if not _always_returns(tree.body):
-            raise self.function.refuse(tree.body[-1], f"a path ends without a return; return {wanted} on every path")
+            raise self.function.refuse(
+                tree.body[-1], f"a path ends without a return; return {wanted} on every path"
+            )
 
     def _check_statement(self, node: ast.AST) -> None:
         keyword = _FORBIDDEN.get(type(node))
@@ -277,7 +299,8 @@ class _Checker:
     def _check_edge(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
             raise self.function.refuse(
-                node, f"edge.{node.attr} may not be assigned; write {self.state}.{node.attr}[{self.edge}.index]"
+                node,
+                f"edge.{node.attr} may not be assigned; write {self.state}.{node.attr}[{self.edge}.index]",
             )
         known = (*EDGE_NAMES, *self.found.edge_fields)
         if node.attr not in known:
@@ -292,7 +315,9 @@ class _Checker:
         found.state_reads.add(name)
         if name in self.scalars:
             if not isinstance(node.ctx, ast.Load):
-                raise self.function.refuse(node, f"state.{name} may not be assigned: it is one value for the whole run")
+                raise self.function.refuse(
+                    node, f"state.{name} may not be assigned: it is one value for the whole run"
+                )
             return
         parent = parents.get(node)
         if not (isinstance(parent, ast.Subscript) and parent.value is node):
@@ -305,7 +330,11 @@ class _Checker:
         if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
             return None
         target = node.value
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == self.state:
+        if (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == self.state
+        ):
             return target.attr
         return None
 
@@ -326,7 +355,8 @@ class _Checker:
             raise function.refuse(node, f"state.{name} may not be written here; {self.role} writes {kinds}")
         if ast.unparse(node.slice) != own:
             raise function.refuse(
-                node, f"state.{name}[{ast.unparse(node.slice)}]: a field written here may only be used at [{own}]"
+                node,
+                f"state.{name}[{ast.unparse(node.slice)}]: a field written here may only be used at [{own}]",
             )
 
 
@@ -432,5 +462,3 @@ def refuse_infinity(found: Specification) -> None:
                         f"{function.where()}: {name} is only for init=; inside a function use math.inf for floats, "
                         "or compare with a parameter"
                     )
-
-

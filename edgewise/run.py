@@ -44,7 +44,9 @@ class ProgramResult(Result):
             values = self.__dict__.get(group, {})
             if name in values:
                 return values[name]
-        raise AttributeError(f"the result has no '{name}'; it has {', '.join(self.__dict__.get('fields', ()))}")
+        raise AttributeError(
+            f"the result has no '{name}'; it has {', '.join(self.__dict__.get('fields', ()))}"
+        )
 
     def columns(self) -> dict[str, np.ndarray]:
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
@@ -82,7 +84,12 @@ class Prepared:
     def __init__(
         self, program: type[Program], graph: Graph, device: str = "auto", schedule: Schedule | None = None
     ) -> None:
-        self.program, self.graph, self._device, self._schedule = program, graph, device, schedule or Schedule()
+        self.program, self.graph, self._device, self._schedule = (
+            program,
+            graph,
+            device,
+            schedule or Schedule(),
+        )
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
         self._message: np.dtype | None = None
@@ -114,7 +121,8 @@ class Prepared:
         limit = self.program.max_supersteps if max_supersteps is None else max_supersteps
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
-        engine = self._compile(values)
+        parameters = parameter_values(self._binding, values)
+        engine = self._compile(parameters)
         with execution(
             self.found.name,
             device=self._device,
@@ -124,25 +132,30 @@ class Prepared:
             memory_needed=engine.memory_needed(),
             total=limit,
         ) as run:
-            outcome = self.reference(values, limit, strict=True) if check else engine(run, values, limit)
+            if check:
+                outcome = self.reference(values, limit, strict=True)
+            else:
+                outcome = engine(run, parameters, values, limit)
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""
-        self._compile(values)
-        assert self._message is not None
-        return reference.run(self._binding, self._message, values, max_supersteps=limit, strict=strict)
-
-    def _compile(self, values: dict[str, Any]) -> CpuProgram:
-        """The engine for these parameters: parameters without a declared dtype may change its types."""
         parameters = parameter_values(self._binding, values)
+        self._compile(parameters)
+        assert self._message is not None
+        return reference.run(
+            self._binding, self._message, parameters, values, max_supersteps=limit, strict=strict
+        )
+
+    def _compile(self, parameters: dict[str, Any]) -> CpuProgram:
+        """The engine for these parameters: those without a declared dtype may change the types of messages."""
         types = tuple(type(value) for value in parameters.values())
         if self._engine is None or types != self._parameter_types:
             compiled = compiled_program(self.found)
             self._message = self._message_dtype(compiled, parameters)
             self._engine = CpuProgram(
-                compiled, self._binding, self._message, self.found.key, self._schedule.delivery, self._may_pull()
+                compiled, self._binding, self._message, self._schedule.delivery, self._may_pull()
             )
             self._parameter_types = types
         return self._engine
@@ -150,7 +163,11 @@ class Prepared:
     def _message_dtype(self, compiled: Any, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source; the dtype of messages."""
         binding = self._binding
-        dtypes = [str(dtype) for group in (binding.vertex, binding.edge, binding.aggregates) for dtype in group.values()]
+        dtypes = [
+            str(dtype)
+            for group in (binding.vertex, binding.edge, binding.aggregates)
+            for dtype in group.values()
+        ]
         kinds = [type(value).__name__ for value in parameters.values()]
         question = self.found.key and json.dumps([self.found.key, dtypes, kinds, str(binding.message)])
         return np.dtype(remembered(question, lambda: str(check_types(compiled, binding, parameters))))
@@ -224,7 +241,9 @@ def run(
     if not isinstance(graph, Graph):
         raise ProgramError(f"run: got {graph!r}, expected an edgewise.Graph")
     return Prepared(type(instance), graph, device, schedule)(
-        max_supersteps=max_supersteps, progress=progress, memory_limit=memory_limit, check=check, **instance.values
+        max_supersteps=max_supersteps,
+        progress=progress,
+        memory_limit=memory_limit,
+        check=check,
+        **instance.values,
     )
-
-

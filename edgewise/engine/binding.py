@@ -117,7 +117,9 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
     known = {**found.parameters, **found.vertex_fields, **found.edge_fields}
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise ProgramError(f"{found.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}")
+        raise ProgramError(
+            f"{found.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}"
+        )
     values = {}
     for name, declared in found.parameters.items():
         if name not in given and is_required(declared):
@@ -177,7 +179,9 @@ def _initial(
         return np.ascontiguousarray(array, dtype=dtype)
     value = largest(dtype) if init is INFINITY else init
     if isinstance(value, float) and dtype.kind == "i":
-        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}; give an integer")
+        raise ProgramError(
+            f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}; give an integer"
+        )
     try:
         return dtype.type(value)
     except (OverflowError, TypeError, ValueError) as error:

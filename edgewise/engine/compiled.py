@@ -16,6 +16,7 @@ from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
 from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction, references
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.pointers import pointer_type
 
 
 def state_names(found: Specification) -> tuple[str, ...]:
@@ -86,7 +87,10 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
     found = binding.found
     state = _state_type(compiled, binding, parameters)
     edge = types.NamedTuple(
-        [numba_type(binding.edge[name]) if name in binding.edge else types.int64 for name in edge_names(found)],
+        [
+            numba_type(binding.edge[name]) if name in binding.edge else types.int64
+            for name in edge_names(found)
+        ],
         compiled.edge_class,
     )
     sent = _return_type(compiled, found, "edge_compute", edge, state)
@@ -100,23 +104,34 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
             message,
             "a combined message",
         )
-    votes = {"initialize": (types.int64,), "vertex_compute": (types.int64, numba_type(message)), "proceed": ()}
+    votes = {
+        "initialize": (types.int64,),
+        "vertex_compute": (types.int64, numba_type(message)),
+        "proceed": (),
+    }
     for name, arguments in votes.items():
         returned = _return_type(compiled, found, name, *arguments, state)
-        if not isinstance(returned, types.Boolean | types.Integer | types.IntegerLiteral | types.BooleanLiteral):
+        if not isinstance(
+            returned, types.Boolean | types.Integer | types.IntegerLiteral | types.BooleanLiteral
+        ):
             wanted = "True or False" if name == "proceed" else "ACTIVE or HALT"
             raise ProgramError(f"{found.functions[name].where()}: it returns {returned}; expected {wanted}")
     for name, dtype in binding.aggregates.items():
         _check_fits(
-            found.functions[name], _return_type(compiled, found, name, types.int64, state), dtype, "an aggregate"
+            found.functions[name],
+            _return_type(compiled, found, name, types.int64, state),
+            dtype,
+            "an aggregate",
         )
     return message
 
 
 def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> Any:
-    kinds: dict[str, Any] = {name: types.int64 for name in STATE_SCALARS}
-    kinds |= {name: types.Array(types.int32, 1, "C", readonly=True) for name in STATE_ARRAYS}
-    kinds |= {name: numba_type(dtype)[::1] for name, dtype in {**binding.vertex, **binding.edge}.items()}
+    kinds: dict[str, Any] = dict.fromkeys(STATE_SCALARS, types.int64)
+    kinds |= {name: pointer_type(types.int32) for name in STATE_ARRAYS}
+    kinds |= {
+        name: pointer_type(numba_type(dtype)) for name, dtype in {**binding.vertex, **binding.edge}.items()
+    }
     kinds |= {name: numba_type(dtype) for name, dtype in binding.aggregates.items()}
     kinds |= {name: numba.typeof(value) for name, value in parameters.items()}
     return types.NamedTuple([kinds[name] for name in compiled.state_class._fields], compiled.state_class)
@@ -137,13 +152,18 @@ def _return_type(compiled: CompiledProgram, found: Specification, name: str, *ar
 def _in_users_terms(function: UserFunction, error: Exception) -> ProgramError:
     """numba's message, shortened to what it could not do and the user's line."""
     text = str(error)
-    lines = [int(line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if _same(file, function.file)]
+    lines = [
+        int(line)
+        for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)
+        if _same(file, function.file)
+    ]
     location = getattr(error, "loc", None)
     line = lines[-1] if lines else getattr(location, "line", function.first_line)
     wanted = [
         part.strip()
         for part in text.splitlines()
-        if part.strip() and not part.startswith(("Failed in", "During:", "File ", "<source", " ", ">>>", "- "))
+        if part.strip()
+        and not part.startswith(("Failed in", "During:", "File ", "<source", " ", ">>>", "- "))
     ]
     problem = wanted[0] if wanted else text.strip().splitlines()[0]
     return ProgramError(
@@ -164,13 +184,12 @@ def _check_stores(function: UserFunction, annotation: Any) -> None:
             if isinstance(statement, ir.SetItem | ir.StaticSetItem):
                 array = annotation.typemap[statement.target.name]
                 value = annotation.typemap[statement.value.name]
-                if isinstance(value, types.Float) and isinstance(array, types.Array):
-                    if isinstance(array.dtype, types.Integer):
-                        line = statement.loc.line - function.first_line + 1
-                        raise ProgramError(
-                            f"{function.where(line)}: a {value} is stored into a field of {array.dtype}; convert it "
-                            "with int(), or declare the field as a float"
-                        )
+                if isinstance(value, types.Float) and isinstance(array.dtype, types.Integer):
+                    line = statement.loc.line - function.first_line + 1
+                    raise ProgramError(
+                        f"{function.where(line)}: a {value} is stored into a field of {array.dtype}; convert it with "
+                        "int(), or declare the field as a float"
+                    )
 
 
 def _message_dtype(function: UserFunction, sent: Any) -> np.dtype:

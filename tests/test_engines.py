@@ -1,0 +1,174 @@
+"""The CPU engine agrees with the reference: every program, graph, delivery and number of threads."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.run import Prepared
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import battery
+from bfs import BFS
+from components import Components
+from pagerank import PageRank
+from sssp import SSSP
+
+GRAPHS = battery.graphs()
+
+
+class OutWeight(ew.Program):
+    """Sums of floats that push and pull: each vertex once sends its index times the weight."""
+
+    total = ew.vertex("float32")
+    seen = ew.vertex("int64")
+    weight = ew.edge(ew.WEIGHT, default=1)
+    combine = ew.SUM
+    message = "float32"
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 0.1 * edge.weight * (edge.source % 7)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.total[v] = state.total[v] + message
+        state.seen[v] = state.superstep
+        return state.superstep < 3 and v % 2 == 0
+
+
+class Traffic(ew.Program):
+    """Edge fields that are written: how often an arc was used, and by which superstep last."""
+
+    used = ew.edge("int32")
+    last = ew.edge("int64", init=-1)
+    flow = ew.vertex("int64", init=1)
+    combine = ew.SUM
+
+    @staticmethod
+    def initialize(v, state):
+        return v % 3 == 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        state.used[edge.index] = edge.used + 1
+        state.last[edge.index] = state.superstep
+        if edge.index % 4 == 3:
+            return None
+        return state.flow[edge.source] % 1000 + edge.index
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.flow[v] = (state.flow[v] + message) % 100003
+        return state.superstep < 4
+
+
+def last_two_digits(a, b):
+    return (a + b) % 100
+
+
+class Digits(ew.Program):
+    """A combiner of the user's own, and a helper that is plain Python."""
+
+    value = ew.vertex("int32", init=7)
+    combine = ew.combiner(last_two_digits, identity=0)
+    max_supersteps = 5
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return last_two_digits(state.value[edge.source], edge.target)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return v % 5 != 4
+
+
+class Logic(ew.Program):
+    """ALL, MAX and PRODUCT aggregates, and a run that proceed ends."""
+
+    open = ew.vertex("bool", init=True)
+    steps = ew.vertex("float64")
+    combine = ew.ALL
+
+    @staticmethod
+    def initialize(v, state):
+        state.open[v] = v % 4 != 1
+        return True
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.open[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.open[v] = message
+        state.steps[v] = state.steps[v] + state.count
+        return True
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def count(v, state):
+        return 1 if state.open[v] else 0
+
+    @ew.aggregator(ew.MAX, "int32")
+    @staticmethod
+    def largest(v, state):
+        return v if state.open[v] else -5
+
+    @staticmethod
+    def proceed(state):
+        return state.superstep < 6 and state.count > 0
+
+
+PROGRAMS = {
+    "bfs": (BFS, {"source": 0}),
+    "sssp": (SSSP, {"source": 0}),
+    "pagerank": (PageRank, {"tol": 1e-4}),
+    "components": (Components, {}),
+    "float sums": (OutWeight, {}),
+    "edge fields": (Traffic, {}),
+    "user combiner": (Digits, {}),
+    "logic and aggregates": (Logic, {}),
+}
+
+
+def assert_same(result, expected, asynchronous):
+    """Fields equal to the reference; floats within rounding."""
+    for name, values in expected.vertex_fields.items():
+        got = result.fields[name]
+        assert got.dtype == values.dtype
+        tolerance = {"float32": 1e-5, "float64": 1e-12}.get(str(values.dtype), 0)
+        np.testing.assert_allclose(got, values, rtol=tolerance, atol=tolerance, err_msg=name)
+    for name, values in expected.edge_fields.items():
+        np.testing.assert_array_equal(result.edge_fields[name], values, err_msg=name)
+    if not asynchronous:
+        assert result.supersteps == expected.supersteps
+        assert result.ended == expected.ended
+        for name, value in expected.aggregates.items():
+            assert result.aggregates[name] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_schedule_agrees_with_the_reference(name):
+    program, values = PROGRAMS[name]
+    for graph_name, graph in GRAPHS.items():
+        if "source" in values and graph.num_vertices == 0:
+            continue
+        if program is Components:
+            graph = ew.Graph.from_edges(
+                graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
+            )
+        expected = None
+        for schedule_name, schedule in battery.SCHEDULES.items():
+            prepared = Prepared(program, graph, schedule=schedule)
+            if expected is None:
+                expected = prepared.reference(values, program.max_supersteps)
+            try:
+                assert_same(prepared(**values), expected, program.asynchronous)
+            except AssertionError as error:
+                raise AssertionError(f"{name} on '{graph_name}', {schedule_name}: {error}") from error
