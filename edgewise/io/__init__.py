@@ -1,0 +1,5 @@
+"""Files of graphs and of columns, in and out. `read` is the door; each format has a file of its own."""
+
+from edgewise.io.door import read
+
+__all__ = ["read"]

@@ -1,0 +1,36 @@
+"""Tables of columns between commas, semicolons or tabs, with or without a line of names (RFC 4180).
+
+Fields may stand in quotes; a quoted field does not go over a line break.
+"""
+
+from edgewise.graph import Graph
+from edgewise.io.edgelist import EDGE_LIST
+from edgewise.io.formats import Format
+from edgewise.io.options import ReadOptions
+from edgewise.io.source import TextFile
+from edgewise.io.table import read_table
+
+_DELIMITERS = "\t,;|"
+
+
+def _read(file: TextFile, options: ReadOptions) -> Graph:
+    delimiter = options.delimiter or _delimiter(file.head, options.comments)
+    return read_table(file, options, delimiter, options.header)
+
+
+def _delimiter(head: bytes, comments: str | None = None) -> str | None:
+    """What stands between the columns of the first line of data; None for spaces."""
+    marks = "#%" if comments is None else comments
+    for line in head.decode(errors="replace").splitlines():
+        if line.strip() and line.strip()[0] not in marks:
+            return next((mark for mark in _DELIMITERS if mark in line), None)
+    return None
+
+
+DELIMITED = Format(
+    name="csv",
+    suffixes=(".csv", ".tsv", ".tab"),
+    looks_like=lambda head: _delimiter(head) not in (None, "\t"),
+    read=_read,
+    options=EDGE_LIST.options,
+)

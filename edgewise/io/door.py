@@ -1,0 +1,93 @@
+"""`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from edgewise.errors import ParseError
+from edgewise.graph import Graph
+from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.io.delimited import DELIMITED
+from edgewise.io.edgelist import EDGE_LIST
+from edgewise.io.formats import Format
+from edgewise.io.matrix_market import MATRIX_MARKET
+from edgewise.io.options import Column, ReadOptions
+from edgewise.io.source import TextFile
+
+#: Those that are surest of themselves come first.
+FORMATS = (MATRIX_MARKET, DELIMITED, EDGE_LIST)
+_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress"})
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 (the word that every user looks for)
+    directed: bool | None = None,
+    weighted: bool | None = None,
+    columns: tuple[Column, Column] | None = None,
+    weight_column: Column | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    comments: str | None = None,
+    names: bool | None = None,
+    index_base: int | None = None,
+    num_vertices: int | None = None,
+    parallel_edges: ParallelEdges = "keep",
+    self_loops: SelfLoops = "keep",
+    progress: Callable[[int], None] | None = None,
+) -> Graph:
+    """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on).
+
+    Integer weights make an int64 graph, others a float64 one. Integer ids are ordered by value and may have
+    any number of digits; names are numbered by first appearance. O(bytes).
+
+    Args:
+        path: the file.
+        format: "edgelist" (SNAP), "csv" (also TSV) or "matrix-market"; None to tell by suffix or content.
+        directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
+            is undirected.
+        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight",
+            or where there are three columns and the third is a number.
+        columns: those of sources and targets, by number from 0 or by the name in the header.
+        weight_column: that of the weights, likewise.
+        delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
+            comma, semicolon, bar the first line has, else spaces.
+        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV.
+        comments: characters that start a line to be skipped, by default "#%".
+        names: whether ids are names. Default: if the first edge has an id that is no integer.
+        index_base: the smallest id that `num_vertices` allows, 0 by default.
+        num_vertices: for vertices without edges: the ids are then ``index_base .. index_base +
+            num_vertices - 1``.
+        parallel_edges, self_loops: as in `Graph.from_edges`.
+        progress: called with the number of bytes of text that have been read.
+
+    Raises:
+        ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
+        GraphError: edges that make no graph with these options.
+    """
+    file = TextFile(Path(path))
+    options = ReadOptions(
+        directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
+        num_vertices, parallel_edges, self_loops, progress,
+    )  # fmt: skip
+    chosen = _by_name(format) if format is not None else _by_looks(file)
+    useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
+    if useless:
+        raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
+    return chosen.read(file, options)
+
+
+def _by_name(name: str) -> Format:
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise ParseError(f"format is {name!r}; expected {', '.join(known.name for known in FORMATS)}")
+
+
+def _by_looks(file: TextFile) -> Format:
+    """The format that the suffix tells, else the first that knows the content, else an edge list."""
+    for known in FORMATS:
+        if file.suffix in known.suffixes:
+            return known
+    return next((known for known in FORMATS if known.looks_like(file.head)), EDGE_LIST)

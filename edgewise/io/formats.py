@@ -1,0 +1,27 @@
+"""The contract of a format: how it is recognised and read. Each format has a file of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from edgewise.graph import Graph
+from edgewise.io.options import ReadOptions
+from edgewise.io.source import TextFile
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of text files.
+
+    Attributes:
+        name: as in ``edgewise.read(path, format=name)``.
+        suffixes: of file names, in lower case.
+        looks_like: whether the first bytes of a file are surely of this format.
+        read: makes the graph.
+        options: the options that have a meaning for it, beside those that all formats take.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    looks_like: Callable[[bytes], bool]
+    read: Callable[[TextFile, ReadOptions], Graph]
+    options: frozenset[str]

@@ -1,0 +1,246 @@
+"""Edges from lines of text: drives the compiled scan, and says in the user's terms what it stopped at."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from edgewise.errors import ParseError
+from edgewise.io import tokens
+from edgewise.io.source import TextFile
+
+_NO_LIMIT = np.iinfo(np.int64)
+_LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where edges stand in the lines of a file.
+
+    Attributes:
+        source, target, weight: the columns, from 0; no weights where `weight` is None.
+        num_columns: what every line has.
+        delimiter: between columns; None for any number of spaces and tabs.
+        comments: characters that start a line to be skipped.
+        names: whether ids are names, else integers.
+        only_digits: whether names must be integers.
+        ids: the smallest and the largest id allowed, or None.
+        whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
+    """
+
+    source: int = 0
+    target: int = 1
+    weight: int | None = None
+    num_columns: int = 2
+    delimiter: str | None = None
+    comments: str = "#%"
+    names: bool = False
+    only_digits: bool = False
+    ids: tuple[int, int] | None = None
+    whole_weights: bool = True
+
+    def words(self) -> np.ndarray:
+        """What the compiled scan is told of it."""
+        delimiter = tokens.WHITESPACE if self.delimiter is None else ord(self.delimiter)
+        weight = -1 if self.weight is None else self.weight
+        lowest, highest = self.ids or (_NO_LIMIT.min, _NO_LIMIT.max)
+        columns = (self.source, self.target, weight, self.num_columns)
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
+
+    def first_bytes_of_comments(self) -> np.ndarray:
+        """Which bytes start a comment, shape (256,)."""
+        marks = np.zeros(256, np.bool_)
+        marks[list(self.comments.encode())] = True
+        return marks
+
+
+@dataclass
+class Edges:
+    """Columns of edges: ids as integers, or as indices into `names`."""
+
+    source: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray | None
+    names: list[str] | None = None
+
+
+class LongIdError(Exception):
+    """An id has more digits than the scan reads as an integer."""
+
+
+def read_edges(
+    file: TextFile, layout: Layout, skip: int = 0, progress: Callable[[int], None] | None = None
+) -> Edges:
+    """All edges of a file.
+
+    Args:
+        file: what to read.
+        layout: where edges stand in a line.
+        skip: lines at the start that are none of edges.
+        progress: called with the number of bytes of text that have been read.
+
+    Raises:
+        ParseError: a line that does not fit the layout.
+        LongIdError: an integer id of more than 18 digits; read it as a name.
+    """
+    scan = _Scan(file, layout)
+    done = 0
+    for block in file.blocks():
+        text = block
+        while skip and text:
+            text = text[text.index(b"\n") + 1 :]
+            skip -= 1
+            scan.state[tokens.LINE] += 1
+        scan.read(text)
+        done += len(block)
+        if progress is not None:
+            progress(done)
+    return scan.edges()
+
+
+@dataclass
+class _Names:
+    """Room for names: their bytes, where each ends, its hash, and a hash table of their numbers."""
+
+    pool: np.ndarray = field(default_factory=lambda: np.empty(2**16, np.uint8))
+    ends: np.ndarray = field(default_factory=lambda: np.empty(2**12, np.int64))
+    hashes: np.ndarray = field(default_factory=lambda: np.empty(2**12, np.uint64))
+    slots: np.ndarray = field(default_factory=lambda: np.full(2**13, -1, np.int32))
+
+    def make_room(self, state: np.ndarray, length: int) -> None:
+        """Have room for one more name of this length, and for half the length of the table in all."""
+        known, used = int(state[tokens.NAMES]), int(state[tokens.POOL])
+        if used + length > len(self.pool):
+            self.pool = np.concatenate([self.pool, np.empty(len(self.pool) + length, np.uint8)])
+        if 2 * known >= len(self.slots):
+            self.ends = np.concatenate([self.ends, np.empty_like(self.ends)])
+            self.hashes = np.concatenate([self.hashes, np.empty_like(self.hashes)])
+            self.slots = np.full(2 * len(self.slots), -1, np.int32)
+            tokens.refill(self.hashes[:known], self.slots)
+
+    def decoded(self, state: np.ndarray) -> list[str]:
+        """The names as strings."""
+        data = self.pool[: state[tokens.POOL]].tobytes()
+        ends = self.ends[: state[tokens.NAMES]].tolist()
+        return [data[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+class _Scan:
+    """A scan in progress: what was read so far, and the arrays that the compiled code writes to."""
+
+    def __init__(self, file: TextFile, layout: Layout) -> None:
+        self._file = file
+        self._layout = layout
+        self.state = np.zeros(tokens.NUM_STATE, np.int64)
+        self._words = layout.words()
+        self._is_comment = layout.first_bytes_of_comments()
+        self._names = _Names() if layout.names else None
+        whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
+        self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
+
+    def read(self, text: bytes) -> None:
+        """Read a block of whole lines."""
+        if self._names is not None:
+            self._check_encoding(text)
+        room = len(text) // 4 + 1  # the shortest line of an edge is "0 1" and its end
+        source, target, weights = np.empty((3, room), np.int64)
+        slow = np.empty((room if self._weight_kind else 0, 4), np.int64)
+        state = self.state
+        state[[tokens.POSITION, tokens.EDGES, tokens.SLOW]] = 0
+        columns = (source, target, weights, weights.view(np.float64), slow)
+        buffer = np.frombuffer(text, np.uint8)
+        while reason := self._scan(buffer, columns):
+            if reason == tokens.FULL:
+                assert self._names is not None
+                self._names.make_room(state, int(state[tokens.STOP] - state[tokens.START]))
+            elif reason == tokens.FRACTION:
+                self._turn_to_floats(weights[: state[tokens.EDGES]])
+            else:
+                self._refuse(reason, text)
+        count = int(state[tokens.EDGES])
+        self._read_slowly(slow[: state[tokens.SLOW]], text, weights.view(np.float64))
+        weight = None
+        if self._weight_kind:
+            kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
+            weight = weights[:count].view(kind).copy()
+        self._parts.append((_narrow(source[:count]), _narrow(target[:count]), weight))
+
+    def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
+        names = self._names
+        room = (None,) * 4 if names is None else (names.pool, names.ends, names.hashes, names.slots)
+        args = (self._words, self._is_comment, self._weight_kind, *columns, *room)
+        return int(tokens.scan(buffer, self.state, *args))
+
+    def edges(self) -> Edges:
+        """Everything that was read, in one piece."""
+        source, target, weight = zip(*self._parts, strict=True)
+        self._parts = []
+        names = None if self._names is None else self._names.decoded(self.state)
+        weights = np.concatenate(weight) if self._weight_kind else None
+        return Edges(np.concatenate(source), np.concatenate(target), weights, names)
+
+    def _turn_to_floats(self, weights: np.ndarray) -> None:
+        """A weight has a fraction: all weights become floats, those of this block in their place."""
+        self._weight_kind = tokens.FLOATS
+        weights.view(np.float64)[:] = weights.astype(np.float64)
+        self._parts = [(u, v, w.astype(np.float64)) for u, v, w in self._parts if w is not None]
+
+    def _read_slowly(self, slow: np.ndarray, text: bytes, weights: np.ndarray) -> None:
+        """Read weights of many digits, or far from 1, exactly."""
+        for edge, start, stop, line in slow.tolist():
+            weights[edge] = float(text[start:stop])
+            if not np.isfinite(weights[edge]):
+                self._fail(line, text[start:stop], "expected a finite weight. Drop such edges first")
+
+    def _check_encoding(self, text: bytes) -> None:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            line = int(self.state[tokens.LINE]) + text.count(b"\n", 0, error.start)
+            shown = text[text.rfind(b"\n", 0, error.start) + 1 :].split(b"\n", 1)[0]
+            self._fail(line, shown, "expected text in UTF-8. Convert the file first")
+
+    def _refuse(self, reason: int, text: bytes) -> None:
+        """Say what the scan stopped at, and what to do."""
+        state, layout = self.state, self._layout
+        if reason == tokens.LONG_INTEGER:
+            if layout.ids is None:
+                raise LongIdError
+            reason = tokens.OUT_OF_RANGE
+        lowest, highest = layout.ids or (0, 0)
+        column = int(state[tokens.COLUMN]) + 1
+        expected = {
+            tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}. For names as ids, give names=True",
+            tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
+            tokens.WRONG_COLUMNS: f"it has {column - 1} columns; expected {layout.num_columns}, as on the first line",
+            tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
+            tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
+            tokens.LONG_WEIGHT: f"expected a weight of at most 18 digits in column {column}, or one with a point",
+            tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed",
+            tokens.NO_NAME: f"expected an id in column {column}, got nothing",
+        }[reason]
+        start = int(state[tokens.POSITION])
+        self._fail(int(state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)
+
+    def _fail(self, line: int, shown: bytes, expected: str) -> None:
+        words = shown.decode(errors="replace").rstrip("\r")
+        words = words if len(words) <= _LONGEST_SHOWN else words[:_LONGEST_SHOWN] + "..."
+        raise ParseError(f"{self._file.path}:{line + 1}: got {words!r}; {expected}")
+
+
+def _narrow(column: np.ndarray) -> np.ndarray:
+    """A copy in 32 bits where that is exact."""
+    limits = np.iinfo(np.int32)
+    fits = len(column) == 0 or (column.min() >= limits.min and column.max() <= limits.max)
+    return column.astype(np.int32 if fits else np.int64)
+
+
+def read_edges_of_any_id(
+    file: TextFile, layout: Layout, skip: int = 0, progress: Callable[[int], None] | None = None
+) -> Edges:
+    """Like `read_edges`, where integer ids may have any number of digits: then they come as names of digits."""
+    with contextlib.suppress(LongIdError):
+        return read_edges(file, layout, skip, progress)
+    return read_edges(file, replace(layout, names=True, only_digits=True), skip, progress)

@@ -1,0 +1,31 @@
+"""What a caller of `read` may say about a file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from edgewise.graph.graph import ParallelEdges, SelfLoops
+
+Column = int | str
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `edgewise.read`, where they are explained; None stands for "as the file has it"."""
+
+    directed: bool | None = None
+    weighted: bool | None = None
+    columns: tuple[Column, Column] | None = None
+    weight_column: Column | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    comments: str | None = None
+    names: bool | None = None
+    index_base: int | None = None
+    num_vertices: int | None = None
+    parallel_edges: ParallelEdges = "keep"
+    self_loops: SelfLoops = "keep"
+    progress: Callable[[int], None] | None = None
+
+    def given(self) -> list[str]:
+        """The names of the options that differ from their defaults."""
+        return [option.name for option in fields(self) if getattr(self, option.name) != option.default]

@@ -1,0 +1,286 @@
+"""Lines of bytes to columns of numbers, compiled: a field is read where it lies, no string is made of it.
+
+`scan` takes a block of whole lines and one of two kinds of ids: integers, or names, which are numbered by first
+appearance through a hash table. It stops at what it cannot read and says where; whoever called it complains, or
+changes the mode or makes room, and calls it again: nothing of the line has been kept.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.mixing import mix64
+
+#: Words of the state.
+POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, FOUND, NAMES, POOL = range(10)
+NUM_STATE = 10
+
+#: What stopped the scan.
+DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
+NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL = range(6, 12)
+
+#: How weights are read.
+NO_WEIGHTS, INTEGERS, FLOATS = range(3)
+
+#: Words of the layout.
+DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS = range(8)
+WHITESPACE = -1
+
+_NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
+_PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
+_MAX_DIGITS = 18
+_EXACT_FLOAT = 2**53
+_POWERS = 10.0 ** np.arange(23)
+
+
+@device_function
+def _is_blank(c: Any) -> Any:
+    return c in (_SPACE, _TAB, _RETURN)
+
+
+@device_function
+def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
+    """The field at p: its start, its stop, where the next one begins (past `end` if there is none), and
+    whether it stands in quotes (2: quotes that are not closed)."""
+    while p < end and text[p] != delimiter and _is_blank(text[p]):
+        p += np.uint64(1)
+    start = p
+    if delimiter == WHITESPACE:
+        while p < end and not _is_blank(text[p]):
+            p += np.uint64(1)
+        stop = p
+        while p < end and _is_blank(text[p]):
+            p += np.uint64(1)
+        return start, stop, p if p < end else end + np.uint64(1), 0
+    if start < end and text[start] == _QUOTE:
+        p += np.uint64(1)
+        while p < end and (text[p] != _QUOTE or text[p + np.uint64(1)] == _QUOTE):
+            p += np.uint64(1) if text[p] != _QUOTE else np.uint64(2)
+        stop, quoted = p, 1 if p < end else 2
+        while p < end and text[p] != delimiter:
+            p += np.uint64(1)
+        return start + np.uint64(1), stop, p + np.uint64(1), quoted
+    while p < end and text[p] != delimiter:
+        p += np.uint64(1)
+    stop = p
+    while stop > start and _is_blank(text[stop - np.uint64(1)]):
+        stop -= np.uint64(1)
+    return start, stop, p + np.uint64(1), 0
+
+
+@device_function
+def _integer(text: Any, start: Any, stop: Any) -> Any:
+    """An integer of at most 18 digits, and what is wrong if there is none."""
+    p, negative = start, False
+    if p < stop and (text[p] == _MINUS or text[p] == _PLUS):
+        negative = text[p] == _MINUS
+        p += np.uint64(1)
+    if p == stop:
+        return np.int64(0), NOT_AN_INTEGER
+    while p < stop and text[p] == _ZERO:
+        p += np.uint64(1)
+    digits, value = stop - p, np.int64(0)
+    while p < stop:
+        digit = np.int64(text[p]) - _ZERO
+        if digit < 0 or digit > 9:
+            return np.int64(0), NOT_AN_INTEGER
+        value = value * 10 + digit  # more than 18 digits may wrap, and are then refused
+        p += np.uint64(1)
+    if digits > np.uint64(_MAX_DIGITS):
+        return np.int64(0), LONG_INTEGER
+    return -value if negative else value, DONE
+
+
+@device_function
+def _float(text: Any, start: Any, stop: Any) -> Any:
+    """A number, and DONE; or FULL where only a long division would be exact; or what is wrong.
+
+    Digits that make an integer below 2**53, times or over a power of ten up to 10**22, are rounded once and so
+    exactly: Clinger, "How to Read Floating Point Numbers Accurately" (PLDI 1990), section 3.
+    """
+    p, negative = start, False
+    if p < stop and (text[p] == _MINUS or text[p] == _PLUS):
+        negative = text[p] == _MINUS
+        p += np.uint64(1)
+    if p < stop and (text[p] | 32 == 105 or text[p] | 32 == 110):  # i of infinity, n of nan
+        return 0.0, NOT_FINITE
+    digits, value, exponent, point = 0, np.int64(0), np.int64(0), False
+    while p < stop and (text[p] == _POINT or (text[p] >= _ZERO and text[p] <= _NINE)):
+        if text[p] == _POINT:
+            if point:
+                return 0.0, NOT_A_NUMBER
+            point = True
+        else:
+            digits += 1
+            exponent -= point
+            exact = value < _EXACT_FLOAT // 10
+            value = value * 10 + np.int64(text[p]) - _ZERO if exact else np.int64(_EXACT_FLOAT)
+        p += np.uint64(1)
+    if digits == 0:
+        return 0.0, NOT_A_NUMBER
+    if p < stop:
+        if text[p] | 32 != 101:  # e
+            return 0.0, NOT_A_NUMBER
+        power, wrong = _integer(text, p + np.uint64(1), stop)
+        if wrong != DONE:
+            return 0.0, NOT_A_NUMBER
+        exponent += power
+    if value >= _EXACT_FLOAT or exponent > 22 or exponent < -22:
+        return 0.0, FULL
+    rounded = value * _POWERS[exponent] if exponent >= 0 else value / _POWERS[-exponent]
+    return -rounded if negative else rounded, DONE
+
+
+@device_function
+def _name(
+    text: Any, start: Any, stop: Any, quoted: Any, state: Any, pool: Any, ends: Any, hashes: Any, slots: Any
+) -> Any:
+    """The number of a name, a new one if it has not been seen; -1 if there is no room for it."""
+    known, used = np.uint64(state[NAMES]), np.uint64(state[POOL])
+    if used + (stop - start) > np.uint64(len(pool)) or np.uint64(2) * known >= np.uint64(len(slots)):
+        return np.int64(-1)
+    fingerprint, p, length = np.uint64(0xCBF29CE484222325), start, np.uint64(0)
+    while p < stop:
+        pool[used + length] = text[p]
+        fingerprint = (fingerprint ^ np.uint64(text[p])) * np.uint64(0x100000001B3)
+        p += np.uint64(2) if quoted and text[p] == _QUOTE else np.uint64(1)
+        length += np.uint64(1)
+    fingerprint = mix64(fingerprint)
+    mask = np.uint64(len(slots) - 1)
+    slot = fingerprint & mask
+    while slots[slot] >= 0:
+        k = np.uint64(slots[slot])
+        first = np.uint64(ends[k - np.uint64(1)]) if k > 0 else np.uint64(0)
+        if hashes[k] == fingerprint and np.uint64(ends[k]) - first == length:
+            same = np.uint64(0)
+            while same < length and pool[first + same] == pool[used + same]:
+                same += np.uint64(1)
+            if same == length:
+                return np.int64(k)
+        slot = (slot + np.uint64(1)) & mask
+    slots[slot] = np.int32(known)
+    hashes[known] = fingerprint
+    ends[known] = np.int64(used + length)
+    state[NAMES] += 1
+    state[POOL] = np.int64(used + length)
+    return np.int64(known)
+
+
+@device_function
+def _stop(state: Any, start: Any, stop: Any, column: Any, reason: Any) -> Any:
+    """Keep what the scan stopped at."""
+    state[START], state[STOP], state[COLUMN] = np.int64(start), np.int64(stop), column
+    return reason
+
+
+@kernel
+def scan(
+    text: Any,
+    state: Any,
+    layout: Any,
+    is_comment: Any,
+    weight_kind: Any,
+    source: Any,
+    target: Any,
+    weights: Any,
+    float_weights: Any,
+    slow: Any,
+    pool: Any,
+    ends: Any,
+    hashes: Any,
+    slots: Any,
+) -> Any:
+    """Read lines from ``state[POSITION]`` on; why it stopped.
+
+    Args:
+        text: uint8, whole lines.
+        state: int64, see the words above; the position stays at the start of a line that stopped the scan.
+        layout: int64, see the words above.
+        is_comment: bool, shape (256,): what a comment starts with.
+        weight_kind: how weights are read.
+        source, target: int64, room for an edge from every four bytes of text.
+        weights, float_weights: one memory, for integers or floats.
+        slow: int64, shape (room, 4): edge, start, stop and line of weights that Python has to read.
+        pool, ends, hashes, slots: names as bytes, their ends, their hashes, a hash table of their numbers;
+            all None where ids are integers.
+    """
+    size = np.uint64(len(text))
+    delimiter = layout[DELIMITER]
+    while np.uint64(state[POSITION]) < size:
+        begin = np.uint64(state[POSITION])
+        end = begin
+        while text[end] != _NEWLINE:
+            end += np.uint64(1)
+        p = begin
+        while p < end and _is_blank(text[p]):
+            p += np.uint64(1)
+        if p < end and not is_comment[text[p]]:
+            if delimiter == _TAB:
+                p = begin
+            edge = np.uint64(state[EDGES])
+            column = 0
+            while p <= end:
+                start, stop, p, quoted = _field(text, p, end, delimiter)
+                if quoted == 2:
+                    return _stop(state, start, stop, column, OPEN_QUOTE)
+                if column == layout[SOURCE] or column == layout[TARGET]:
+                    if pool is None:
+                        number, wrong = _integer(text, start, stop)
+                        if wrong != DONE:
+                            return _stop(state, start, stop, column, wrong)
+                        if number < layout[LOWEST] or number > layout[HIGHEST]:
+                            return _stop(state, start, stop, column, OUT_OF_RANGE)
+                    else:
+                        if start == stop:
+                            return _stop(state, start, stop, column, NO_NAME)
+                        if layout[ONLY_DIGITS]:
+                            number, wrong = _integer(text, start, stop)
+                            if wrong == NOT_AN_INTEGER:
+                                return _stop(state, start, stop, column, wrong)
+                        number = _name(text, start, stop, quoted, state, pool, ends, hashes, slots)
+                        if number < 0:
+                            return _stop(state, start, stop, column, FULL)
+                    if column == layout[SOURCE]:
+                        source[edge] = number
+                    if column == layout[TARGET]:
+                        target[edge] = number
+                elif column == layout[WEIGHT]:
+                    if weight_kind == INTEGERS:
+                        whole, wrong = _integer(text, start, stop)
+                        if wrong == LONG_INTEGER:
+                            return _stop(state, start, stop, column, LONG_WEIGHT)
+                        if wrong != DONE:
+                            wrong = _float(text, start, stop)[1]
+                            readable = wrong in (DONE, FULL)
+                            return _stop(state, start, stop, column, FRACTION if readable else wrong)
+                        weights[edge] = whole
+                    elif weight_kind == FLOATS:
+                        number_read, wrong = _float(text, start, stop)
+                        if wrong == FULL:
+                            k = np.uint64(state[SLOW])
+                            slow[k, 0], slow[k, 1] = np.int64(edge), np.int64(start)
+                            slow[k, 2], slow[k, 3] = np.int64(stop), state[LINE]
+                            state[SLOW] += 1
+                        elif wrong != DONE:
+                            return _stop(state, start, stop, column, wrong)
+                        float_weights[edge] = number_read
+                column += 1
+            if column != layout[COLUMNS]:
+                state[FOUND] = column
+                return _stop(state, begin, end, column, WRONG_COLUMNS)
+            state[EDGES] += 1
+        state[LINE] += 1
+        state[POSITION] = np.int64(end) + 1
+    return DONE
+
+
+@kernel
+def refill(hashes: Any, slots: Any) -> None:
+    """Enter the numbers of all names into an empty hash table."""
+    mask = np.uint64(len(slots) - 1)
+    for k in range(np.uint64(len(hashes))):
+        slot = hashes[k] & mask
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = np.int32(k)
