@@ -342,10 +342,10 @@ class _Checker:
         """A field that this function writes is written, and read, at its own index only."""
         found, function = self.found, self.function
         if self.role == "edge_compute":
-            allowed, own = found.edge_fields, f"{self.edge}.index"
+            allowed, own = set(found.edge_fields), f"{self.edge}.index"
             found.edge_writes.add(name)
         elif self.role in ("initialize", "vertex_compute"):
-            allowed, own = found.vertex_fields, f"{self.vertex}"
+            allowed, own = set(found.vertex_fields), f"{self.vertex}"
             if self.role == "vertex_compute":
                 found.vertex_writes.add(name)
         else:

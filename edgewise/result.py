@@ -59,6 +59,24 @@ class Result:
         )
 
 
+def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
+    """The user's ids of vertex indices, of which negative ones stand for no vertex.
+
+    No vertex is "" where ids are strings and -1 otherwise.
+    """
+    none = indices < 0
+    if not none.any():
+        return graph.ids_of(indices)
+    if none.all():
+        ids = np.zeros(len(indices), graph.vertices.dtype)
+    else:
+        ids = graph.ids_of(np.where(none, indices.max(), indices))
+    if ids.dtype.kind == "u":
+        ids = ids.astype(object)
+    ids[none] = "" if len(graph.vertices) and isinstance(graph.vertices[0], str) else -1
+    return ids
+
+
 def make_frame(data: dict[str, np.ndarray]) -> Any:
     """A polars DataFrame of these columns, or a pandas one."""
     try:

@@ -16,7 +16,7 @@ from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import remembered
 from edgewise.program import VERTEX, Program
-from edgewise.result import Result
+from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
 
 
@@ -52,7 +52,7 @@ class ProgramResult(Result):
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
         declared = self._prepared.found.vertex_fields
         return {
-            name: self.graph.ids_of(values) if declared[name].dtype is VERTEX else values
+            name: ids_or_none(self.graph, values) if declared[name].dtype is VERTEX else values
             for name, values in self.fields.items()
         }
 
@@ -132,10 +132,8 @@ class Prepared:
             memory_needed=engine.memory_needed(),
             total=limit,
         ) as run:
-            if check:
-                outcome = self.reference(values, limit, strict=True)
-            else:
-                outcome = engine(run, parameters, values, limit)
+            checked = self.reference(values, limit, strict=True) if check else None
+            outcome = checked or engine(run, parameters, values, limit)
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
 

@@ -145,10 +145,12 @@ def test_engines_agree_on_drawn_programs(program, drawn, data):
 def test_float_sums_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(5)
     graph = ew.Graph.from_edges(
-        rng.integers(0, 3000, 60000), rng.integers(0, 300, 60000) ** 2 % 3000, rng.integers(0, 99, 60000), num_vertices=3000
+        rng.integers(0, 3000, 60000),
+        rng.integers(0, 300, 60000) ** 2 % 3000,
+        rng.integers(0, 99, 60000),
+        num_vertices=3000,
     )
     values = {"name": np.arange(3000), "seed": 3, "period": 4, "silent": 2, "last": 5}
-    answers = [
-        ew.prepare(SumFloat32, graph, schedule=ew.Schedule(num_threads=threads))(**values).value for threads in (1, 2, 3)
-    ]
+    schedules = [ew.Schedule(num_threads=threads) for threads in (1, 2, 3)]
+    answers = [ew.prepare(SumFloat32, graph, schedule=schedule)(**values).value for schedule in schedules]
     assert answers[0].tobytes() == answers[1].tobytes() == answers[2].tobytes()

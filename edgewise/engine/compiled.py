@@ -44,8 +44,13 @@ def compiled_program(found: Specification) -> CompiledProgram:
     """Wrap a program's functions for numba. Plain Python helpers that they call are compiled along."""
     made: dict[int, Dispatcher] = {}
     functions = {name: _compiled(function.function, made) for name, function in found.functions.items()}
-    state_class = namedtuple("State", state_names(found) or ("superstep",))
-    return CompiledProgram(functions, state_class, namedtuple("Edge", edge_names(found)))
+    state_class = tuple_class("State", state_names(found) or ("superstep",))
+    return CompiledProgram(functions, state_class, tuple_class("Edge", edge_names(found)))
+
+
+def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
+    """A named tuple whose fields are known only now."""
+    return namedtuple(name, fields)  # type: ignore[misc]
 
 
 def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:
@@ -144,7 +149,7 @@ def _return_type(compiled: CompiledProgram, found: Specification, name: str, *ar
         dispatcher.compile(arguments)
     except errors.NumbaError as error:
         raise _in_users_terms(function, error) from None
-    result = dispatcher.overloads[arguments]
+    result: Any = dispatcher.overloads[arguments]
     _check_stores(function, result.type_annotation)
     return result.signature.return_type
 

@@ -5,7 +5,6 @@ write must go to the vertex or edge at hand, and each problem is reported with f
 """
 
 import traceback
-from collections import namedtuple
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
-from edgewise.engine.compiled import edge_names
+from edgewise.engine.compiled import edge_names, tuple_class
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError
 from edgewise.inspection import UserFunction
@@ -118,7 +117,7 @@ class _Run:
             out_degree=_Field("out_degree", self.graph.out_degree, strict),
             in_degree=_Field("in_degree", self.graph.in_degree, strict),
         )
-        self.edge_class = namedtuple("Edge", edge_names(self.found))
+        self.edge_class = tuple_class("Edge", edge_names(self.found))
         combine, identity = self.found.combine.function, self.found.combine.identity(message)
         self.combine: Callable[[Any, Any], Any] = combine
         self.identity = cast(identity, message)

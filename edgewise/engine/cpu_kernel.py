@@ -1,0 +1,578 @@
+"""The kernel of the CPU engine: the whole superstep loop of a program inside one compiled function.
+
+Every thread of a team enters the kernel once and stays until the run ends (`edgewise.kernels.team`). At each
+superstep thread 0 picks one of four forms from the number of active vertices and of their out-edges:
+
+*alone*
+    A small frontier: thread 0 carries out whole supersteps by itself, with no barrier in between.
+*push from a list*
+    Threads share the list of active vertices; messages are combined into the target with compare-and-swap.
+    Vertices that got a message are listed, and only they and the active ones are computed.
+*push over all* and *pull over all*
+    A large frontier: threads share ranges of vertices. Pull gathers over in-edges, without atomics.
+
+Messages lie in one array with the identity wherever there is none, so edges never see a value that a vertex
+writes in the same superstep: the barrier between the two phases takes the place of a second copy of the fields.
+Who is active, and who got a message, is a stamp that equals the number of the superstep; nothing is cleared.
+
+An ordered combiner (`Combiner.ordered`) is never used from two threads at once on one vertex: small frontiers
+are pushed by thread 0 in list order, large ones pulled in the order of in-edges. The choice depends on counts
+only, so the sums do not depend on the number of threads.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type
+from edgewise.inspection import STATE_ARRAYS, Specification
+from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, unwrap
+from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.pointers import pointer_to
+from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
+from edgewise.program import DTYPES
+
+#: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
+#: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
+COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED = range(0, 72, 8)
+#: The number of supersteps carried out in each form follows.
+FORMS = 72
+SHARED_WORDS = FORMS + 8
+ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST = range(5)
+FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
+ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
+
+#: List entries that a thread reserves at a time, and the mark of an entry it did not use.
+SEGMENT = 64
+NO_VERTEX = np.uint32(0xFFFFFFFF)
+#: Vertices handed out at a time in phases over all vertices, and list entries in the others.
+RANGE = 1024
+#: Vertices whose aggregates are folded together. It fixes the order of float sums.
+BLOCK = 4096
+#: A frontier of fewer active vertices and edges is left to thread 0: two barriers would cost as much.
+ALONE_WORK = 1500
+
+#: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
+LIST_ADVANTAGE = 4
+#: Pull over all in-edges when the frontier has more than one in so many of them.
+PULL_ADVANTAGE = 3
+
+AUTO, PUSH, PULL = range(3)
+
+
+@device_function
+def _append(entries: Any, cursors: Any, thread: Any, shared: Any, counter: Any, v: Any) -> None:
+    """Add a vertex to a list that all threads write, in segments reserved by one atomic addition."""
+    position = cursors[8 * thread]
+    if position == cursors[8 * thread + 1]:
+        position = atomic_add(shared, counter, SEGMENT)
+        cursors[8 * thread + 1] = position + SEGMENT
+    entries[position] = np.uint32(v)
+    cursors[8 * thread] = position + 1
+
+
+@device_function
+def _finish_segment(entries: Any, cursors: Any, thread: Any) -> None:
+    """Mark what is left of this thread's segment as unused."""
+    for position in range(cursors[8 * thread], cursors[8 * thread + 1]):
+        entries[position] = NO_VERTEX
+    cursors[8 * thread] = 0
+    cursors[8 * thread + 1] = 0
+
+
+#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
+GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
+WORK_ARRAYS = ("messages", "received", "active", "list", "other_list", "touched", "cursors")
+
+
+def own_array_order(found: Specification) -> list[tuple[str, str]]:
+    """The program's own arrays in the order of the table: (kind, name)."""
+    order = [("vertex", name) for name in found.vertex_fields]
+    order += [("initial", name) for name in found.vertex_fields]
+    order += [(kind, name) for kind in ("edge", "along", "in_along") for name in found.edge_fields]
+    order += [("parameter", name) for name in found.parameters]
+    order += [(kind, name) for kind in ("aggregate", "partial") for name in found.aggregators]
+    return order + [("degree", name) for name in STATE_ARRAYS]
+
+
+def _own_dtypes(binding: Binding, parameters: dict[str, Any]) -> dict[str, dict[str, np.dtype]]:
+    """The dtypes of the program's own arrays, by kind and name."""
+    edge = binding.edge
+    return {
+        "vertex": binding.vertex,
+        "initial": binding.vertex,
+        "edge": edge,
+        "along": edge,
+        "in_along": edge,
+        "parameter": {name: np.asarray(value).dtype for name, value in parameters.items()},
+        "aggregate": binding.aggregates,
+        "partial": binding.aggregates,
+        "degree": dict.fromkeys(STATE_ARRAYS, np.dtype(np.int32)),
+    }
+
+
+def _glue(
+    compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any], uniform: frozenset[str]
+) -> Any:
+    """The functions that depend on how many fields there are, written out as source.
+
+    The text holds names that the program declares (identifiers, by Python's own rules) and numbers, nothing else.
+    """
+    found, dtypes = binding.found, _own_dtypes(binding, parameters)
+    order = own_array_order(found)
+    slot = {key: f"own[{i}]" for i, key in enumerate(order)}
+    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
+    pointers = ", ".join(
+        f"{dtypes[kind][name]}_at(table, {first + i})" for i, (kind, name) in enumerate(order)
+    )
+    source = {name: slot["vertex", name] for name in found.vertex_fields}
+    source |= {name: slot["edge", name] for name in found.edge_fields}
+    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
+    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
+    source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
+    source |= {name: slot["degree", name] for name in STATE_ARRAYS}
+    state = ", ".join(source[name] for name in compiled.state_class._fields)
+    edges = {}
+    for kind in ("along", "in_along"):
+        values = {"source": "source", "target": "target", "index": "index"}
+        for name in found.edge_fields:
+            written = f"{slot['edge', name]}[index]"
+            values[name] = (
+                written
+                if name in found.edge_writes
+                else slot[kind, name] + ("[0]" if name in uniform else "[k]")
+            )
+        edges[kind] = ", ".join(values[name] for name in edge_names(found))
+    fills = [
+        f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
+        f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
+        for i, name in enumerate(found.vertex_fields)
+    ]
+    folds = [
+        f"    total = identity_{name}\n    for v in range(start, end):\n"
+        f"        total = cast_{name}(combine_{name}(total, cast_{name}(function_{name}(v, state))))\n"
+        f"    {slot['partial', name]}[block] = total"
+        for name in found.aggregators
+    ]
+    totals = [
+        f"    total = identity_{name}\n    for block in range(blocks):\n"
+        f"        total = cast_{name}(combine_{name}(total, {slot['partial', name]}[block]))\n"
+        f"    {slot['aggregate', name]}[0] = total"
+        for name in found.aggregators
+    ]
+    nothing, line = ["    pass"], "\n"
+    text = f"""
+def own_arrays(table):
+    return ({pointers},)
+
+def make_state(own, n, m, superstep):
+    return State({state or "superstep"},)
+
+def make_out_edge(source, target, k, index, own):
+    return Edge({edges["along"]},)
+
+def make_in_edge(source, target, k, index, own):
+    return Edge({edges["in_along"]},)
+
+def fill_fields(start, end, own, supplied):
+{line.join(fills or nothing)}
+
+def fold_block(block, start, end, state, own):
+{line.join(folds or nothing)}
+
+def fold_blocks(blocks, own):
+{line.join(totals or nothing)}
+"""
+    scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class}
+    scope |= {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in DTYPES}
+    for name, declared in found.aggregators.items():
+        dtype = binding.aggregates[name]
+        scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
+        scope[f"cast_{name}"] = _caster(dtype)
+        scope[f"combine_{name}"] = device_function(declared.combine.function)
+        scope[f"function_{name}"] = compiled.functions[name]
+    exec(text, scope)
+    made = (
+        "own_arrays",
+        "make_state",
+        "make_out_edge",
+        "make_in_edge",
+        "fill_fields",
+        "fold_block",
+        "fold_blocks",
+    )
+    return SimpleNamespace(**{name: device_function(scope[name]) for name in made})
+
+
+def _caster(dtype: np.dtype) -> Any:
+    """A compiled function that casts a value to a dtype by the contract's rule."""
+    if dtype.kind == "b":
+        return device_function(lambda value: value != 0)
+    to = numba_type(dtype)
+    return device_function(lambda value: to(value))
+
+
+def unsigned(array: np.ndarray) -> np.ndarray:
+    """The same memory as unsigned integers."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def make_kernel(
+    compiled: CompiledProgram,
+    binding: Binding,
+    message: np.dtype,
+    parameters: dict[str, Any],
+    uniform: frozenset[str],
+    key: str | None,
+) -> Any:
+    """The kernel of one program for given dtypes.
+
+    In the functions inside, ``graph`` is (n, m, `GRAPH_ARRAYS`), ``work`` is `WORK_ARRAYS`, ``own`` the program's
+    own arrays, ``shared`` the counters. A vertex is active in a superstep, or got a message in it, if its stamp
+    equals the superstep's.
+
+    Args:
+        compiled: the program's functions.
+        binding: the program on a graph; only its dtypes matter here.
+        message: the dtype of messages.
+        parameters: parameter values; only their types matter here.
+        uniform: edge fields that have one value for all arcs.
+        key: what the compiled code depends on beyond edgewise itself.
+    """
+    found, functions = binding.found, compiled.functions
+    glue = _glue(compiled, binding, parameters, uniform)
+    own_arrays, make_state, fill_fields = glue.own_arrays, glue.make_state, glue.fill_fields
+    make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
+    fold_block, fold_blocks = glue.fold_block, glue.fold_blocks
+    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
+    initialize, proceed = functions["initialize"], functions["proceed"]
+    combine = functions.get("combine") or device_function(found.combine.function)
+    cast, identity = _caster(message), message.type(found.combine.identity(message))
+    ordered, asynchronous = found.combine.ordered(message), found.program.asynchronous
+    has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
+    needs_arcs = found.needs_arc_index
+    # Once a logical combiner has its absorbing value no further message can change it.
+    absorbing = found.combine.name == "ANY"
+    can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    index_at, vertex_at = (
+        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
+        pointer_to(types.uint32),
+    )
+    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
+
+    @device_function
+    def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
+        """Send along the out-edges of one vertex; list the halted vertices that get their first message."""
+        offsets, targets = graph[2], graph[3]
+        messages, received, active = work[0], work[1], work[2]
+        for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
+            target = np.int64(targets[k])
+            sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+            if sent is not None:
+                value = cast(unwrap(sent))
+                while True:
+                    old = messages[target]
+                    new = cast(combine(old, value))
+                    if alone:
+                        messages[target] = new
+                        break
+                    if new == old or compare_and_swap(messages, target, old, new):
+                        break
+                if received[target] != stamp:
+                    first = True
+                    if alone:
+                        received[target] = stamp
+                    else:
+                        first = atomic_exchange(received, target, stamp) != stamp
+                    if listing and first and active[target] != stamp:
+                        _append(work[5], work[6], thread, shared, TOUCHED, target)
+
+    @device_function
+    def pull_vertex(v, stamp, everyone, state, graph, own, work):
+        """Gather over the in-edges of one vertex."""
+        in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
+        messages, received, active = work[0], work[1], work[2]
+        total, got = identity, False
+        for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
+            u = np.int64(in_sources[k])
+            if everyone or active[u] == stamp or (asynchronous and active[u] == stamp + np.uint32(1)):
+                arc = np.int64(in_arcs[k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
+                if sent is not None:
+                    total, got = cast(combine(total, cast(unwrap(sent)))), True
+                    if can_stop and total == absorbing:
+                        break
+        if got:
+            messages[v] = total
+            received[v] = stamp
+
+    @device_function
+    def settle(v, stamp, state, work):
+        """Compute one vertex with its message; whether it is active next."""
+        messages, received, active = work[0], work[1], work[2]
+        incoming = identity
+        if received[v] == stamp:
+            incoming = messages[v]
+            messages[v] = identity
+        if vertex_compute(v, incoming, state):
+            active[v] = stamp + np.uint32(1)
+            return True
+        return False
+
+    @device_function
+    def settle_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
+        """Compute listed vertices and list those that are active next; their number and out-edges are added."""
+        count, edges = np.int64(0), np.int64(0)
+        for position in range(start, end):
+            v = np.int64(entries[position])
+            if v != NO_VERTEX and settle(v, stamp, state, work):
+                _append(following, work[6], thread, shared, NEXT, v)
+                count += 1
+                edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        atomic_add(shared, COUNT, count)
+        atomic_add(shared, EDGES, edges)
+
+    @device_function
+    def list_active(start, end, listed, stamp, work, shared, thread):
+        for v in range(start, end):
+            if work[2][v] == stamp:
+                _append(listed, work[6], thread, shared, NEXT, v)
+
+    @device_function
+    def next_superstep(shared):
+        """What was listed for the next superstep becomes the list of this one."""
+        shared[LISTED] = shared[NEXT]
+        shared[NEXT] = 0
+        shared[TOUCHED] = 0
+
+    @device_function
+    def superstep_alone(listed, following, stamp, state, graph, own, work, shared):
+        for position in range(shared[LISTED]):
+            u = np.int64(listed[position])
+            if u != NO_VERTEX:
+                push_vertex(u, stamp, state, graph, own, work, shared, 0, True, True)
+        _finish_segment(work[5], work[6], 0)
+        shared[COUNT] = 0
+        shared[EDGES] = 0
+        settle_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
+        settle_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
+        _finish_segment(following, work[6], 0)
+        next_superstep(shared)
+        shared[FLIP] = 1 - shared[FLIP]
+
+    @device_function
+    def choose(n, m, shared, delivery, can_pull):
+        """The form of the next superstep."""
+        volume = shared[COUNT] + shared[EDGES]
+        if delivery == PULL:
+            return PULL_ALL
+        if ordered:
+            few = volume < max(ALONE_WORK, m // 16) and not has_aggregates
+            return ALONE if few or delivery == PUSH or not can_pull else PULL_ALL
+        if volume < ALONE_WORK and not has_aggregates:
+            return ALONE
+        if volume * LIST_ADVANTAGE < n:
+            return PUSH_LIST
+        return PULL_ALL if can_pull and shared[EDGES] * PULL_ADVANTAGE > m else PUSH_ALL
+
+    @device_function
+    def ending(n, m, own, shared, limit):
+        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        superstep = shared[SUPERSTEP]
+        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
+            return 2
+        if shared[COUNT] == 0:
+            return 0
+        return 1 if superstep == limit else -1
+
+    @device_function
+    def decide(control, graph, own, work, shared, base, limit, delivery, can_pull):
+        """Thread 0, between supersteps: end, or pick a form. Supersteps that need one thread are run at once."""
+        n, m = graph[0], graph[1]
+        blocks = (n + BLOCK - 1) // BLOCK
+        while not cancelled(control):
+            if has_aggregates:
+                fold_blocks(blocks, own)
+            shared[ENDED] = ending(n, m, own, shared, limit)
+            form = choose(n, m, shared, delivery, can_pull)
+            shared[FORM] = form
+            if shared[ENDED] >= 0:
+                return
+            listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
+            if form <= PUSH_LIST and shared[LISTED] < 0:
+                if not ordered:
+                    shared[FORM] = MAKE_LIST
+                    return
+                list_active(0, n, listed, base + np.uint32(shared[SUPERSTEP] + 1), work, shared, 0)
+                _finish_segment(listed, work[6], 0)
+                next_superstep(shared)
+            shared[SUPERSTEP] += 1
+            shared[FORMS + form] += 1
+            report(control, shared[SUPERSTEP])
+            if form != ALONE:
+                return
+            state = make_state(own, n, m, shared[SUPERSTEP])
+            stamp = base + np.uint32(shared[SUPERSTEP])
+            superstep_alone(listed, following, stamp, state, graph, own, work, shared)
+            if has_aggregates:
+                for block in range(blocks):
+                    fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
+
+    @device_function
+    def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
+        """Deliver the messages of the pieces that this thread gets, in the form of this superstep."""
+        n, form = graph[0], shared[FORM]
+        everyone = shared[COUNT] == n and not asynchronous
+        end = shared[LISTED] if form == PUSH_LIST else n
+        step = SEGMENT if form == PUSH_LIST else RANGE
+        while True:
+            start = claim(control, 0, step, end)
+            if start >= end:
+                break
+            for position in range(start, min(end, start + step)):
+                u = np.int64(listed[position]) if form == PUSH_LIST else np.int64(position)
+                if form == PULL_ALL:
+                    v = n - 1 - u if asynchronous and (stamp & 1) == 0 else u
+                    pull_vertex(v, stamp, everyone, state, graph, own, work)
+                    if asynchronous and work[1][v] == stamp:
+                        settle(v, stamp, state, work)
+                elif u != NO_VERTEX and (form == PUSH_LIST or work[2][u] == stamp):
+                    push_vertex(u, stamp, state, graph, own, work, shared, thread, False, form == PUSH_LIST)
+        _finish_segment(work[5], work[6], thread)
+
+    @device_function
+    def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
+        """Compute the vertices of this thread's pieces of the two lists: active before, and got a message."""
+        for slot in range(1, 3):
+            entries, end = (listed, shared[LISTED]) if slot == 1 else (work[5], shared[TOUCHED])
+            while True:
+                start = claim(control, slot, SEGMENT, end)
+                if start >= end:
+                    break
+                stop = min(end, start + SEGMENT)
+                settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
+        _finish_segment(following, work[6], thread)
+
+    @device_function
+    def vertex_phase_all(control, stamp, state, graph, work, shared):
+        """Compute the vertices of this thread's ranges that are active or got a message.
+
+        A fused pull of an asynchronous program has computed those that got one already.
+        """
+        n, count, edges = graph[0], np.int64(0), np.int64(0)
+        received, active = work[1], work[2]
+        fused = asynchronous and shared[FORM] == PULL_ALL
+        while True:
+            start = claim(control, 1, RANGE, n)
+            if start >= n:
+                break
+            for v in range(start, min(n, start + RANGE)):
+                if fused and received[v] == stamp:
+                    goes_on = active[v] == stamp + np.uint32(1)
+                else:
+                    touched = active[v] == stamp or received[v] == stamp
+                    goes_on = touched and settle(v, stamp, state, work)
+                if goes_on:
+                    count += 1
+                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        atomic_add(shared, COUNT, count)
+        atomic_add(shared, EDGES, edges)
+
+    @device_function
+    def fold_aggregates(control, state, n, own):
+        """Fold the vertices of each block that this thread gets."""
+        blocks = (n + BLOCK - 1) // BLOCK
+        while has_aggregates:
+            block = claim(control, 3, 1, blocks)
+            if block >= blocks:
+                return
+            fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
+
+    @device_function
+    def start_run(control, graph, own, work, shared, base, supplied):
+        """Fill fields and call initialize on the ranges that this thread gets."""
+        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+        count, edges = np.int64(0), np.int64(0)
+        while True:
+            start = claim(control, 0, RANGE, n)
+            if start >= n:
+                break
+            end = min(n, start + RANGE)
+            fill_fields(start, end, own, supplied)
+            for v in range(start, end):
+                if initialize(v, state):
+                    work[2][v] = base + np.uint32(1)
+                    count += 1
+                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        atomic_add(shared, COUNT, count)
+        atomic_add(shared, EDGES, edges)
+
+    @device_function
+    def list_phase(control, thread, listed, stamp, n, work, shared):
+        """List the active vertices of the ranges that this thread gets."""
+        while True:
+            start = claim(control, 0, RANGE, n)
+            if start >= n:
+                break
+            list_active(start, min(n, start + RANGE), listed, stamp, work, shared, thread)
+        _finish_segment(listed, work[6], thread)
+
+    def program_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
+        graph = (
+            n, m, index_at(table, 0), vertex_at(table, 1), index_at(table, 2), vertex_at(table, 3), index_at(table, 4)
+        )  # fmt: skip
+        work = (
+            message_at(table, 5), vertex_at(table, 6), vertex_at(table, 7), vertex_at(table, 8), vertex_at(table, 9),
+            vertex_at(table, 10), words_at(table, 11),
+        )  # fmt: skip
+        own = own_arrays(table)
+        start_run(control, graph, own, work, shared, base, supplied)
+        if barrier(control, size):
+            return
+        fold_aggregates(control, make_state(own, n, m, 0), n, own)
+        while not barrier(control, size):
+            if thread == 0:
+                decide(control, graph, own, work, shared, base, limit, delivery, can_pull)
+                for slot in range(NUM_SLOTS):
+                    rewind(control, slot)
+            if barrier(control, size) or shared[ENDED] >= 0:
+                return
+            form, superstep = shared[FORM], shared[SUPERSTEP]
+            listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
+            if form == MAKE_LIST:
+                list_phase(control, thread, listed, base + np.uint32(superstep + 1), n, work, shared)
+                if barrier(control, size):
+                    return
+                if thread == 0:
+                    next_superstep(shared)
+                continue
+            stamp, state = base + np.uint32(superstep), make_state(own, n, m, superstep)
+            edge_phase(control, thread, listed, stamp, state, graph, own, work, shared)
+            if barrier(control, size):
+                return
+            if thread == 0:
+                shared[COUNT] = 0
+                shared[EDGES] = 0
+            if barrier(control, size):
+                return
+            if form == PUSH_LIST:
+                vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared)
+            else:
+                vertex_phase_all(control, stamp, state, graph, work, shared)
+            if barrier(control, size):
+                return
+            if thread == 0:
+                if form == PUSH_LIST:
+                    next_superstep(shared)
+                    shared[FLIP] = 1 - shared[FLIP]
+                else:
+                    shared[LISTED] = -1
+            fold_aggregates(control, state, n, own)
+
+    program_kernel.__qualname__ = found.name
+    dtypes = [str(dtype) for group in _own_dtypes(binding, parameters).values() for dtype in group.values()]
+    types_key = "\n".join([str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes])
+    return kernel(program_kernel, key=None if key is None else f"{key}\n{types_key}")
