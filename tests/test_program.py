@@ -1,0 +1,565 @@
+"""The contract of programs: what is refused before a run, and what ``check=True`` finds in one."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
+from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
+
+PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
+LINE = {"edge": "edge_compute", "vertex": "vertex_compute"}
+
+
+class Plain(ew.Program):
+    """A program that is right; the others break one rule each."""
+
+    value = ew.vertex("int32")
+    factor = ew.parameter(int, default=2)
+    weight = ew.edge(ew.WEIGHT)
+    mark = ew.edge("int32")
+    combine = ew.SUM
+    max_supersteps = 3
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source] + 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.ACTIVE
+
+
+def refused(program, *parts, **values):
+    """Run on a path; the message of the error, which must hold all parts."""
+    with pytest.raises(ProgramError) as caught:
+        ew.run(program(**values), PATH)
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+    return str(caught.value)
+
+
+def line_of(function, text):
+    """The line in this file on which a function's source has a text."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def test_a_program_without_its_functions_is_refused():
+    class Empty(ew.Program):
+        combine = ew.MIN
+
+    refused(Empty, "Empty has no edge_compute", "@staticmethod")
+
+
+def test_a_combiner_is_needed():
+    class NoCombiner(Plain):
+        combine = None  # type: ignore[assignment]
+
+    refused(NoCombiner, "NoCombiner.combine", "ew.MIN")
+
+
+def test_a_wrong_signature_is_refused():
+    class WithSelf(Plain):
+        def vertex_compute(self, v, message, state):
+            return True
+
+    refused(WithSelf, "vertex_compute", "test_program.py", "(self, v, message, state)", "@staticmethod")
+
+
+def test_an_unknown_field_is_refused_with_its_line():
+    class Unknown(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            return state.valeu[edge.source]
+
+    refused(Unknown, f"line {line_of(Unknown.edge_compute, 'valeu')}", "the state has no 'valeu'", "value")
+
+
+def test_an_unknown_edge_name_is_refused():
+    class Unknown(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            return edge.length
+
+    refused(Unknown, "the edge has no 'length'", "source, target, index, weight, mark")
+
+
+def test_a_missing_return_is_refused():
+    class Missing(Plain):
+        @staticmethod
+        def vertex_compute(v, message, state):
+            if message > 3:
+                return ew.ACTIVE
+
+    refused(Missing, "vertex_compute", "a path ends without a return")
+
+    class Bare(Plain):
+        @staticmethod
+        def vertex_compute(v, message, state):
+            if message > 3:
+                return
+            return ew.HALT
+
+    refused(Bare, "it returns nothing here", f"line {line_of(Bare.vertex_compute, 'return' + chr(10))}")
+
+
+def test_an_edge_that_never_sends_is_refused():
+    class Silent(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            return None
+
+    refused(Silent, "never returns a message")
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("state.value[v + 1] = 3", "may only be used at [v]"),
+        ("state.mark[0] = 3", "vertex_compute writes vertex fields"),
+        ("state.factor = 3", "may not be assigned"),
+        ("field = state.value", "only be used as state.value[index]"),
+        ("everything = state", "only be used as state.name"),
+        ("v = 3", "'v' is a parameter"),
+        ("raise ValueError", "'raise' cannot be used"),
+        ("assert message", "'assert' cannot be used"),
+    ],
+)
+def test_statements_that_the_contract_forbids(tmp_path, statement, problem):
+    (tmp_path / "broken.py").write_text(
+        textwrap.dedent(
+            f"""
+            import edgewise as ew
+
+            class Broken(ew.Program):
+                value = ew.vertex("int32")
+                mark = ew.edge("int32")
+                factor = ew.parameter(int, default=2)
+                combine = ew.SUM
+
+                @staticmethod
+                def edge_compute(edge, state):
+                    return 1
+
+                @staticmethod
+                def vertex_compute(v, message, state):
+                    state.value[v] = 1
+                    {statement}
+                    return False
+            """
+        )
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        from broken import Broken
+
+        with pytest.raises(ProgramError) as caught:
+            ew.run(Broken(), PATH)
+    finally:
+        sys.path.remove(str(tmp_path))
+        del sys.modules["broken"]
+    assert problem in str(caught.value)
+    assert "broken.py, line 17" in str(caught.value)
+
+
+def test_an_edge_may_not_write_a_vertex_field():
+    class Writes(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            state.value[edge.target] = 3
+            return 1
+
+    refused(Writes, "edge_compute writes edge fields")
+
+
+def test_what_numba_cannot_compile_is_refused_with_its_line():
+    class Text(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            name = "a" + edge.source
+            return len(name)
+
+    refused(Text, "edge_compute", f"line {line_of(Text.edge_compute, 'name =')}", "cannot compile")
+
+
+def test_a_message_that_does_not_fit_is_refused():
+    class Half(Plain):
+        message = "int32"
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return state.value[edge.source] / 2
+
+    refused(Half, "edge_compute", "float64", "a message is declared as int32")
+
+
+def test_a_float_stored_into_an_integer_field_is_refused():
+    class Half(Plain):
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = message / 2
+            return False
+
+    refused(Half, f"line {line_of(Half.vertex_compute, 'message / 2')}", "a field of int32", "int()")
+
+
+def test_a_vote_that_is_no_vote_is_refused():
+    class Tuple(Plain):
+        @staticmethod
+        def vertex_compute(v, message, state):
+            return 0.5
+
+    refused(Tuple, "vertex_compute", "expected ACTIVE or HALT")
+
+
+def test_infinity_inside_a_function_is_refused():
+    class Infinite(Plain):
+        @staticmethod
+        def vertex_compute(v, message, state):
+            return message == ew.INFINITY
+
+    refused(Infinite, "vertex_compute", "INFINITY is only for init=")
+
+
+def test_dtypes_that_do_not_exist_are_refused():
+    class Wide(Plain):
+        value = ew.vertex("float128")
+
+    refused(Wide, "Wide.value", "float128", "int32, int64")
+
+    class Fraction(Plain):
+        value = ew.vertex("int32", init=0.5)
+
+    refused(Fraction, "init=0.5", "int32")
+
+
+def test_parameters_are_checked():
+    refused(Plain, "Plain has no 'facter'", "factor", facter=3)
+    refused(Plain, "expected an integer", factor=0.5)
+    refused(Plain, "at most 64 bits", factor=2**70)
+    refused(Plain, "shape (3,), expected (4,)", value=np.zeros(3, np.int32))
+    refused(Plain, "an array of float64, expected int32", value=np.zeros(4))
+
+    class Needs(Plain):
+        start = ew.parameter(ew.VERTEX)
+
+    refused(Needs, "Needs needs start")
+    with pytest.raises(GraphError, match="99"):
+        ew.run(Needs(start=99), PATH)
+
+
+def test_weights_that_the_graph_lacks_are_refused():
+    bare = ew.Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(GraphError, match=r"Plain\.weight reads the weights of a graph that has none"):
+        ew.run(Plain(), bare)
+
+
+def test_what_is_no_program_is_refused():
+    with pytest.raises(ProgramError, match="expected an instance"):
+        ew.run("sssp", PATH)  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match="expected the class"):
+        ew.prepare(Plain(), PATH)  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match="max_supersteps"):
+        ew.run(Plain(), PATH, max_supersteps=-1)
+
+
+def test_devices_schedules_and_memory_are_checked():
+    with pytest.raises(ScheduleError, match="expected 'auto' or 'cpu'"):
+        ew.run(Plain(), PATH, device="tpu")
+    with pytest.raises(ScheduleError, match="num_threads"):
+        ew.run(Plain(), PATH, schedule=ew.Schedule(num_threads=0))
+    with pytest.raises(MemoryLimitError, match="the limit is 10"):
+        ew.run(Plain(), PATH, memory_limit=10)
+
+
+def test_combiners_have_their_identities():
+    for combine in (MIN, MAX, SUM, PRODUCT, ANY, ALL):
+        for dtype in map(np.dtype, ("bool", "int32", "int64", "float32", "float64")):
+            identity = dtype.type(combine.identity(dtype))
+            for value in (dtype.type(0), dtype.type(1)):
+                if combine.name in ("ANY", "ALL") and dtype.kind != "b":
+                    continue
+                assert dtype.type(combine.function(identity, value)) == value, (combine.name, dtype)
+
+
+class Unmessaged(ew.Program):
+    """Vertex 0 is active without a message; it is told the identity."""
+
+    seen = ew.vertex("int64", init=-1)
+    combine = ew.MAX
+    message = "int64"
+
+    @staticmethod
+    def initialize(v, state):
+        return v == 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 42
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.seen[v] = message
+        return ew.HALT
+
+
+def test_no_message_is_the_identity_and_a_message_wakes():
+    result = ew.run(Unmessaged(), PATH)
+    assert result.seen.tolist() == [np.iinfo(np.int64).min, 42, -1, -1]
+    assert result.supersteps == 1
+    assert result.ended == "no vertex is active"
+    assert result.verify(PATH)
+    result.seen[2] = 5
+    with pytest.raises(VerificationError, match="seen of vertex 2 is 5"):
+        result.verify(PATH)
+
+
+class OutOfRange(ew.Program):
+    """Reads one past the end at the last vertex."""
+
+    value = ew.vertex("int32")
+    combine = ew.MIN
+    max_supersteps = 2
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.target + 1]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return True
+
+
+class Overflow(OutOfRange):
+    """Doubles beyond int32."""
+
+    value = ew.vertex("int32", init=2**30)
+    max_supersteps = 40
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = state.value[v] * 2
+        return True
+
+
+class DividesByZero(OutOfRange):
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1 // state.value[edge.source]
+
+
+@pytest.mark.parametrize(
+    ("program", "parts"),
+    [
+        (OutOfRange, ["edge_compute", "edge 2 -> 3", "value[4]: out of range, expected 0 to 3"]),
+        (Overflow, ["vertex_compute", "vertex 0", "2147483648 does not fit int32"]),
+        (DividesByZero, ["edge_compute", "edge 0 -> 1", "ZeroDivisionError"]),
+    ],
+)
+def test_check_reports_function_line_and_vertex(program, parts):
+    with pytest.raises(ProgramError) as caught:
+        ew.run(program(), PATH, check=True)
+    for part in (*parts, "test_program.py, line "):
+        assert part in str(caught.value), str(caught.value)
+
+
+def test_overflow_wraps_without_check():
+    assert ew.run(Overflow(), PATH, max_supersteps=1).value.tolist() == [-(2**31)] * 4
+
+
+def test_vertices_are_named_by_the_users_ids():
+    class Reach(ew.Program):
+        start = ew.parameter(ew.VERTEX)
+        previous = ew.vertex(ew.VERTEX, init=-1)
+        combine = ew.MIN
+
+        @staticmethod
+        def initialize(v, state):
+            return v == state.start
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return edge.source
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            if state.previous[v] == -1 and v != state.start and message < state.num_vertices:
+                state.previous[v] = message
+                return ew.ACTIVE
+            return ew.HALT
+
+    graph = ew.Graph.from_edges(["bash", "libc6", "curl"], ["libc6", "gcc", "libc6"])
+    result = ew.run(Reach(start="bash"), graph)
+    names = dict(zip(graph.vertices.tolist(), result.columns()["previous"].tolist(), strict=True))
+    assert names["libc6"] == "bash"
+    assert names["gcc"] == "libc6"
+    assert names["bash"] == names["curl"] == ""
+
+
+def test_calls_from_several_threads():
+    rng = np.random.default_rng(0)
+    graph = ew.Graph.from_edges(rng.integers(0, 4000, 50000), rng.integers(0, 4000, 50000), num_vertices=4000)
+    prepared = ew.prepare(Degrees, graph, schedule=ew.Schedule(num_threads=2))
+    expected, failures = graph.in_degree, []
+
+    def call():
+        failures.extend("wrong" for _ in range(10) if not np.array_equal(prepared().count, expected))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+class Degrees(ew.Program):
+    """In-degrees by counting messages."""
+
+    count = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.count[v] = message
+        return ew.HALT
+
+
+def test_calls_after_a_fork():
+    rng = np.random.default_rng(0)
+    graph = ew.Graph.from_edges(rng.integers(0, 4000, 50000), rng.integers(0, 4000, 50000), num_vertices=4000)
+    prepared = ew.prepare(Degrees, graph, schedule=ew.Schedule(num_threads=2))
+    expected = prepared().count
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(prepared().count, expected) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert np.array_equal(prepared().count, expected)
+
+
+EDITED = """
+import sys
+import numpy as np
+import edgewise as ew
+from helper import amount
+
+OFFSET = {offset}
+
+class Edited(ew.Program):
+    value = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return amount(OFFSET)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message + {inside}
+        return ew.HALT
+
+result = ew.run(Edited(), ew.Graph.from_edges([0], [1]))
+print(result.value[1], result.compile_seconds < 0.5)
+"""
+
+
+def test_edits_of_the_users_files_are_seen_and_unchanged_files_start_warm(tmp_path):
+    environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache")}
+
+    def value(offset, inside, helper):
+        (tmp_path / "helper.py").write_text(f"def amount(x):\n    return x * {helper}\n")
+        (tmp_path / "edited.py").write_text(EDITED.format(offset=offset, inside=inside))
+        command = [sys.executable, "-B", str(tmp_path / "edited.py")]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return ran.stdout.split()
+
+    assert value(1, 0, 1)[0] == "1"
+    assert value(1, 0, 1) == ["1", "True"]
+    assert value(3, 0, 1)[0] == "3"
+    assert value(3, 10, 1)[0] == "13"
+    assert value(3, 10, 5)[0] == "25"
+
+
+def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):
+    (tmp_path / "endless.py").write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            import edgewise as ew
+
+            class Endless(ew.Program):
+                value = ew.vertex("int64")
+                combine = ew.SUM
+
+                @staticmethod
+                def edge_compute(edge, state):
+                    return 1
+
+                @staticmethod
+                def vertex_compute(v, message, state):
+                    state.value[v] = message
+                    return ew.ACTIVE
+
+            ew.run(Endless(), ew.Graph.from_edges([0, 1], [1, 0]), max_supersteps=1)
+            print("ready", flush=True)
+            try:
+                ew.run(Endless(), ew.Graph.from_edges([0, 1], [1, 0]))
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            """
+        )
+    )
+    command = [sys.executable, str(tmp_path / "endless.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert process.wait(timeout=30) == 0
+
+
+def test_progress_counts_supersteps_and_can_end_a_run():
+    class Stop(Exception):
+        pass
+
+    seen = []
+
+    def progress(superstep):
+        seen.append(superstep)
+        if len(seen) == 3:
+            raise Stop
+
+    class Endless(Degrees):
+        max_supersteps = None
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            return ew.ACTIVE
+
+    with pytest.raises(Stop):
+        ew.run(Endless(), PATH, progress=progress)
+    assert seen == sorted(seen)
+    assert seen[-1] > seen[0]
