@@ -108,7 +108,8 @@ def spin_pause(typing_context: Any) -> Any:
 yield_processor = types.ExternalFunction("sched_yield", types.int32())
 
 
-def _unwrap(typing_context: Any, value: Any) -> Any:
+@intrinsic
+def unwrap(typing_context: Any, value: Any) -> Any:
     """The value of an optional that is known not to be None; any other value as it is."""
     inner = value.type if isinstance(value, types.Optional) else value
 
@@ -116,6 +117,3 @@ def _unwrap(typing_context: Any, value: Any) -> Any:
         return context.cast(builder, args[0], signature.args[0], signature.return_type)
 
     return types.unliteral(inner)(value), generate
-
-
-unwrap: Any = intrinsic(_unwrap)
