@@ -1,17 +1,13 @@
 """Files of named columns, CSV or TSV by their suffix, compressed with .gz: written whole or not at all."""
 
-import contextlib
 import csv
-import gzip
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TextIO, cast
 
 import numpy as np
 
 from edgewise.errors import OutputError, ParseError
+from edgewise.io.whole import check_place, open_text, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 #: Rows that are formatted at a time: a few milliseconds of work between two looks at Ctrl-C.
@@ -26,15 +22,7 @@ def check_writable(path: Path) -> None:
             or a folder in the place of the file.
     """
     _delimiter(path, OutputError)
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror} in {path.parent}") from None
+    check_place(path)
 
 
 def write_columns(
@@ -55,7 +43,7 @@ def write_columns(
     """
     length = len(next(iter(columns.values())))
     try:
-        with _written_whole(path) as file:
+        with written_whole(path) as file:
             writer = csv.writer(file, delimiter=_delimiter(path, OutputError), lineterminator="\n")
             writer.writerow(columns)
             for start in range(0, length, _CHUNK):
@@ -72,24 +60,6 @@ def _as_values(array: np.ndarray) -> list:
     return array.astype(str).tolist() if array.dtype == np.float32 else array.tolist()
 
 
-@contextlib.contextmanager
-def _written_whole(path: Path) -> Iterator[TextIO]:
-    """A text file that takes the name `path` if the block ends well, and is removed if it does not."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with _open_text(aside, "wt", path.suffix == ".gz") as file:
-            yield file
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _open_text(path: Path, mode: str, compressed: bool) -> TextIO:
-    if compressed:
-        return cast(TextIO, gzip.open(path, mode, compresslevel=3, encoding="utf-8", newline=""))
-    return cast(TextIO, open(path, mode, encoding="utf-8", newline=""))
-
-
 def read_columns(path: Path) -> dict[str, list[str]]:
     """The columns of a file that `write_columns` wrote, as text, by name.
 
@@ -98,7 +68,7 @@ def read_columns(path: Path) -> dict[str, list[str]]:
     """
     delimiter = _delimiter(path, ParseError)
     try:
-        with _open_text(path, "rt", path.suffix == ".gz") as file:
+        with open_text(path, "rt", compressed=path.suffix == ".gz") as file:
             reader = csv.reader(file, delimiter=delimiter)
             names = next(reader, [])
             rows = []

@@ -1,0 +1,50 @@
+"""Files that appear under their name when they are complete, or not at all."""
+
+import contextlib
+import gzip
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from edgewise.errors import OutputError
+
+
+def check_place(path: Path) -> None:
+    """Find out before any work whether a file can be written here.
+
+    Raises:
+        OutputError: a folder that is missing or cannot be written to, or a folder in the place of the file.
+    """
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror} in {path.parent}") from None
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """A text file, compressed if its name ends in .gz, that takes its name if the block ends well.
+
+    It is removed if the block does not; what was there before stays until then.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
+            yield file
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def open_text(path: Path, mode: str, compressed: bool) -> TextIO:
+    """A file of text in UTF-8, its line breaks left as they are."""
+    if compressed:
+        return cast(TextIO, gzip.open(path, mode, compresslevel=3, encoding="utf-8", newline=""))
+    return cast(TextIO, open(path, mode, encoding="utf-8", newline=""))
