@@ -41,33 +41,47 @@ class Execution:
         self.notes.append(note)
 
 
-def _progress_bar(description: str, total: int | None) -> contextlib.AbstractContextManager[Callable[[int], None]]:
-    """A bar on standard error that appears after a second, if that is a terminal."""
+@contextlib.contextmanager
+def progress_bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error that appears after a second.
 
-    @contextlib.contextmanager
-    def bar() -> Iterator[Callable[[int], None]]:
+    Yields:
+        What takes the amount done so far, or None where standard error is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    started, bar = time.perf_counter(), None
+
+    def update(done: int) -> None:
+        nonlocal bar
+        if bar is None and time.perf_counter() - started > 1.0:
+            bar = _Bar(description, total)
+        if bar is not None:
+            bar.show(done)
+
+    try:
+        yield update
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+class _Bar:
+    """A bar of rich, which takes longer to import than a short run takes."""
+
+    def __init__(self, description: str, total: int | None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        started, shown = time.perf_counter(), False
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        display = Progress(*columns, console=Console(stderr=True), transient=True)
-        task = display.add_task(description, total=total)
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._display.add_task(description, total=total)
+        self._display.start()
+        self.stop = self._display.stop
 
-        def update(done: int) -> None:
-            nonlocal shown
-            if not shown and time.perf_counter() - started > 1.0:
-                shown = True
-                display.start()
-            display.update(task, completed=done)
-
-        try:
-            yield update
-        finally:
-            if shown:
-                display.stop()
-
-    return bar()
+    def show(self, done: int) -> None:
+        self._display.update(self._task, completed=done)
 
 
 @contextlib.contextmanager
@@ -118,12 +132,7 @@ def execution(
             "memory_limit, or use 32-bit weights and results"
         )
     with contextlib.ExitStack() as stack:
-        if progress is True:
-            shown: Callable[[int], None] | None = None
-            if sys.stderr.isatty():
-                shown = stack.enter_context(_progress_bar(name, total))
-        else:
-            shown = progress or None
+        shown = stack.enter_context(progress_bar(name, total)) if progress is True else progress or None
         run = Execution(schedule, threads, shown)
         started, compiled = time.perf_counter(), compile_seconds()
         yield run
