@@ -1,0 +1,181 @@
+"""Real graphs with golden answers, which independent libraries agree on; see ../shared/data/README.md.
+
+`load` reads a graph by the rules of the golden answers: parallel arcs are collapsed to the one of the smallest
+weight, self-loops are kept, and a graph without weights has ``1 + ((31 u + 17 v) mod 100)``, u and v being ids
+(u the smaller one in undirected graphs). A test that calls it is skipped where the data are not there.
+"""
+
+import functools
+import gzip
+import json
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from edgewise.graph import Graph
+from edgewise.graph.csr import Rows
+from edgewise.graph.ids import Ids
+from edgewise.io import read
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+#: Names by size: below 20,000 vertices, those of CI, and those that take seconds to read.
+SMALL = (
+    "karate",
+    "dolphins",
+    "polbooks",
+    "netscience",
+    "email-Eu-core",
+    "rome99",
+    "wiki-Vote",
+    "facebook_combined",
+    "astro-ph",
+    "chicago-regional",
+)
+MEDIUM = (
+    "musae-github",
+    "p2p-Gnutella31",
+    "cit-HepPh-half",
+    "soc-Epinions1-sym",
+    "email-Enron",
+    "hongkong-road",
+    "debian-depends",
+    "road-NY",
+)
+LARGE = ("cnr-2000", "road-FLA", "road-NE", "movie-actor", "actor-collab")
+ALL = SMALL + MEDIUM + LARGE
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A graph and what is known about it.
+
+    Attributes:
+        graph: weighted.
+        answers: the content of ``golden/NAME.json``.
+        numbers: the id of each vertex in index order, int64, as the checksums use it; names are numbered.
+    """
+
+    graph: Graph
+    answers: dict[str, Any]
+    numbers: np.ndarray
+
+    def source(self, label: str) -> Any:
+        """The user's id of a source, "hub" or "first"."""
+        facts = self.answers["sources"][label]
+        return facts.get("name", facts["id"])
+
+
+@functools.lru_cache(maxsize=2)
+def load(name: str) -> Golden:
+    """A golden graph by name. Skips the test where ../shared/data is not there."""
+    if not FOLDER.is_dir():
+        pytest.skip(f"the golden data are not at {FOLDER}")
+    (spec,) = (spec for spec in specs() if spec["name"] == name)
+    graph = _graph(FOLDER / spec["file"], spec)
+    numbers = np.arange(graph.num_vertices) if spec.get("names") else graph.vertices.astype(np.int64)
+    if not spec["weighted"]:
+        graph = _with_golden_weights(graph, numbers)
+    answers = json.loads((FOLDER / "golden" / f"{name}.json").read_text(encoding="utf-8"))
+    return Golden(graph, answers, numbers)
+
+
+def specs() -> list[dict[str, Any]]:
+    """How each graph is to be read."""
+    return json.loads((FOLDER / "graphs.json").read_text(encoding="utf-8"))
+
+
+def _graph(path: Path, spec: dict[str, Any]) -> Graph:
+    if spec["format"] in ("edgelist", "csv", "mtx"):
+        return read(path, directed=spec["directed"], weighted=spec["weighted"], parallel_edges="min")
+    open_compressed = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    with open_compressed(path, "rb") as file:
+        source, target, weight, ids = _READERS[spec["format"]](file.read(), spec)
+    return Graph._from_indices(source, target, weight, spec["directed"], ids, "min")
+
+
+def _with_golden_weights(graph: Graph, numbers: np.ndarray) -> Graph:
+    u, v = numbers[graph.sources], numbers[graph.targets]
+    if not graph.directed:
+        u, v = np.minimum(u, v), np.maximum(u, v)
+    weights = (1 + (31 * u + 17 * v) % 100).astype(np.int64)
+    loops = 2 * graph.num_edges - graph.num_arcs
+    return Graph(Rows(graph.offsets, graph.targets, weights), graph._ids, graph.directed, loops)
+
+
+_Arcs = tuple[np.ndarray, np.ndarray, np.ndarray | None, Ids]
+
+
+def _read_metis(data: bytes, spec: dict[str, Any]) -> _Arcs:
+    """A header "n m 0", then line i with the neighbours of i, from 1."""
+    header, _, rows = data.partition(b"\n")
+    n = int(header.split()[0])
+    return _row_of_each_number(rows, n), _numbers(rows) - 1, None, _from_one(n)
+
+
+def _read_adjtxt(data: bytes, spec: dict[str, Any]) -> _Arcs:
+    """The number of vertices, then a line of successors for each, from 0."""
+    header, _, rows = data.partition(b"\n")
+    return _row_of_each_number(rows, int(header)), _numbers(rows), None, Ids(int(header))
+
+
+def _read_gr(data: bytes, spec: dict[str, Any]) -> _Arcs:
+    """DIMACS ("p sp n m", "a u v w") or PACE ("p tw n m", "u v"), from 1."""
+    lines = data[data.index(b"\np ") + 1 :] if data.startswith(b"c") else data
+    header, _, rest = lines.partition(b"\n")
+    n, m = map(int, header.split()[2:])
+    if b"\na " in rest:
+        rest = b"\n".join(line[1:] for line in rest.splitlines() if line.startswith(b"a"))
+    table = _numbers(rest).reshape(m, -1)
+    return table[:, 0] - 1, table[:, 1] - 1, table[:, 2] if spec["weighted"] else None, _from_one(n)
+
+
+def _read_tntp(data: bytes, spec: dict[str, Any]) -> _Arcs:
+    """A transportation network table; the weight is the column "length"."""
+    lines = data.decode().splitlines()
+    (n,) = (int(line.split(">")[1]) for line in lines if line.startswith("<NUMBER OF NODES>"))
+    first = 1 + next(i for i, line in enumerate(lines) if line.startswith("~") and "init_node" in line)
+    fields = [line.split() for line in lines[first:] if line.strip()]
+    u, v = (np.array([int(row[k]) for row in fields]) - 1 for k in (0, 1))
+    return u, v, np.array([float(row[3]) for row in fields]), _from_one(n)
+
+
+def _read_projection(data: bytes, spec: dict[str, Any]) -> _Arcs:
+    """Members of the first `rows` vertices of an adjtxt file; two are joined if they share one."""
+    group, member, _, ids = _read_adjtxt(data, spec)
+    k, n = spec["rows"], ids.num_vertices
+    ones = np.ones(len(group), np.int32)
+    belongs = scipy.sparse.csr_array((ones, (group, member - k)), shape=(k, n - k))
+    shared = scipy.sparse.triu(belongs.T @ belongs, k=1).tocoo()
+    return shared.row, shared.col, None, Ids(n - k, np.arange(k, n))
+
+
+_READERS = {
+    "metis": _read_metis,
+    "adjtxt": _read_adjtxt,
+    "gr": _read_gr,
+    "tntp": _read_tntp,
+    "projection": _read_projection,
+}
+
+
+def _from_one(n: int) -> Ids:
+    return Ids(n, np.arange(1, n + 1))
+
+
+def _numbers(text: bytes) -> np.ndarray:
+    return np.fromstring(text, dtype=np.int64, sep=" ")
+
+
+def _row_of_each_number(rows: bytes, n: int) -> np.ndarray:
+    """The line, from 0, that each number stands on."""
+    text = np.frombuffer(rows, np.uint8)
+    blank = text <= ord(" ")
+    starts = np.flatnonzero(~blank & np.concatenate([[True], blank[:-1]]))
+    ends = np.flatnonzero(text == ord("\n"))[:n]
+    return np.searchsorted(ends, starts)
