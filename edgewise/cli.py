@@ -38,8 +38,22 @@ Output = Annotated[
     Path | None, typer.Option(help="Write the values of all vertices: .csv, .tsv, also with .gz.")
 ]
 Top = Annotated[int, typer.Option(min=0, help="How many vertices or components to show.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Check the answer against the graph.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Undirected = Annotated[bool, typer.Option("--undirected", help="Each line is an edge in both directions.")]
+Undirected = Annotated[bool, typer.Option("--undirected", help="Give each edge both directions.")]
+Weighted = Annotated[
+    bool | None,
+    typer.Option("--weighted/--unweighted", help="Whether there are weights, if the file leaves it open."),
+]
+Delimiter = Annotated[str | None, typer.Option(help="What stands between columns.")]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        metavar="NAME=VALUE",
+        help="Another option of edgewise.read: --read header=True. May be repeated.",
+    ),
+]
 
 
 @contextlib.contextmanager
@@ -54,12 +68,23 @@ def plain_errors() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-def read_graph(path: Path, **options: Any) -> tuple["Graph", float]:
+def read_graph(
+    path: Path, undirected: bool, weighted: bool | None, delimiter: str | None, reading: list[str] | None
+) -> tuple["Graph", float]:
     """The graph in a file, and the seconds that reading took."""
-    import edgewise
+    from edgewise.execution import progress_bar
+    from edgewise.io import read
+    from edgewise.tasks import check_names, literal, parse_settings
 
+    options: dict[str, Any] = {
+        name: literal(text) for name, text in parse_settings("--read", reading).items()
+    }
+    check_names("edgewise.read", read, {"path": path, **options})
+    given = {"directed": False if undirected else None, "weighted": weighted, "delimiter": delimiter}
+    options |= {name: value for name, value in given.items() if value is not None}
     started = time.perf_counter()
-    graph = edgewise.read(path, **options)
+    with progress_bar(f"reading {path.name}: bytes") as progress:
+        graph = read(path, progress=progress, **options)
     return graph, time.perf_counter() - started
 
 
@@ -73,22 +98,27 @@ def run(
     threads: Threads = None,
     output: Output = None,
     top: Top = 10,
-    verify: Annotated[bool, typer.Option("--verify", help="Check the answer against the graph.")] = False,
+    verify: Verify = False,
     as_json: AsJson = False,
+    undirected: Undirected = False,
+    weighted: Weighted = None,
+    delimiter: Delimiter = None,
+    reading: Reading = None,
 ) -> None:
     """Run an algorithm, or a program of your own, on a graph."""
     with plain_errors():
+        from edgewise.execution import progress_bar
         from edgewise.io.columns import check_writable, write_columns
         from edgewise.report import RunReport
         from edgewise.schedule import Schedule
         from edgewise.tasks import find_task, parse_settings
 
         task = find_task(name)
-        texts = parse_settings(settings or [], source)
+        texts = parse_settings("--set", settings, source=source)
         task.check_names(texts)
         if output is not None:
             check_writable(output)
-        graph, read_seconds = read_graph(graph_file)
+        graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)
         values = task.arguments(graph, texts)
         result = task.function(
             graph, **values, device=device, schedule=Schedule(num_threads=threads), progress=True
@@ -96,14 +126,20 @@ def run(
         if verify:
             result.verify(graph)
         if output is not None:
-            write_columns(output, {"vertex": graph.vertices, **result.columns()})
+            with progress_bar(f"writing {output.name}: vertices", graph.num_vertices) as progress:
+                write_columns(output, {"vertex": graph.vertices, **result.columns()}, progress)
         report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
         typer.echo(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 
 
 @app.command()
 def info(
-    graph_file: Annotated[Path | None, typer.Argument(metavar="[GRAPH]")] = None, as_json: AsJson = False
+    graph_file: Annotated[Path | None, typer.Argument(metavar="[GRAPH]", help="A file of edges.")] = None,
+    as_json: AsJson = False,
+    undirected: Undirected = False,
+    weighted: Weighted = None,
+    delimiter: Delimiter = None,
+    reading: Reading = None,
 ) -> None:
     """Describe a graph; without one, this installation."""
     with plain_errors():
@@ -112,9 +148,37 @@ def info(
         if graph_file is None:
             facts = report.installation_facts()
         else:
-            graph, read_seconds = read_graph(graph_file)
+            graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)
             facts = {**report.graph_facts(graph), **report.degree_facts(graph), "read_seconds": read_seconds}
         typer.echo(json.dumps(facts) if as_json else report.lines(facts))
+
+
+@app.command()
+def generate(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="rmat, uniform, lattice, skewed, star, path, cycle.")
+    ],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A new file: .tsv, .txt, .csv, .mtx, also with .gz.")
+    ],
+    settings: Settings = None,
+) -> None:
+    """Make a graph, the same for one seed on every machine: generate rmat out.tsv.gz --set scale=16."""
+    with plain_errors():
+        from edgewise.execution import progress_bar
+        from edgewise.io import write
+        from edgewise.io.write import check_graph_writable
+        from edgewise.report import graph_line
+        from edgewise.tasks import check_names, find_generator, literal, parse_settings
+
+        make = find_generator(kind)
+        values = {name: literal(text) for name, text in parse_settings("--set", settings).items()}
+        check_names(kind, make, values)
+        check_graph_writable(output)
+        graph = make(**values)
+        with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
+            write(graph, output, progress)
+        typer.echo(f"{output}: {graph_line(graph)}")
 
 
 def main() -> None:

@@ -5,13 +5,14 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import edgewise
+from edgewise import generate
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.program import VERTEX, Parameter, Program, is_required
@@ -43,24 +44,41 @@ class Task:
     vertices: tuple[str, ...]
     view: View
 
-    def arguments(self, graph: Graph, texts: dict[str, str]) -> dict[str, Any]:
+    def arguments(self, graph: Graph, texts: Mapping[str, str]) -> dict[str, Any]:
         """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
         return {
             name: vertex_id(graph, text) if name in self.vertices else literal(text)
             for name, text in texts.items()
         }
 
-    def check_names(self, texts: dict[str, str]) -> None:
+    def check_names(self, texts: Mapping[str, str]) -> None:
         """Refuse parameters that the task does not have, and the lack of one that it needs."""
-        for name in texts:
-            if name not in self.parameters:
-                raise ProgramError(
-                    f"{self.name} has no parameter {name!r}; it has {', '.join(self.parameters)}"
-                )
+        _refuse_unknown(self.name, texts, self.parameters)
         for name in self.required:
             if name not in texts:
                 option = "--source ID" if name == "source" else f"--set {name}=VALUE"
                 raise ProgramError(f"{self.name} needs {name}: give {option}")
+
+
+def check_names(name: str, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Refuse keywords that a function does not have, and the lack of one that it needs."""
+    declared = _declared(function)
+    _refuse_unknown(name, values, tuple(declared))
+    for parameter in declared.values():
+        if parameter.default is parameter.empty and parameter.name not in values:
+            raise ProgramError(f"{name} needs {parameter.name}: give --set {parameter.name}=VALUE")
+
+
+def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
+    for each in given:
+        if each not in known:
+            raise ProgramError(f"{name} has no parameter {each!r}; it has {', '.join(known)}")
+
+
+def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function that say what to do, by name."""
+    parameters = inspect.signature(function).parameters
+    return {name: each for name, each in parameters.items() if name not in _NOT_PARAMETERS}
 
 
 def find_task(name: str) -> Task:
@@ -77,9 +95,9 @@ def find_task(name: str) -> Task:
             "by its file and class: my_program.py:MyProgram"
         )
     function = getattr(edgewise, "connected_components" if name == "components" else name)
-    declared = [p for p in inspect.signature(function).parameters.values() if p.name not in _NOT_PARAMETERS]
-    required = tuple(p.name for p in declared if p.default is inspect.Parameter.empty)
-    return Task(name, function, tuple(p.name for p in declared), required, ("source",), VIEWS[name])
+    declared = _declared(function)
+    required = tuple(p.name for p in declared.values() if p.default is p.empty)
+    return Task(name, function, tuple(declared), required, ("source",), VIEWS[name])
 
 
 def _program_task(name: str) -> Task:
@@ -142,13 +160,25 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def parse_settings(settings: Sequence[str], source: str | None) -> dict[str, str]:
-    """``["damping=0.9"]`` and the vertex to start from as parameters by name, still text."""
+def find_generator(name: str) -> Callable[..., Graph]:
+    """The generator of this name in `edgewise.generate`."""
+    known = {
+        key: value
+        for key, value in vars(generate).items()
+        if inspect.isfunction(value) and value.__module__ == generate.__name__ and not key.startswith("_")
+    }
+    if name not in known:
+        raise ProgramError(f"there is no generator {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def parse_settings(option: str, settings: Sequence[str] | None, source: str | None = None) -> dict[str, str]:
+    """``["damping=0.9"]``, and the vertex to start from, as parameters by name, still text."""
     texts = {} if source is None else {"source": source}
-    for setting in settings:
+    for setting in settings or ():
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
-            raise ProgramError(f"--set {setting!r}; expected NAME=VALUE, such as damping=0.9")
+            raise ProgramError(f"{option} {setting!r}; expected NAME=VALUE, such as damping=0.9")
         texts[name] = text
     return texts
 

@@ -108,14 +108,14 @@ def test_an_unknown_algorithm_lists_those_that_exist() -> None:
 
 
 def test_settings_are_names_and_values() -> None:
-    assert parse_settings(["damping=0.9", "text=a=b"], "7") == {
+    assert parse_settings("--set", ["damping=0.9", "text=a=b"], "7") == {
         "source": "7",
         "damping": "0.9",
         "text": "a=b",
     }
     for wrong in ("damping", "=1", "a b=1"):
-        with pytest.raises(ProgramError, match="expected NAME=VALUE"):
-            parse_settings([wrong], None)
+        with pytest.raises(ProgramError, match="--read .*; expected NAME=VALUE"):
+            parse_settings("--read", [wrong])
 
 
 @pytest.mark.parametrize(
