@@ -27,11 +27,9 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
         GraphError: not one-dimensional, or ids that are neither integers nor strings.
     """
     if isinstance(column, list | tuple):  # np.asarray would turn [1, "a"] into strings and 2**64 into a float
-        array = np.empty(len(column), dtype=object)
-        array[:] = column
+        array = np.fromiter(column, dtype=object, count=len(column))
     else:
         array = np.asarray(column)
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim != 1:
         raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an id for each edge")
     if array.dtype.kind in "UT":
@@ -49,7 +47,8 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
 
 
 def _narrowed(array: np.ndarray) -> np.ndarray:
-    """Integers as int32 or int64, or uint64 where a value needs it."""
+    """Integers as int32 or int64, or uint64 where a value needs it, in the machine's order of bytes."""
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == np.uint64:
         return array if array.max() > np.iinfo(np.int64).max else array.view(np.int64)
     return array.astype(np.int32 if np.can_cast(array.dtype, np.int32) else np.int64, copy=False)

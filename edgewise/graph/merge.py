@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.errors import GraphError
+from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.team import available_threads, claim
@@ -41,7 +41,10 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
     found = np.full((num_rows + _ROWS_PER_PIECE - 1) // _ROWS_PER_PIECE * 2, -1, np.int64).reshape(-1, 2)
     offsets = sealed(rows.offsets)
     work = len(rows.targets)
-    launch(_merge, offsets, rows.targets, rows.weights, _RULES[rule], tables, lengths, found, work=work)
+    limits = _limits(rows.weights)
+    launch(
+        _merge, offsets, rows.targets, rows.weights, _RULES[rule], limits, tables, lengths, found, work=work
+    )
     overflown = found[found[:, 1] >= 0, 1]
     if len(overflown):
         _refuse_sum(rows, int(overflown[0]))
@@ -52,6 +55,14 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
     weights = None if rows.weights is None else np.empty(num_arcs, rows.weights.dtype)
     launch(_close_gaps, offsets, merged_offsets, rows.targets, rows.weights, targets, weights, work=work)
     return Rows(merged_offsets, targets, weights), int(found[:, 0].sum())
+
+
+def _limits(weights: np.ndarray | None) -> np.ndarray | None:
+    """The smallest and the largest finite weight, shape (2,)."""
+    if weights is None:
+        return None
+    info = np.iinfo(weights.dtype) if weights.dtype.kind == "i" else np.finfo(weights.dtype)
+    return np.array([info.min, info.max], weights.dtype)
 
 
 def _refuse_sum(rows: Rows, arc: int) -> None:
@@ -72,6 +83,7 @@ def _merge(
     targets: Any,
     weights: Any,
     rule: Any,
+    limits: Any,
     tables: Any,
     lengths: Any,
     found: Any,
@@ -111,11 +123,9 @@ def _merge(
                     if rule == _KEEP_SMALLEST and y < x:
                         weights[q] = y
                     if rule == _ADD:
-                        weights[q] = x + y
-                        z = weights[q]
-                        wrapped = (x > 0 and y > 0 and z < x) or (x < 0 and y < 0 and z > x)
-                        if wrapped or z - z != 0:  # the difference of two infinities is no number
+                        if (x > 0 and y > limits[1] - x) or (x < 0 and y < limits[0] - x):
                             found[start // _ROWS_PER_PIECE, 1] = np.int64(q)
+                        weights[q] = x + y
             lengths[r] = np.int64(kept - first)
         found[start // _ROWS_PER_PIECE, 0] = loops
 

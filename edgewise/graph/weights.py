@@ -19,9 +19,10 @@ def as_weights(weight: Any) -> np.ndarray:
         GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
     """
     array = np.asarray(weight)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim != 1:
         raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
+    if array.dtype.kind in "iuf":
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in _KEPT:
         if array.dtype.itemsize > 4 or array.dtype.kind not in _WIDENED:
             raise GraphError(
