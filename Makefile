@@ -26,7 +26,7 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)/.test
 	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/.lint

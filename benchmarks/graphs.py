@@ -1,5 +1,6 @@
 """The graphs that are measured, by name: generated ones, and real ones where their files are there."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -40,9 +41,19 @@ def road1024() -> Edges:
     return as_edges("road1024", generate.lattice(1024, 1024, 0.1, seed=1, directed=False, weights=WEIGHTS))
 
 
+def golden(name: str) -> Edges | None:
+    """A real graph with the weights of its golden answers; None where the data are not there."""
+    from tests.golden import FOLDER, load
+
+    return as_edges(name, load(name).graph) if FOLDER.is_dir() else None
+
+
+REAL = ("soc-Epinions1-sym", "road-FLA", "road-NE", "cnr-2000", "actor-collab")
+
 GRAPHS: dict[str, Callable[[], Edges | None]] = {
     "rmat18": lambda: rmat(18),
     "uniform18": uniform18,
     "road1024": road1024,
     "rmat20": lambda: rmat(20),
+    **{name: functools.partial(golden, name) for name in REAL},
 }

@@ -32,7 +32,12 @@ class Edgewise(Contender):
         self.graph.in_offsets  # noqa: B018  columns are made on demand and kept; they belong to the graph object
 
     def num_arcs(self, graph: ew.Graph) -> int:
-        """Edges, each once."""
+        """Edges, each once, if every vertex has its share of them and of their weight."""
+        source, _, weight = self.edges.arcs()
+        for ours, theirs in ((None, None), (graph.weights, weight)):
+            expected = np.bincount(source, theirs, graph.num_vertices)
+            if not np.array_equal(np.bincount(graph.sources, ours, graph.num_vertices), expected):
+                return -1
         return graph.num_edges
 
     def _verified(self, result: Any, values: np.ndarray) -> np.ndarray:

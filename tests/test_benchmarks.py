@@ -1,0 +1,125 @@
+"""The harness: wrong answers are found, times are taken in turns, and rows come back from CSV."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.check import disagreement
+from benchmarks.contenders import Edges, Job
+from benchmarks.results import Row, machine, read_rows, write_rows
+from benchmarks.table import tables
+from benchmarks.timing import Timing, measure_in_turns
+
+INF = np.inf
+
+
+@pytest.fixture
+def edges() -> Edges:
+    """0 -> 1 -> 2, 0 -> 2, and 3 apart."""
+    source, target = np.array([0, 1, 0], np.int32), np.array([1, 2, 2], np.int32)
+    return Edges("small", 4, source, target, np.array([1, 1, 5], np.int32), True, 0)
+
+
+@pytest.mark.parametrize(
+    ("form", "ours", "right", "wrong"),
+    [
+        ("level", [0, 1, 1, -1], [0, 1, 1, -1], [0, 1, 2, -1]),
+        ("parent", [0, 1, 1, -1], [-1, 0, 0, -1], [-1, 0, 1, -1]),  # not the nearest
+        ("parent", [0, 1, 1, -1], [0, 0, 0, -1], [-1, 0, -1, -1]),  # falsely unreached
+        ("distance", [0, 1, 2, INF], [0.0, 1.0, 2.0, INF], [0, 1, 5, INF]),
+        ("rank", [0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25 + 1e-12], [0.25, 0.25, 0.25, 0.25 + 1e-6]),
+        ("component", [0, 0, 0, 3], [7, 7, 7, 1], [0, 0, 1, 1]),
+        ("component", [0, 0, 0, 3], [1, 1, 1, 0], [0, 0, 0, 0]),
+        ("arcs", None, 3, 4),
+    ],
+)
+def test_wrong_answers_are_found(edges: Edges, form: str, ours: list, right: list, wrong: list) -> None:
+    job = Job(lambda: None, lambda result: result, form)
+    assert disagreement(edges, job, np.array(right), np.array(ours)) == ""
+    assert disagreement(edges, job, np.array(wrong), np.array(ours)) != ""
+
+
+def test_a_parent_needs_an_arc(edges: Edges) -> None:
+    job = Job(lambda: None, lambda result: result, "parent")
+    assert "without an arc" in disagreement(edges, job, np.array([-1, 0, 0, 0]), np.array([0, 1, 1, 1]))
+
+
+def test_jobs_take_turns_and_failures_are_kept() -> None:
+    calls: list[str] = []
+
+    def task(name: str):
+        return lambda: Job(
+            lambda: calls.append(name), lambda result: result, "level", before=lambda: calls.append(".")
+        )
+
+    def failing() -> Job:
+        raise MemoryError("too large")
+
+    outcomes = measure_in_turns({"a": task("a"), "b": task("b"), "c": failing}, repeat=3)
+    assert "".join(calls) == ".a.b" + ".a.b" + ".b.a" + ".a.b"
+    assert len(outcomes["a"].timing.warm) == 3
+    assert isinstance(outcomes["c"].error, MemoryError) and outcomes["c"].timing is None
+
+
+def test_long_jobs_are_repeated_less() -> None:
+    def rounds(first: float, warm: float) -> int:
+        timing = Timing(0.0, first)
+        for number in range(9):
+            if timing.wants_round(number):
+                timing.warm.append(warm)
+        return len(timing.warm)
+
+    assert rounds(0.5, 0.5) == 9
+    assert rounds(20.0, 0.5) == 9  # only the first call is long: it compiles
+    assert rounds(2.0, 2.0) == 3
+    assert rounds(31.0, 0.1) == 0
+    assert Timing(0.0, 31.0).seconds == 31.0
+    assert Timing(0.0, 9.0, [3.0, 1.0, 2.0]).seconds == 2.0
+
+
+def row(contender: str, seconds: float, graph: str = "rmat18", verified: str = "yes") -> Row:
+    facts = {
+        "vertices": 4,
+        "arcs": 3,
+        "algorithm": "bfs",
+        "version": "1",
+        "fastest": seconds,
+        "first_seconds": 1.0,
+    }
+    rest = {"prepare_seconds": 0.0, "calls": 3, "verified": verified, "note": ""}
+    return Row(**machine(), graph=graph, contender=contender, seconds=seconds, **facts, **rest)
+
+
+def test_rows_come_back_from_csv(tmp_path: Path) -> None:
+    rows = [row("edgewise", 0.25), row("igraph", float("nan"), verified="MemoryError: too, large")]
+    write_rows(tmp_path / "new" / "rows.csv", rows)
+    back = read_rows(tmp_path / "new" / "rows.csv")
+    assert back[0] == rows[0]
+    assert np.isnan(back[1].seconds) and back[1].verified == rows[1].verified
+
+
+def test_tables_give_ratios_goals_and_means() -> None:
+    rows = [
+        row(contender, seconds, graph)
+        for graph in ("rmat18", "rmat20", "uniform18", "road1024")
+        for contender, seconds in (
+            ("edgewise", 0.01),
+            ("edgewise-plain", 0.03),
+            ("scipy", 0.04),
+            ("igraph", 0.02),
+        )
+    ]
+    text = tables(rows)
+    line = next(line for line in text.splitlines() if line.startswith("| rmat18"))
+    assert [cell.strip() for cell in line.strip("|").split("|")][1:] == [
+        "0.01", "0.03", "0.04", "0.02", "4.00", "3.40", "2.00", "3.00",
+    ]  # fmt: skip
+    assert "geometric mean 4.00 x scipy" in text and "Smallest share of a goal: 0.61" in text
+
+
+def test_wrong_and_failed_answers_are_marked() -> None:
+    text = tables(
+        [row("edgewise", 0.01), row("scipy", 0.02, verified="level of vertex 3"), row("igraph", float("nan"))]
+    )
+    assert "0.02 (wrong)" in text and "failed" in text
