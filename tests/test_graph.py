@@ -354,6 +354,18 @@ def test_symmetric_matrix_is_an_undirected_graph() -> None:
     check_columns(graph)
 
 
+def test_undirected_graph_as_directed() -> None:
+    graph = Graph.from_edges(["a", "b", "c"], ["b", "c", "c"], [1, 2, 3], directed=False)
+    both = graph.as_directed()
+    assert both.directed
+    assert (both.num_edges, both.num_arcs) == (5, 5)
+    assert both.targets is not graph.targets
+    assert np.shares_memory(both.targets, graph.targets)
+    assert both.vertices.tolist() == ["a", "b", "c"]
+    assert both.as_directed() is both
+    check_columns(both)
+
+
 def test_to_scipy_gives_arrays_of_its_own() -> None:
     graph = Graph.from_edges([0, 1], [1, 0], [1, 2])
     matrix = graph.to_scipy()

@@ -169,6 +169,11 @@ class Graph:
         weights = None if rows.dtype == np.bool_ else rows.data
         return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
 
+    def as_directed(self) -> "Graph":
+        """The same arcs as a directed graph: two for each edge of an undirected one. Arrays are shared."""
+        rows = csr.Rows(self.offsets, self.targets, self.weights)
+        return self if self.directed else Graph(rows, self._ids, True, num_loops=0)
+
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
         import scipy.sparse

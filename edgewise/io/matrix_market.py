@@ -39,7 +39,10 @@ def _read(file: TextFile, options: ReadOptions) -> Graph:
             "or its line of sizes is wrong"
         )
     sized = replace(options, num_vertices=num_vertices, index_base=1)
-    return make_graph(edges, sized, integers=True, directed=symmetry == "general")
+    if symmetry == "general":
+        return make_graph(edges, sized, integers=True)
+    graph = make_graph(edges, replace(sized, directed=False), integers=True)
+    return graph.as_directed() if options.directed else graph
 
 
 def _read_banner(file: TextFile) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from edgewise.errors import GraphError, ParseError
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 
 Column = int | str
@@ -25,6 +26,14 @@ class ReadOptions:
     parallel_edges: ParallelEdges = "keep"
     self_loops: SelfLoops = "keep"
     progress: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and not (len(self.delimiter) == 1 and self.delimiter.isascii()):
+            raise ParseError(f"delimiter is {self.delimiter!r}; expected one character of ASCII")
+        if self.comments is not None and not self.comments.isascii():
+            raise ParseError(f"comments is {self.comments!r}; expected characters of ASCII")
+        if self.num_vertices is not None and self.num_vertices < 0:
+            raise GraphError(f"num_vertices is {self.num_vertices!r}; expected 0 or more")
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""

@@ -1,6 +1,7 @@
 """Text files as blocks of whole lines, decompressed while they are read."""
 
 import bz2
+import codecs
 import difflib
 import gzip
 import importlib
@@ -44,31 +45,37 @@ class TextFile:
         if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
             suffixes.pop()
         self.suffix = suffixes[-1] if suffixes else ""
-        with self._open() as file:
-            self.head = self._read(file, _HEAD)
+        self.head = next(self._pieces(_HEAD), b"")
         if not self.head:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
 
     def blocks(self) -> Iterator[bytes]:
         """The lines of the file, some megabytes at a time; the last one ends in a line break, too."""
         unfinished = b""
-        with self._open() as file:
-            while data := self._read(file, _BLOCK):
-                end = data.rfind(b"\n") + 1
-                if end == 0:
-                    unfinished += data
-                    if len(unfinished) > _LONGEST_LINE:
-                        raise ParseError(
-                            f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; it is no text"
-                        )
-                    continue
+        for data in self._pieces(_BLOCK):
+            end = data.rfind(b"\n") + 1
+            if end:
                 yield unfinished + data[:end]
                 unfinished = data[end:]
+            elif len(unfinished) + len(data) > _LONGEST_LINE:
+                raise ParseError(
+                    f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
+                )
+            else:
+                unfinished += data
         if unfinished:
             yield unfinished + b"\n"
 
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        """The decompressed bytes, past a byte order mark."""
+        with self._open() as file:
+            data = self._read(file, size).removeprefix(codecs.BOM_UTF8)
+            while data:
+                yield data
+                data = self._read(file, size)
+
     def _open(self) -> IO[bytes]:
-        """The file as a stream of decompressed bytes, past a byte order mark."""
+        """The file as a stream of decompressed bytes."""
         try:
             file: IO[bytes] = open(self.path, "rb")  # noqa: SIM115 (the caller closes it)
         except IsADirectoryError:

@@ -39,9 +39,9 @@ def read_table(file: TextFile, options: ReadOptions, delimiter: str | None, head
     return make_graph(read(), options, integers=not layout.names)
 
 
-def make_graph(edges: Edges, options: ReadOptions, integers: bool, directed: bool = True) -> Graph:
-    """The graph of these edges; `directed` is what the file says, where the caller says nothing."""
-    directed = directed if options.directed is None else options.directed
+def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> Graph:
+    """The graph of these edges, directed where the caller says nothing; `integers` is what ids are."""
+    directed = options.directed is not False
     source, target, parallel, loops = edges.source, edges.target, options.parallel_edges, options.self_loops
     if edges.names is not None and integers:
         source, target, ids = _by_value(edges)

@@ -1,0 +1,537 @@
+"""Reading and writing graphs: every format, option, compression, and every kind of broken file."""
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from edgewise import generate
+from edgewise.errors import GraphError, OutputError, ParseError
+from edgewise.graph import Graph
+from edgewise.io import read, source, write
+
+MATRIX = "%%MatrixMarket matrix coordinate"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    """A file of this text."""
+
+    def make(text: str | bytes, name: str = "graph.txt") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return make
+
+
+def edges_of(graph: Graph) -> list[tuple]:
+    """The arcs in rows, with the user's ids."""
+    columns = [graph.ids_of(graph.sources).tolist(), graph.ids_of(graph.targets).tolist()]
+    if graph.weights is not None:
+        columns.append(graph.weights.tolist())
+    return list(zip(*columns, strict=True))
+
+
+# ---------------------------------------------------------------- edge lists
+
+
+def test_edge_list(file: Any) -> None:
+    graph = read(file("# Nodes: 3\n% more\n\n1 2\n 2\t30 \r\n30   1\n"))
+    assert edges_of(graph) == [(1, 2), (2, 30), (30, 1)]
+    assert graph.directed
+    assert not graph.weighted
+
+
+def test_last_line_without_a_break(file: Any) -> None:
+    assert edges_of(read(file("0 1\n1 0"))) == [(0, 1), (1, 0)]
+    assert edges_of(read(file("0 1"))) == [(0, 1)]
+
+
+def test_byte_order_mark(file: Any) -> None:
+    assert edges_of(read(file("\ufeff0 1\n1 0\n".encode()))) == [(0, 1), (1, 0)]
+    assert read(file(f"\ufeff{MATRIX} pattern general\n2 2 1\n1 2\n".encode(), "a.mtx")).num_edges == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "weights"),
+    [
+        ("0 1 5\n1 0 -7\n", np.int64, [5, -7]),
+        ("0 1 5\n1 0 7.5\n", np.float64, [5.0, 7.5]),
+        ("0 1 0.5\n1 0 7\n", np.float64, [0.5, 7.0]),
+        ("0 1 999999999999999999\n1 0 +3\n", np.int64, [999999999999999999, 3]),
+        ("0 1 1e3\n1 0 .5\n", np.float64, [1000.0, 0.5]),
+        ("0 1 0.1234567890123456789\n1 0 -1.5E-300\n", np.float64, [0.12345678901234568, -1.5e-300]),
+    ],
+)
+def test_weights(file: Any, text: str, dtype: Any, weights: list) -> None:
+    graph = read(file(text))
+    assert graph.weights is not None
+    assert graph.weights.dtype == dtype
+    assert graph.weights.tolist() == weights
+
+
+def test_a_late_fraction_makes_all_weights_floats(file: Any) -> None:
+    lines = [f"{i} {i + 1} {i}\n" for i in range(100)]
+    lines[70] = "70 71 70.5\n"
+    with mock.patch.object(source, "_BLOCK", 64):
+        graph = read(file("".join(lines)))
+    assert graph.weights is not None
+    assert graph.weights.tolist() == [70.5 if i == 70 else float(i) for i in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "weights"),
+    [
+        ("0 1 5\n", {"weighted": False}, None),
+        ("0 1 5\n", {"weighted": True}, [5]),
+        ("0 1 x\n", {}, None),
+        ("0 1 5 6\n", {}, None),
+        ("0 1 5 6\n", {"weight_column": 3}, [6]),
+        ("0 1 5 6\n", {"weighted": True}, [5]),
+        ("5 0 1\n", {"columns": (1, 2)}, [5]),
+        ("5 0 1\n", {"columns": (1, 2), "weighted": False}, None),
+    ],
+)
+def test_which_column_has_the_weights(file: Any, text: str, options: dict, weights: list | None) -> None:
+    graph = read(file(text), **options)
+    assert (graph.weights if weights is None else graph.weights.tolist()) == weights
+    assert edges_of(graph)[0][:2] == (0, 1)
+
+
+def test_names(file: Any) -> None:
+    graph = read(file("# who\tneeds\nzsh libc6\nbash\tlibc6\n2048 zsh\n"))
+    assert graph.vertices.tolist() == ["zsh", "libc6", "bash", "2048"]
+    assert edges_of(graph) == [("zsh", "libc6"), ("bash", "libc6"), ("2048", "zsh")]
+    assert read(file("1 2\n2 x\n"), names=True).vertices.tolist() == ["1", "2", "x"]
+    assert read(file("é ü\n")).vertices.tolist() == ["é", "ü"]
+
+
+def test_many_names_of_any_length(file: Any) -> None:
+    """The tables of names grow many times, and some hash to the same place."""
+    names = [f"{'x' * (i % 97)}{i}" for i in range(20_000)] + ["y" * 100_000]
+    text = "".join(f"{a} {b}\n" for a, b in zip(names, reversed(names), strict=True))
+    graph = read(file(text))
+    assert sorted(graph.vertices) == sorted(names)
+    assert edges_of(graph)[:3] == [(names[0], names[-1]), (names[-1], names[0]), (names[1], names[-2])]
+
+
+def test_integers_of_any_length(file: Any) -> None:
+    long = 10**20
+    graph = read(file(f"7 {long}\n{long} 007\n-{long} 123456789012345678\n"))
+    assert graph.vertices.tolist() == [-long, 7, 123456789012345678, long]
+    assert edges_of(graph) == [(-long, 123456789012345678), (7, long), (long, 7)]
+    graph = read(file(f"{2**63} 1\n"))
+    assert graph.vertices.tolist() == [1, 2**63]
+    assert read(file(f"-{2**63} 1\n")).vertices.tolist() == [-(2**63), 1]
+
+
+def test_number_of_vertices_and_index_base(file: Any) -> None:
+    path = file("1 2\n3 1\n")
+    assert read(path, num_vertices=5).vertices.tolist() == [0, 1, 2, 3, 4]
+    based = read(path, num_vertices=4, index_base=1)
+    assert based.vertices.tolist() == [1, 2, 3, 4]
+    assert edges_of(based) == [(1, 2), (3, 1)]
+    assert read(file("# no edges\n"), num_vertices=3).num_vertices == 3
+
+
+def test_options_of_graphs(file: Any) -> None:
+    path = file("0 1 5\n1 0 3\n1 1 2\n")
+    graph = read(path, directed=False, parallel_edges="sum", self_loops="drop")
+    assert (graph.num_edges, graph.weights.tolist()) == (1, [8, 8])
+
+
+def test_progress(file: Any) -> None:
+    text, seen = "0 1\n" * 100, []
+    with mock.patch.object(source, "_BLOCK", 50):
+        read(file(text), progress=seen.append)
+    assert seen == sorted(seen)
+    assert len(seen) > 5
+    assert seen[-1] == len(text)
+
+
+# ---------------------------------------------------------------- CSV and TSV
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1\n2,0\n",
+        "a,b\n0,1\n2,0\n",
+        "0;1\n2;0\n",
+        "0\t1\n2\t0\n",
+        "0|1\n2|0\n",
+        "0 1\n2 0\n",
+        " 0 , 1 \r\n2 ,0\r\n",
+        '"0","1"\n"2",0\n',
+        "Source,Target\n0,1\n2,0\n",
+        "# a,b\n0,1\n\n2,0\n",
+    ],
+)
+def test_csv(file: Any, text: str) -> None:
+    assert edges_of(read(file(text, "graph.csv"))) == [(0, 1), (2, 0)]
+
+
+def test_csv_with_a_header_of_names(file: Any) -> None:
+    text = "id,from,to,weight\n7,a,b,1.5\n8,b,c,2.5\n"
+    graph = read(file(text, "graph.csv"), columns=("from", "to"), header=True)
+    assert edges_of(graph) == [("a", "b", 1.5), ("b", "c", 2.5)]
+    unweighted = read(file(text, "graph.csv"), columns=("from", "to"), header=True, weighted=False)
+    assert edges_of(unweighted) == [("a", "b"), ("b", "c")]
+    by_name = read(file(text, "graph.csv"), columns=("to", "from"), header=True, weight_column="id")
+    assert edges_of(by_name) == [("b", "a", 7), ("c", "b", 8)]
+    assert edges_of(read(file("a,b\nc,d\n", "x.csv"), header=False)) == [("a", "b"), ("c", "d")]
+    assert edges_of(read(file("a,b\nc,d\n", "x.csv"), header=True)) == [("c", "d")]
+
+
+def test_quotes(file: Any) -> None:
+    graph = read(file('"a, b","say ""hi"""\n" c ",d\n', "graph.csv"))
+    assert graph.vertices.tolist() == ["a, b", 'say "hi"', " c ", "d"]
+
+
+def test_tabs_keep_spaces_in_names(file: Any) -> None:
+    graph = read(file("New York\tLos Angeles\n", "graph.tsv"))
+    assert graph.vertices.tolist() == ["New York", "Los Angeles"]
+
+
+def test_delimiter_and_comments_by_option(file: Any) -> None:
+    path = file("// hi\n0:1\n1:2\n")
+    assert edges_of(read(path, delimiter=":", comments="/")) == [(0, 1), (1, 2)]
+    assert read(file("#a b\n"), comments="").vertices.tolist() == ["#a", "b"]
+
+
+# ---------------------------------------------------------------- Matrix Market
+
+
+def test_matrix_market(file: Any) -> None:
+    text = f"{MATRIX} integer general\n% hi\n\n 4 4 3\n1 2 5\n3 1 -6\n2 2 7\n"
+    graph = read(file(text, "a.mtx"))
+    assert edges_of(graph) == [(1, 2, 5), (2, 2, 7), (3, 1, -6)]
+    assert graph.vertices.tolist() == [1, 2, 3, 4]
+    assert graph.directed
+    assert graph.weights is not None
+    assert graph.weights.dtype == np.int64
+
+
+def test_symmetric_matrix_market(file: Any) -> None:
+    path = file(f"{MATRIX.lower()} real Symmetric\n3 3 3\n2 1 5\n3 1 6\n3 3 1e0\n", "a.mtx")
+    graph = read(path)
+    assert not graph.directed
+    assert (graph.num_edges, graph.num_arcs) == (3, 5)
+    assert edges_of(graph) == [(1, 2, 5.0), (1, 3, 6.0), (2, 1, 5.0), (3, 1, 6.0), (3, 3, 1.0)]
+    assert not read(path, weighted=False).weighted
+    assert read(path, directed=True).num_arcs == 5
+    assert read(path, directed=True).directed
+
+
+def test_empty_matrix_market(file: Any) -> None:
+    assert read(file(f"{MATRIX} pattern general\n5 5 0\n", "a.mtx")).num_vertices == 5
+    assert read(file(f"{MATRIX} pattern general\n0 0 0\n", "a.mtx")).num_vertices == 0
+
+
+# ---------------------------------------------------------------- finding the format
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("graph", f"{MATRIX} pattern general\n2 2 1\n2 1\n"),
+        ("graph.xyz", "2,1\n"),
+        ("graph.xyz", "# a, b\n2\t1\n"),
+        ("GRAPH.CSV", "2,1\n"),
+        ("v1.2", "2 1\n"),
+    ],
+)
+def test_format_by_looks(file: Any, name: str, text: str) -> None:
+    assert edges_of(read(file(text, name))) == [(2, 1)]
+
+
+def test_format_by_name(file: Any) -> None:
+    assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
+    with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, csv, edgelist"):
+        read(file("1 2\n"), format="metis")
+    with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):
+        read(file(f"{MATRIX} pattern general\n2 2 0\n", "a.mtx"), names=True, delimiter=",")
+
+
+@pytest.mark.parametrize(("suffix", "module"), [(".gz", gzip), (".bz2", bz2), (".xz", lzma), ("", gzip)])
+def test_compression(tmp_path: Path, suffix: str, module: Any) -> None:
+    path = tmp_path / f"graph.csv{suffix}"
+    path.write_bytes(module.compress(b"0,1\n" * 1000 + b"5,1\n"))
+    graph = read(path)
+    assert (graph.num_edges, graph.num_vertices) == (1001, 3)
+
+
+def test_several_gzip_members(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt.gz"
+    path.write_bytes(gzip.compress(b"0 1\n1 ") + gzip.compress(b"2\n"))
+    assert edges_of(read(path)) == [(0, 1), (1, 2)]
+
+
+def test_zstd_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt.zst"
+    try:
+        from compression import zstd
+    except ImportError:
+        path.write_bytes(b"\x28\xb5\x2f\xfd....")
+        with pytest.raises(ParseError, match=r"zstd, which Python reads from version 3\.14 on"):
+            read(path)
+    else:
+        path.write_bytes(zstd.compress(b"0 1\n"))
+        assert edges_of(read(path)) == [(0, 1)]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("0 1\n# c\n1 x\n", {}, r":3: got '1 x'; expected an integer id in column 2.*names=True"),
+        ("0 1\n1 2 3\n", {}, ":2: got '1 2 3'; it has 3 columns; expected 2"),
+        ("0 1 2\n1 2\n", {}, ":2: got '1 2'; it has 2 columns; expected 3"),
+        ("0 1\n1\n", {}, ":2: got '1'; it has 1 columns"),
+        ("0 1\n1 2.0\n", {}, ":2: .*expected an integer id in column 2"),
+        ("0 1\n1 -\n", {}, ":2: .*expected an integer id"),
+        (f"0 1\n{10**20} x\n", {}, ":2: .*expected an integer id in column 2"),
+        (f"0 1\n{'9' * 200} x\n", {}, r":2: got '9+\.\.\.'; expected"),
+        ("0 1 5\n1 2 x\n", {}, ":2: got '1 2 x'; expected a number as the weight in column 3"),
+        ("0 1 5\n1 2 1.5.2\n", {}, "expected a number as the weight"),
+        ("0 1 5\n1 2 1e\n", {}, "expected a number as the weight"),
+        ("0 1 5\n1 2 1_000\n", {}, "expected a number as the weight"),
+        ("0 1 5\n1 2 nan\n", {}, ":2: got '1 2 nan'; expected a finite weight"),
+        ("0 1 5\n1 2 -Infinity\n", {}, ":2: .*expected a finite weight"),
+        ("0 1 5.0\n1 2 1e400\n", {}, ":2: got '1e400'; expected a finite weight"),
+        ("0 1 5\n1 2 1234567890123456789\n", {}, ":2: .*a weight of at most 18 digits"),
+        ("0 1\n1 7\n", {"num_vertices": 5}, ":2: .*expected an id from 0 to 4 in column 2"),
+        ("1 1\n0 1\n", {"num_vertices": 5, "index_base": 1}, ":2: .*expected an id from 1 to 5 in column 1"),
+        (f"1 1\n1 {10**30}\n", {"num_vertices": 5}, ":2: .*expected an id from 0 to 4 in column 2"),
+        ("7\n", {}, "has 1 columns on the first line of data.*delimiter="),
+        ("0,1\n", {}, "has 1 columns on the first line"),
+        ("0 1\n", {"weighted": True}, "has 2 columns; weighted=True needs a third"),
+        ("0 1\n", {"weight_column": 2}, "expected one with number 2"),
+        ("0 1\n", {"columns": ("a", "b")}, "has no header; there is no column 'a'"),
+        ("a b\n0 1\n", {"columns": ("a", "c"), "header": True}, "the columns a, b; there is no column 'c'"),
+        ("# only comments\n", {}, "has no edges; give num_vertices"),
+        ("0 1\n", {"delimiter": ", "}, "delimiter is ', '; expected one character"),
+        ("0 1\n", {"comments": "é"}, "comments is 'é'; expected"),
+        (b"a b\nc \xff\xfe\n", {}, r":2: .*expected text in UTF-8"),
+    ],
+)  # fmt: skip
+def test_broken_edge_lists(file: Any, text: Any, options: dict, message: str) -> None:
+    path = file(text)
+    with pytest.raises(ParseError, match=message) as caught:
+        read(path, **options)
+    assert str(path) in str(caught.value) or options
+
+
+def test_line_numbers_across_blocks(file: Any) -> None:
+    lines = ["0 1\n"] * 300
+    lines[250] = "0 1 2\n"
+    with mock.patch.object(source, "_BLOCK", 40), pytest.raises(ParseError, match=":251: "):
+        read(file("".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a,b\n"a,b\n', ":2: .*quotes in column 1 are not closed"),
+        ("a,b\na,\n", ":2: got 'a,'; expected an id in column 2, got nothing"),
+        ("a,b\na,b,\n", "has 3 columns; expected 2"),
+        ("0,1\n0,\n", ":2: .*expected an integer id in column 2"),
+    ],
+)
+def test_broken_csv(file: Any, text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        read(file(text, "graph.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2 2 1\n1 2\n", ":1: got '2 2 1'; expected '%%MatrixMarket matrix coordinate"),
+        ("%%MatrixMarket matrix\n2 2 1\n", ":1: got '%%MatrixMarket matrix'; expected"),
+        (
+            "%%MatrixMarket matrix array real general\n2 2\n",
+            ":1: got a matrix that is array; expected coordinate",
+        ),
+        (
+            f"{MATRIX} complex general\n2 2 1\n1 2 1 0\n",
+            "that is complex; expected pattern or integer or real",
+        ),
+        (f"{MATRIX} real skew-symmetric\n2 2 1\n", "skew-symmetric; expected general or symmetric"),
+        (f"{MATRIX} real general\n", "has no line 'rows columns entries'"),
+        (f"{MATRIX} real general\n2 2\n", ":2: got '2 2'; expected 'rows columns entries'"),
+        (f"{MATRIX} real general\n2 2 -1\n", ":2: got '2 2 -1'"),
+        (f"{MATRIX} real general\n2 3 1\n1 2 1\n", ":2: the matrix is 2 by 3"),
+        (f"{MATRIX} real general\n2 2 2\n1 2 1\n", "declares 2 entries and holds 1"),
+        (f"{MATRIX} real general\n2 2 1\n1 2 1\n2 1 1\n", "declares 1 entries and holds 2"),
+        (f"{MATRIX} real general\n2 2 1\n1 3 1\n", ":3: got '1 3 1'; expected an id from 1 to 2 in column 2"),
+        (f"{MATRIX} real general\n2 2 1\n0 1 1\n", ":3: .*expected an id from 1 to 2 in column 1"),
+        (f"{MATRIX} real general\n2 2 1\n1 2\n", ":3: .*2 columns; expected 3"),
+        (f"{MATRIX} real general\n2 2 1\n1 2 nan\n", ":3: .*expected a finite weight"),
+    ],
+)
+def test_broken_matrix_market(file: Any, text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        read(file(text, "graph.mtx"))
+
+
+def test_weights_of_a_pattern_matrix(file: Any) -> None:
+    with pytest.raises(ParseError, match="pattern matrix"):
+        read(file(f"{MATRIX} pattern general\n2 2 0\n", "a.mtx"), weighted=True)
+
+
+def test_files_that_are_not_there(tmp_path: Path, file: Any) -> None:
+    file("0 1\n", "graph.txt")
+    with pytest.raises(ParseError, match=r"no file .*grahp\.txt; did you mean .*graph\.txt\?"):
+        read(tmp_path / "grahp.txt")
+    with pytest.raises(ParseError, match="there is no folder"):
+        read(tmp_path / "nowhere" / "graph.txt")
+    with pytest.raises(ParseError, match="is a folder"):
+        read(tmp_path)
+
+
+def test_files_that_are_no_text(file: Any) -> None:
+    with pytest.raises(ParseError, match="is empty"):
+        read(file(b""))
+    with pytest.raises(ParseError, match="is empty"):
+        read(file(gzip.compress(b""), "a.txt.gz"))
+    with pytest.raises(ParseError, match="binary data; expected text in UTF-8"):
+        read(file(bytes(range(256))))
+    with pytest.raises(ParseError, match="binary data"):
+        read(file("0 1\n".encode("utf-16")))
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_truncated_and_damaged_files(file: Any, module: Any) -> None:
+    rng = np.random.default_rng(1)
+    text = "".join(f"{u} {v}\n" for u, v in rng.integers(0, 10**6, (20_000, 2)).tolist())
+    packed = module.compress(text.encode())
+    with pytest.raises(ParseError, match="truncated or damaged"):
+        read(file(packed[:-100]))
+    with pytest.raises(ParseError, match="truncated or damaged"):
+        read(file(packed[: len(packed) // 2] + b"garbage!" * 10 + packed[len(packed) // 2 :]))
+
+
+def test_options_that_are_refused(file: Any) -> None:
+    with pytest.raises(GraphError, match="parallel_edges is 'max'"):
+        read(file("0 1\n"), parallel_edges="max")
+    with pytest.raises(GraphError, match="num_vertices is -1"):
+        read(file("0 1\n"), num_vertices=-1)
+
+
+# ---------------------------------------------------------------- against plain Python
+
+BLANKS = st.sampled_from([" ", "\t", "  ", " \t "])
+NUMBERS = st.one_of(
+    st.integers(-(10**18) + 1, 10**18 - 1).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(-100, 100, places=6).map(str),
+)
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 10**18 - 1), NUMBERS), min_size=1, max_size=30),
+    BLANKS,
+    st.sampled_from(["\n", "\r\n", " \n", "\n\n", "\n# c\n"]),
+    st.integers(8, 200),
+)
+@example([(0, 1, "9007199254740993"), (1, 0, "0.5")], " ", "\n", 100)
+def test_numbers_against_python(file: Any, edges: list, blank: str, end: str, block: int) -> None:
+    text = "".join(f"{u}{blank}{v}{blank}{w}{end}" for u, v, w in edges)
+    with mock.patch.object(source, "_BLOCK", block):
+        graph = read(file(text))
+    whole = all(w.lstrip("-").isdigit() for *_, w in edges)
+    number = int if whole else float
+    expected = sorted(((u, v, number(w)) for u, v, w in edges), key=lambda edge: edge[0])
+    assert edges_of(graph) == expected
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=40), st.integers(8, 200))
+def test_names_against_python(file: Any, pairs: list, block: int) -> None:
+    text = "".join(f"{a} {b}\n" for a, b in pairs)
+    with mock.patch.object(source, "_BLOCK", block):
+        graph = read(file(text), names=True, comments="")
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
+    assert graph.vertices.tolist() == names
+    assert edges_of(graph) == sorted(pairs, key=lambda pair: names.index(pair[0]))
+
+
+# ---------------------------------------------------------------- writing
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weights", [None, (1, 100), (-1.0, 1.0)])
+@pytest.mark.parametrize("suffix", [".txt", ".tsv.gz", ".csv", ".csv.gz", ".mtx", ".mtx.gz"])
+def test_written_graphs_are_read_again(tmp_path: Path, suffix: str, weights: Any, directed: bool) -> None:
+    graph = generate.uniform(50, 400, 3, directed=directed, weights=weights)
+    path = tmp_path / f"graph{suffix}"
+    seen: list[int] = []
+    write(graph, path, progress=seen.append)
+    assert seen[-1] == graph.num_arcs
+    again = read(path) if ".mtx" in suffix else read(path, directed=directed)
+    shift = 1 if ".mtx" in suffix else 0
+    assert again.directed == directed
+    assert again.num_edges == graph.num_edges
+    assert np.array_equal(again.vertices, graph.vertices + shift)
+    order, other = (
+        np.lexsort((g.weights if g.weighted else g.targets, g.targets, g.sources)) for g in (graph, again)
+    )
+    assert np.array_equal(graph.targets[order], again.targets[other])
+    assert np.array_equal(graph.offsets, again.offsets)
+    if graph.weights is not None:
+        assert np.array_equal(graph.weights[order], again.weights[other])
+
+
+def test_written_names_and_short_floats(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["a", "b"], ["b", "New York"], np.array([0.1, 2.5], np.float32))
+    write(graph, tmp_path / "graph.csv")
+    assert (tmp_path / "graph.csv").read_text() == "source,target,weight\na,b,0.1\nb,New York,2.5\n"
+    long = Graph.from_edges([10**20], [5])
+    write(long, tmp_path / "graph.txt")
+    assert edges_of(read(tmp_path / "graph.txt")) == [(10**20, 5)]
+
+
+def test_vertices_without_edges_are_kept_in_matrix_market(tmp_path: Path) -> None:
+    write(generate.path(3), tmp_path / "path.mtx")
+    write(Graph.from_edges([], [], num_vertices=4), tmp_path / "none.mtx")
+    assert read(tmp_path / "none.mtx").num_vertices == 4
+    assert (tmp_path / "path.mtx").read_text() == f"{MATRIX} pattern general\n3 3 2\n1 2\n2 3\n"
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    graph = generate.path(3)
+    for name, message in (
+        ("graph.xyz", "ends in '.xyz'; expected .txt, .tsv, .csv, .mtx"),
+        ("graph", "ends in 'no suffix'"),
+        ("nowhere/graph.txt", "there is no folder"),
+    ):
+        with pytest.raises(OutputError, match=message):
+            write(graph, tmp_path / name)
+    with pytest.raises(OutputError, match="'a b' cannot stand in this format"):
+        write(Graph.from_edges(["a b"], ["c"]), tmp_path / "graph.txt")
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_text("before")
+
+    def fail(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(generate.path(3), path, progress=fail)
+    assert path.read_text() == "before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["graph.txt"]
