@@ -4,7 +4,9 @@ A program says what happens on one edge and on one vertex; edgewise runs it on e
 contract, and `run` and `prepare` to run one.
 """
 
+from edgewise import generate
 from edgewise.graph import Graph
+from edgewise.io import read
 from edgewise.program import (
     ACTIVE,
     ALL,
@@ -47,8 +49,10 @@ __all__ = [
     "aggregator",
     "combiner",
     "edge",
+    "generate",
     "parameter",
     "prepare",
+    "read",
     "run",
     "vertex",
 ]

@@ -113,6 +113,12 @@ class Specification:
         return self.program.proceed is not Program.proceed
 
     @property
+    def best_first(self) -> bool:
+        """Whether vertices may be computed in any order, those with the best messages first."""
+        ordered = self.combine.name in ("MIN", "MAX")
+        return self.program.asynchronous and ordered and not self.has_proceed and not self.aggregators
+
+    @property
     def needs_arc_index(self) -> bool:
         """Whether edge_compute has to know an arc's position in CSR order."""
         return "index" in self.edge_reads or bool(self.edge_writes)

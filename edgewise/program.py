@@ -32,8 +32,10 @@ declared is refused before the run. Division by zero and overflow are found by `
 own combiner are folded in an order that depends on neither the number of threads nor the timing, but may differ
 between engines and deliveries: a sum of k messages then differs by at most ``k * eps * sum(abs(messages))``.
 
-*Asynchronous programs.* With ``asynchronous = True`` a value may be seen already in the superstep in which it
-was written. Programs that only ever lower (or raise) a value reach the same end in fewer supersteps.
+*Asynchronous programs.* With ``asynchronous = True`` an engine may let edges see a value in the superstep in which
+it was written, and may deliver a message later than in its superstep, combined with later ones. A program that only
+ever lowers a value by MIN, or raises one by MAX, reaches the same end with less work; how many supersteps that takes
+may differ from run to run. Other programs run as without it.
 
 The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``docs/programs.md`` shows.
 """
@@ -257,7 +259,7 @@ class Program:
     Attributes:
         combine: how messages to one vertex are combined.
         message: the dtype of messages; None takes what ``edge_compute`` returns.
-        asynchronous: whether a value may be seen in the superstep in which it was written.
+        asynchronous: whether values may be seen early and messages come late.
         max_supersteps: when to end in any case; None for no limit. A run may give its own.
     """
 

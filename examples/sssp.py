@@ -13,6 +13,7 @@ class SSSP(ew.Program):
     distance = ew.vertex(ew.WEIGHT, init=ew.INFINITY)
     weight = ew.edge(ew.WEIGHT, default=1)
     combine = ew.MIN
+    asynchronous = True  # any order of relaxing gives the same distances
 
     @staticmethod
     def initialize(v, state):

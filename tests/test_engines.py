@@ -172,3 +172,51 @@ def test_every_schedule_agrees_with_the_reference(name):
                 assert_same(prepared(**values), expected, program.asynchronous)
             except AssertionError as error:
                 raise AssertionError(f"{name} on '{graph_name}', {schedule_name}: {error}") from error
+
+
+class Highest(ew.Program):
+    """The largest index that can reach a vertex: an asynchronous program that combines by MAX."""
+
+    best = ew.vertex("int64", init=-1)
+    combine = ew.MAX
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        state.best[v] = v
+        return True
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.best[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message > state.best[v]:
+            state.best[v] = message
+            return True
+        return False
+
+
+@pytest.mark.parametrize("program", [SSSP, Highest], ids=lambda program: program.__name__)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_best_first_reaches_the_same_end_on_large_lists(program, threads):
+    """Lists long enough to be shared, thresholds that move, vertices that go near and far many times."""
+    graph = ew.generate.lattice(120, 150, seed=3, weights=(0, 20))
+    values = {"source": 0} if program is SSSP else {}
+    prepared = Prepared(program, graph, schedule=ew.Schedule(num_threads=threads))
+    result = prepared(**values)
+    in_rounds = Prepared(program, graph, schedule=ew.Schedule(delivery=ew.Pull()))(**values)
+    name = "distance" if program is SSSP else "best"
+    np.testing.assert_array_equal(result.fields[name], in_rounds.fields[name])
+    assert prepared(**values).fields[name].tobytes() == result.fields[name].tobytes()
+
+
+def test_a_limit_leaves_nothing_behind_for_the_next_run():
+    graph = ew.generate.lattice(60, 60, seed=3, weights=(1, 20))
+    prepared = Prepared(SSSP, graph)
+    whole = prepared(source=0)
+    cut = prepared(source=0, max_supersteps=5)
+    assert cut.supersteps == 5
+    assert cut.ended == "max_supersteps was reached"
+    np.testing.assert_array_equal(prepared(source=0).distance, whole.distance)

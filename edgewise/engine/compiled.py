@@ -50,7 +50,7 @@ def compiled_program(found: Specification) -> CompiledProgram:
 
 def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
     """A named tuple whose fields are known only now."""
-    return namedtuple(name, fields)  # type: ignore[misc]
+    return namedtuple(name, fields)
 
 
 def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:

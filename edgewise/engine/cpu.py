@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.cpu_async import SAMPLE, make_async_kernel
 from edgewise.engine.cpu_kernel import (
     AUTO,
     BLOCK,
@@ -43,11 +44,12 @@ class Workspace:
         self.arrays = (
             np.full(num_vertices, identity, message),
             np.zeros(num_vertices, np.uint32),
-            np.zeros(num_vertices, np.uint32),
+            np.zeros(room, np.uint32),
             np.empty(room, np.uint32),
             np.empty(room, np.uint32),
             np.empty(room, np.uint32),
             np.zeros(8 * num_threads, np.int64),
+            np.empty(SAMPLE + 2, message),
         )
 
     @staticmethod
@@ -72,6 +74,7 @@ class CpuProgram:
     ) -> None:
         self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
+        self._best_first = self._delivery != PULL and binding.found.best_first and message.kind in "if"
         self._kernels: dict[Any, Any] = {}
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
@@ -135,13 +138,17 @@ class CpuProgram:
         )
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
-        self._free.append(workspace)  # not after an exception: messages may then be left in it
+        ended = ENDINGS[int(shared[ENDED])]
+        if not (
+            self._best_first and ended == ENDINGS[1]
+        ):  # messages are then left in it, as after an exception
+            self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             {name: own["aggregate", name][0].item() for name in found.aggregators},
             supersteps,
-            ENDINGS[int(shared[ENDED])],
+            ended,
             _notes(shared),
         )
 
@@ -149,9 +156,8 @@ class CpuProgram:
         """The kernel for these types of parameters and these uniform edge fields."""
         kind = (uniform, *(type(value) for value in parameters.values()))
         if kind not in self._kernels:
-            self._kernels[kind] = make_kernel(
-                self._compiled, self._binding, self._message, parameters, uniform, self._binding.found.key
-            )
+            make = make_async_kernel if self._best_first else make_kernel
+            self._kernels[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
         return self._kernels[kind]
 
     def _take_workspace(self, num_threads: int) -> Workspace:

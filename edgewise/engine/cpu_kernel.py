@@ -1,4 +1,4 @@
-"""The kernel of the CPU engine: the whole superstep loop of a program inside one compiled function.
+"""The CPU engine's kernel for supersteps: the whole loop of a program inside one compiled function.
 
 Every thread of a team enters the kernel once and stays until the run ends (`edgewise.kernels.team`). At each
 superstep thread 0 picks one of four forms from the number of active vertices and of their out-edges:
@@ -64,28 +64,28 @@ AUTO, PUSH, PULL = range(3)
 
 
 @device_function
-def _append(entries: Any, cursors: Any, thread: Any, shared: Any, counter: Any, v: Any) -> None:
+def append(entries: Any, cursors: Any, cursor: Any, shared: Any, counter: Any, v: Any) -> None:
     """Add a vertex to a list that all threads write, in segments reserved by one atomic addition."""
-    position = cursors[8 * thread]
-    if position == cursors[8 * thread + 1]:
+    position = cursors[cursor]
+    if position == cursors[cursor + 1]:
         position = atomic_add(shared, counter, SEGMENT)
-        cursors[8 * thread + 1] = position + SEGMENT
+        cursors[cursor + 1] = position + SEGMENT
     entries[position] = np.uint32(v)
-    cursors[8 * thread] = position + 1
+    cursors[cursor] = position + 1
 
 
 @device_function
-def _finish_segment(entries: Any, cursors: Any, thread: Any) -> None:
-    """Mark what is left of this thread's segment as unused."""
-    for position in range(cursors[8 * thread], cursors[8 * thread + 1]):
+def finish_segment(entries: Any, cursors: Any, cursor: Any) -> None:
+    """Mark what is left of a thread's segment as unused."""
+    for position in range(cursors[cursor], cursors[cursor + 1]):
         entries[position] = NO_VERTEX
-    cursors[8 * thread] = 0
-    cursors[8 * thread + 1] = 0
+    cursors[cursor] = 0
+    cursors[cursor + 1] = 0
 
 
 #: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
 GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
-WORK_ARRAYS = ("messages", "received", "active", "list", "other_list", "touched", "cursors")
+WORK_ARRAYS = ("messages", "received", "active", "list", "other_list", "touched", "cursors", "thresholds")
 
 
 def own_array_order(found: Specification) -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ def _own_dtypes(binding: Binding, parameters: dict[str, Any]) -> dict[str, dict[
     }
 
 
-def _glue(
+def make_glue(
     compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any], uniform: frozenset[str]
 ) -> Any:
     """The functions that depend on how many fields there are, written out as source.
@@ -191,7 +191,7 @@ def fold_blocks(blocks, own):
     for name, declared in found.aggregators.items():
         dtype = binding.aggregates[name]
         scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
-        scope[f"cast_{name}"] = _caster(dtype)
+        scope[f"cast_{name}"] = make_cast(dtype)
         scope[f"combine_{name}"] = device_function(declared.combine.function)
         scope[f"function_{name}"] = compiled.functions[name]
     exec(text, scope)
@@ -207,7 +207,7 @@ def fold_blocks(blocks, own):
     return SimpleNamespace(**{name: device_function(scope[name]) for name in made})
 
 
-def _caster(dtype: np.dtype) -> Any:
+def make_cast(dtype: np.dtype) -> Any:
     """A compiled function that casts a value to a dtype by the contract's rule."""
     if dtype.kind == "b":
         return device_function(lambda value: value != 0)
@@ -215,9 +215,55 @@ def _caster(dtype: np.dtype) -> Any:
     return device_function(lambda value: to(value))
 
 
+def named_kernel(
+    function: Any, binding: Binding, message: np.dtype, parameters: dict[str, Any], uniform: frozenset[str]
+) -> Any:
+    """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
+    found = binding.found
+    function.__qualname__ = found.name
+    dtypes = [str(dtype) for group in _own_dtypes(binding, parameters).values() for dtype in group.values()]
+    key = "\n".join(
+        [str(found.key), str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes]
+    )
+    return kernel(function, key=None if found.key is None else key)
+
+
 def unsigned(array: np.ndarray) -> np.ndarray:
     """The same memory as unsigned integers."""
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def make_readers(binding: Binding, message: np.dtype) -> tuple[Any, Any]:
+    """Functions that read the graph's arrays, and the workspace's, from the table of addresses."""
+    index_at, vertex_at = (
+        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
+        pointer_to(types.uint32),
+    )
+    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
+    first = len(GRAPH_ARRAYS)
+
+    @device_function
+    def graph_arrays(table, n, m):
+        rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
+        return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
+
+    @device_function
+    def work_arrays(table):
+        stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
+        lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
+        cursors, thresholds = words_at(table, first + 6), message_at(table, first + 7)
+        return (
+            message_at(table, first),
+            stamps[0],
+            stamps[1],
+            lists[0],
+            lists[1],
+            lists[2],
+            cursors,
+            thresholds,
+        )
+
+    return graph_arrays, work_arrays
 
 
 def make_kernel(
@@ -226,7 +272,6 @@ def make_kernel(
     message: np.dtype,
     parameters: dict[str, Any],
     uniform: frozenset[str],
-    key: str | None,
 ) -> Any:
     """The kernel of one program for given dtypes.
 
@@ -240,28 +285,23 @@ def make_kernel(
         message: the dtype of messages.
         parameters: parameter values; only their types matter here.
         uniform: edge fields that have one value for all arcs.
-        key: what the compiled code depends on beyond edgewise itself.
     """
     found, functions = binding.found, compiled.functions
-    glue = _glue(compiled, binding, parameters, uniform)
+    glue = make_glue(compiled, binding, parameters, uniform)
     own_arrays, make_state, fill_fields = glue.own_arrays, glue.make_state, glue.fill_fields
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
     fold_block, fold_blocks = glue.fold_block, glue.fold_blocks
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize, proceed = functions["initialize"], functions["proceed"]
     combine = functions.get("combine") or device_function(found.combine.function)
-    cast, identity = _caster(message), message.type(found.combine.identity(message))
-    ordered, asynchronous = found.combine.ordered(message), found.program.asynchronous
+    cast, identity = make_cast(message), message.type(found.combine.identity(message))
+    ordered = found.combine.ordered(message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs = found.needs_arc_index
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
-    index_at, vertex_at = (
-        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
-        pointer_to(types.uint32),
-    )
-    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
+    graph_arrays, work_arrays = make_readers(binding, message)
 
     @device_function
     def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
@@ -288,7 +328,7 @@ def make_kernel(
                     else:
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
-                        _append(work[5], work[6], thread, shared, TOUCHED, target)
+                        append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
 
     @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
@@ -298,7 +338,7 @@ def make_kernel(
         total, got = identity, False
         for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
             u = np.int64(in_sources[k])
-            if everyone or active[u] == stamp or (asynchronous and active[u] == stamp + np.uint32(1)):
+            if everyone or active[u] == stamp:
                 arc = np.int64(in_arcs[k]) if needs_arcs else np.int64(0)
                 sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
                 if sent is not None:
@@ -329,7 +369,7 @@ def make_kernel(
         for position in range(start, end):
             v = np.int64(entries[position])
             if v != NO_VERTEX and settle(v, stamp, state, work):
-                _append(following, work[6], thread, shared, NEXT, v)
+                append(following, work[6], 8 * thread, shared, NEXT, v)
                 count += 1
                 edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
         atomic_add(shared, COUNT, count)
@@ -339,7 +379,7 @@ def make_kernel(
     def list_active(start, end, listed, stamp, work, shared, thread):
         for v in range(start, end):
             if work[2][v] == stamp:
-                _append(listed, work[6], thread, shared, NEXT, v)
+                append(listed, work[6], 8 * thread, shared, NEXT, v)
 
     @device_function
     def next_superstep(shared):
@@ -354,12 +394,12 @@ def make_kernel(
             u = np.int64(listed[position])
             if u != NO_VERTEX:
                 push_vertex(u, stamp, state, graph, own, work, shared, 0, True, True)
-        _finish_segment(work[5], work[6], 0)
+        finish_segment(work[5], work[6], 0)
         shared[COUNT] = 0
         shared[EDGES] = 0
         settle_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
         settle_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
-        _finish_segment(following, work[6], 0)
+        finish_segment(following, work[6], 0)
         next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
 
@@ -407,7 +447,7 @@ def make_kernel(
                     shared[FORM] = MAKE_LIST
                     return
                 list_active(0, n, listed, base + np.uint32(shared[SUPERSTEP] + 1), work, shared, 0)
-                _finish_segment(listed, work[6], 0)
+                finish_segment(listed, work[6], 0)
                 next_superstep(shared)
             shared[SUPERSTEP] += 1
             shared[FORMS + form] += 1
@@ -425,7 +465,7 @@ def make_kernel(
     def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
         """Deliver the messages of the pieces that this thread gets, in the form of this superstep."""
         n, form = graph[0], shared[FORM]
-        everyone = shared[COUNT] == n and not asynchronous
+        everyone = shared[COUNT] == n
         end = shared[LISTED] if form == PUSH_LIST else n
         step = SEGMENT if form == PUSH_LIST else RANGE
         while True:
@@ -435,13 +475,10 @@ def make_kernel(
             for position in range(start, min(end, start + step)):
                 u = np.int64(listed[position]) if form == PUSH_LIST else np.int64(position)
                 if form == PULL_ALL:
-                    v = n - 1 - u if asynchronous and (stamp & 1) == 0 else u
-                    pull_vertex(v, stamp, everyone, state, graph, own, work)
-                    if asynchronous and work[1][v] == stamp:
-                        settle(v, stamp, state, work)
+                    pull_vertex(u, stamp, everyone, state, graph, own, work)
                 elif u != NO_VERTEX and (form == PUSH_LIST or work[2][u] == stamp):
                     push_vertex(u, stamp, state, graph, own, work, shared, thread, False, form == PUSH_LIST)
-        _finish_segment(work[5], work[6], thread)
+        finish_segment(work[5], work[6], 8 * thread)
 
     @device_function
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
@@ -454,28 +491,19 @@ def make_kernel(
                     break
                 stop = min(end, start + SEGMENT)
                 settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
-        _finish_segment(following, work[6], thread)
+        finish_segment(following, work[6], 8 * thread)
 
     @device_function
     def vertex_phase_all(control, stamp, state, graph, work, shared):
-        """Compute the vertices of this thread's ranges that are active or got a message.
-
-        A fused pull of an asynchronous program has computed those that got one already.
-        """
+        """Compute the vertices of this thread's ranges that are active or got a message."""
         n, count, edges = graph[0], np.int64(0), np.int64(0)
         received, active = work[1], work[2]
-        fused = asynchronous and shared[FORM] == PULL_ALL
         while True:
             start = claim(control, 1, RANGE, n)
             if start >= n:
                 break
             for v in range(start, min(n, start + RANGE)):
-                if fused and received[v] == stamp:
-                    goes_on = active[v] == stamp + np.uint32(1)
-                else:
-                    touched = active[v] == stamp or received[v] == stamp
-                    goes_on = touched and settle(v, stamp, state, work)
-                if goes_on:
+                if (active[v] == stamp or received[v] == stamp) and settle(v, stamp, state, work):
                     count += 1
                     edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
         atomic_add(shared, COUNT, count)
@@ -518,16 +546,10 @@ def make_kernel(
             if start >= n:
                 break
             list_active(start, min(n, start + RANGE), listed, stamp, work, shared, thread)
-        _finish_segment(listed, work[6], thread)
+        finish_segment(listed, work[6], 8 * thread)
 
     def program_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
-        graph = (
-            n, m, index_at(table, 0), vertex_at(table, 1), index_at(table, 2), vertex_at(table, 3), index_at(table, 4)
-        )  # fmt: skip
-        work = (
-            message_at(table, 5), vertex_at(table, 6), vertex_at(table, 7), vertex_at(table, 8), vertex_at(table, 9),
-            vertex_at(table, 10), words_at(table, 11),
-        )  # fmt: skip
+        graph, work = graph_arrays(table, n, m), work_arrays(table)
         own = own_arrays(table)
         start_run(control, graph, own, work, shared, base, supplied)
         if barrier(control, size):
@@ -572,7 +594,4 @@ def make_kernel(
                     shared[LISTED] = -1
             fold_aggregates(control, state, n, own)
 
-    program_kernel.__qualname__ = found.name
-    dtypes = [str(dtype) for group in _own_dtypes(binding, parameters).values() for dtype in group.values()]
-    types_key = "\n".join([str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes])
-    return kernel(program_kernel, key=None if key is None else f"{key}\n{types_key}")
+    return named_kernel(program_kernel, binding, message, parameters, uniform)
