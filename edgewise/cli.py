@@ -2,6 +2,10 @@
 
 import contextlib
 import json
+import os
+import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+#: From Ctrl-C to the end of the process, if nothing else ends it.
+SECONDS_TO_LEAVE = 0.6
 
 TaskName = Annotated[
     str,
@@ -181,8 +188,29 @@ def generate(
         typer.echo(f"{output}: {graph_line(graph)}")
 
 
+def leave_on_interrupt() -> None:
+    """Make Ctrl-C end the process in any case, compiled code or not.
+
+    Python handles it in the main thread between two steps of Python, and a long call into compiled code keeps it
+    waiting. Whatever is left a moment later ends here. Files are written in Python, so none stays half-written.
+    """
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno())
+
+    def watch() -> None:
+        with reader, writer:
+            while reader.recv(1)[0] != signal.SIGINT:
+                pass
+            time.sleep(SECONDS_TO_LEAVE)
+            os._exit(130)
+
+    threading.Thread(target=watch, name="edgewise-interrupt", daemon=True).start()
+
+
 def main() -> None:
     """The entry point of the command `edgewise`."""
+    leave_on_interrupt()
     app()
 
 
