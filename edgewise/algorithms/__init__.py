@@ -1,0 +1,1 @@
+"""Algorithms that are ready made: one file each, with its verifier."""
