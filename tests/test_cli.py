@@ -1,0 +1,338 @@
+"""The command line: answers, files, refusals in one line, and Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import edgewise as ew
+from edgewise import generate
+from edgewise.cli import app
+from edgewise.io.columns import read_columns
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+COMMAND = [sys.executable, "-m", "edgewise.cli"]
+
+TOWNS = """# from to km
+Lyon Paris 460
+Paris Lille 220
+Lyon Nice 470
+Nice Lyon 470
+Metz Metz 1
+"""
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    path = tmp_path / "towns.txt"
+    path.write_text(TOWNS)
+    return path
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def succeed(*arguments: object) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refuse(*arguments: object) -> str:
+    """The one line of a refusal."""
+    result = invoke(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("edgewise: error: ")
+    assert result.output.count("\n") == 1, "expected one line"
+    return result.output
+
+
+# Answers
+
+
+def test_bfs_in_json(towns: Path) -> None:
+    facts = json.loads(succeed("run", "bfs", towns, "--source", "Lyon", "--json", "--verify", "--top", 3))
+    assert facts["algorithm"] == "bfs" and facts["graph"] == str(towns)
+    assert (facts["vertices"], facts["edges"], facts["directed"], facts["weights"]) == (5, 5, True, "int64")
+    assert facts["reached"] == 4 and facts["depth"] == 2 and facts["verified"] is True
+    assert [(each["vertex"], each["level"]) for each in facts["top"]] == [
+        ("Lyon", 0),
+        ("Paris", 1),
+        ("Nice", 1),
+    ]
+    assert facts["seconds"] >= 0 and facts["supersteps"] >= 2
+
+
+def test_sssp_to_a_file(towns: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.tsv.gz"
+    succeed("run", "sssp", towns, "--source", "Lyon", "--output", output, "--verify")
+    columns = read_columns(output)
+    assert columns["vertex"] == ["Lyon", "Paris", "Lille", "Nice", "Metz"]
+    assert columns["distance"] == ["0", "460", "680", "470", str(2**63 - 1)]
+    assert columns["parent"] == ["", "Lyon", "Paris", "Lyon", ""]
+    assert sorted(os.listdir(tmp_path)) == ["out.tsv.gz", "towns.txt"]
+
+
+def test_undirected_and_unweighted(towns: Path) -> None:
+    facts = json.loads(
+        succeed(
+            "run", "sssp", towns, "--source", "Lille", "--undirected", "--unweighted", "--json", "--top", 9
+        )
+    )
+    assert facts["directed"] is False and facts["weights"] is None
+    assert [(each["vertex"], each["distance"]) for each in facts["top"]] == [
+        ("Lille", 0),
+        ("Paris", 1),
+        ("Lyon", 2),
+        ("Nice", 3),
+    ]
+
+
+def test_components_are_listed_by_size(towns: Path) -> None:
+    facts = json.loads(succeed("run", "components", towns, "--json"))
+    assert facts["components"] == 2
+    assert facts["top"] == [{"component": "Lyon", "size": 4}, {"component": "Metz", "size": 1}]
+
+
+def test_pagerank_of_debian() -> None:
+    graph = ROOT / "data" / "debian-bookworm-depends.tsv.gz"
+    facts = json.loads(
+        succeed("run", "pagerank", graph, "--set", "tol=1e-12", "--set", "max_iterations=500", "--json")
+    )
+    assert (facts["vertices"], facts["edges"]) == (69864, 340686)
+    assert facts["converged"] is True and facts["iterations"] > 50
+    assert facts["top"][0]["vertex"] == "libc6" and len(facts["top"]) == 10
+    ranks = [each["rank"] for each in facts["top"]]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_text_for_people(towns: Path) -> None:
+    text = succeed("run", "pagerank", towns, "--top", 2, "--threads", 1, "--device", "cpu")
+    lines = text.splitlines()
+    assert lines[0] == f"pagerank on {towns}: 5 vertices, 5 edges, directed, int64 weights"
+    assert lines[1].startswith("iterations: ") and "converged: yes" in lines[1]
+    assert lines[2].startswith("ran in ") and "edges/s" in lines[2]
+    assert lines[4].split() == ["vertex", "rank"]
+    assert len(lines) == 7
+
+
+def test_no_rows_are_shown_if_none_are_wanted(towns: Path) -> None:
+    assert "vertex  " not in succeed("run", "pagerank", towns, "--top", 0)
+    assert json.loads(succeed("run", "pagerank", towns, "--top", 0, "--json"))["top"] == []
+
+
+def test_a_program_in_a_file(towns: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    program = f"{EXAMPLES / 'sssp.py'}:SSSP"
+    text = succeed("run", program, towns, "--source", "Lyon", "--output", output, "--verify")
+    assert text.startswith("SSSP on ") and "passed its verifier" in text
+    columns = read_columns(output)
+    assert dict(zip(columns["vertex"], columns["distance"], strict=True))["Lille"] == "680"
+
+
+def test_info(towns: Path) -> None:
+    facts = json.loads(succeed("info", towns, "--json"))
+    assert facts["vertices"] == 5 and facts["self_loops"] == 1 and facts["isolated_vertices"] == 0
+    assert facts["max_out_degree"] == 2 and facts["max_out_degree_vertex"] == "Lyon"
+    assert (facts["min_weight"], facts["max_weight"]) == (1, 470)
+    assert "max out degree" in succeed("info", towns, "--undirected")
+
+
+def test_info_on_the_installation() -> None:
+    facts = json.loads(succeed("info", "--json"))
+    assert facts["edgewise"] == ew.__version__ and facts["threads"] >= 1
+    assert "pagerank" in facts["algorithms"]
+
+
+@pytest.mark.parametrize("name", ["g.tsv.gz", "g.csv", "g.txt", "g.mtx"])
+def test_generated_graphs_come_back(tmp_path: Path, name: str) -> None:
+    text = succeed(
+        "generate", "rmat", tmp_path / name, "--set", "scale=6", "--set", "weights=(1, 9)", "--set", "seed=3"
+    )
+    expected = generate.rmat(6, weights=(1, 9), seed=3)
+    assert f"64 vertices, {expected.num_edges:,} edges" in text
+    graph = ew.read(tmp_path / name)
+    assert graph.num_edges == expected.num_edges
+    assert sorted(graph.weights.tolist()) == sorted(expected.weights.tolist())
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("uniform", ("num_vertices=9", "num_edges=20")),
+        ("lattice", ("rows=4", "columns=5")),
+        ("skewed", ("num_vertices=9",)),
+        ("star", ("num_vertices=9",)),
+        ("path", ("num_vertices=9",)),
+        ("cycle", ("num_vertices=9",)),
+    ],
+)
+def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -> None:
+    options = [word for setting in settings for word in ("--set", setting)]
+    succeed("generate", kind, tmp_path / "g.mtx", *options)
+    expected = getattr(generate, kind)(
+        **{name: int(value) for name, value in (s.split("=") for s in settings)}
+    )
+    assert ew.read(tmp_path / "g.mtx").num_vertices == expected.num_vertices
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pagerang",), "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components."),
+        (("bfs",), "bfs needs source: give --source ID"),
+        (("bfs", "--source", "Rome"), "the graph has no vertex 'Rome'"),
+        (("pagerank", "--source", "Lyon"), "pagerank has no parameter 'source'; it has damping"),
+        (("pagerank", "--set", "dampin=1"), "pagerank has no parameter 'dampin'; it has damping"),
+        (("pagerank", "--set", "damping"), "expected NAME=VALUE"),
+        (("pagerank", "--set", "damping=two"), "damping is 'two'"),
+        (("pagerank", "--device", "tpu"), "device is 'tpu'; expected 'auto' or 'cpu'"),
+        (("pagerank", "--threads", "0"), "num_threads is 0"),
+        (("pagerank", "--read", "colour=1"), "edgewise.read has no parameter 'colour'"),
+        (("pagerank", "--read", "columns=(0,7)"), "towns.txt"),
+        (("missing.py:P",), "there is no file missing.py"),
+    ],
+)
+def test_requests_that_make_no_sense(towns: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert message in refuse("run", arguments[0], towns, *arguments[1:])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"", "empty"),
+        (b"# only a comment\n", "graph.txt"),
+        (bytes(range(256)), "graph.txt"),
+        (b"0 1\n1 x\n", "graph.txt:2"),
+        (b"0 1 2\n1 2\n", "graph.txt:2"),
+        (b"0 1 nan\n1 2 3\n", "nan"),
+        (b"0 1 inf\n1 2 3\n", "inf"),
+    ],
+)
+def test_graphs_that_cannot_be_read(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "graph.txt"
+    if content is not None:
+        path.write_bytes(content)
+    assert message.lower() in refuse("run", "components", path, "--weighted").lower()
+
+
+def test_negative_cycle(tmp_path: Path) -> None:
+    (tmp_path / "graph.txt").write_text("0 1 1\n1 2 -3\n2 0 1\n")
+    assert "negative" in refuse("run", "sssp", tmp_path / "graph.txt", "--source", 0)
+
+
+@pytest.mark.parametrize("name", ["missing/out.csv", "out.parquet", "folder.csv"])
+def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    error = refuse("run", "components", tmp_path / "no-such-graph.txt", "--output", tmp_path / name)
+    assert name in error and "no-such-graph" not in error
+    error = refuse("generate", "path", tmp_path / name, "--set", f"num_vertices={2**40}")
+    assert name in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rmatt",), "there is no generator 'rmatt'; there are rmat, uniform, lattice"),
+        (("rmat", "--set", "scal=3"), "rmat has no parameter 'scal'; it has scale"),
+        (("uniform",), "uniform needs num_vertices: give --set num_vertices=VALUE"),
+        (("path", "--set", "num_vertices=-1"), "num_vertices is -1"),
+    ],
+)
+def test_graphs_that_cannot_be_generated(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert message in refuse("generate", arguments[0], tmp_path / "g.tsv", *arguments[1:])
+    assert os.listdir(tmp_path) == []
+
+
+# Processes
+
+
+def test_a_pipe_gets_the_answer_and_nothing_else(towns: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "pagerank", towns, "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["algorithm"] == "pagerank"
+    assert done.stderr == ""
+
+
+def test_a_refusal_is_no_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "run", "pagerank", tmp_path / "none.txt"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("edgewise: error: ") and done.stderr.count("\n") == 1
+
+
+def interrupted(command: list[object], ready: Path | None = None, pattern: str = "") -> tuple[int, float]:
+    """Start a command, press Ctrl-C in the middle of it, and return its exit code and the seconds that it took to end.
+
+    The middle is when a file of this pattern is in the folder, else when the process has used two seconds.
+    """
+    process = subprocess.Popen(
+        [*map(str, COMMAND), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            if ready is not None and list(ready.glob(pattern)):
+                break
+            if ready is None and process_seconds(process.pid) > 6.0:
+                break
+            time.sleep(0.01)
+        assert process.poll() is None, process.communicate()
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        return process.returncode, time.monotonic() - started
+    finally:
+        process.kill()
+
+
+def process_seconds(pid: int) -> float:
+    """Processor seconds that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the run has begun")
+@pytest.mark.parametrize("scale", [4, 15])
+def test_ctrl_c_ends_a_long_run(tmp_path: Path, scale: int) -> None:
+    graph = tmp_path / "g.mtx"
+    ew.io.write(generate.rmat(scale), graph)
+    options = ["--set", "tol=0", "--set", "max_iterations=2000000000", "--output", tmp_path / "out.csv"]
+    code, seconds = interrupted(["run", "pagerank", graph, *options])
+    assert code == 130
+    assert seconds < 5  # one second on a machine that has nothing else to do
+    assert os.listdir(tmp_path) == ["g.mtx"]
+
+
+def test_ctrl_c_while_a_file_is_written(tmp_path: Path) -> None:
+    output = tmp_path / "g.tsv.gz"
+    output.write_bytes(b"before")
+    options = ["--set", "num_vertices=10", "--set", "num_edges=5000000"]
+    code, _ = interrupted(["generate", "uniform", output, *options], tmp_path, ".*.part")
+    assert code == 130
+    assert os.listdir(tmp_path) == ["g.tsv.gz"]
+    assert output.read_bytes() == b"before"
+
+
+def test_the_answer_of_a_subprocess_is_that_of_the_library(tmp_path: Path) -> None:
+    graph = generate.rmat(8, seed=5)
+    ew.io.write(graph, tmp_path / "g.mtx")
+    command = [*COMMAND, "run", "pagerank", tmp_path / "g.mtx", "--output", tmp_path / "out.csv"]
+    subprocess.run(command, capture_output=True, check=True)
+    written = np.array(read_columns(tmp_path / "out.csv")["rank"], dtype=float)
+    assert np.array_equal(written, ew.pagerank(ew.read(tmp_path / "g.mtx")).rank)
