@@ -10,8 +10,8 @@ Encoding. ``share[v]`` is the rank of v over its out-degree (over the sum of its
 without out-arcs give their rank to all by the jump distribution, as NetworkX does. Changes and dangling rank are summed
 in blocks of fixed size and the blocks in order: the same bits for every number of threads.
 
-Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds from
-Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
+Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
+from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
 
 Steps. `_iterate`: start, then for each iteration gather, sum up, decide.
 """
@@ -332,13 +332,15 @@ def verify_ranks(walk: _Walk, rank: np.ndarray, residual: float) -> bool:
         raise VerificationError(f"got {rank.shape} ranks, expected one for each of {n} vertices")
     if n == 0:
         return True
+
+    def name(v: int) -> str:
+        return repr(graph.ids_of(np.array([v])).tolist()[0])
+
     exact = rank.astype(np.float64)
     rounding = float(np.finfo(rank.dtype).eps) * (16 + 4 * np.sqrt(float(graph.in_degree.max())))
     if not (exact >= 0).all():
         v = int(np.argmin(exact >= 0))
-        raise VerificationError(
-            f"vertex {graph.ids_of(np.array([v])).tolist()[0]!r} has the rank {rank[v]}; expected >= 0"
-        )
+        raise VerificationError(f"vertex {name(v)} has the rank {rank[v]}; expected at least 0")
     if abs(exact.sum() - 1) > rounding:
         raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {rounding:.1e}")
     given = (exact * walk.scale)[graph.sources]
@@ -347,10 +349,11 @@ def verify_ranks(walk: _Walk, rank: np.ndarray, residual: float) -> bool:
     gathered = np.bincount(graph.targets, weights=given, minlength=n)
     spread = 1 - walk.damping + walk.damping * exact[walk.scale == 0].sum()
     change = np.abs(spread * (1 / n if walk.jump is None else walk.jump) + walk.damping * gathered - exact)
-    if change.sum() > walk.damping * residual + rounding:
+    allowed = walk.damping * residual + rounding
+    if change.sum() > allowed:
         v = int(np.argmax(change))
         raise VerificationError(
-            f"one more iteration changes the ranks by {change.sum():.3e}, expected at most "
-            f"{walk.damping * residual + rounding:.3e}; vertex {graph.ids_of(np.array([v])).tolist()[0]!r} by {change[v]:.3e}"
+            f"one more iteration changes the ranks by {change.sum():.3e}, expected at most {allowed:.3e}; vertex "
+            f"{name(v)} by {change[v]:.3e}"
         )
     return True

@@ -1,0 +1,149 @@
+"""PageRank: a dense matrix, drawn graphs, NetworkX's conventions, planted errors, bad input."""
+
+import battery
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import edgewise as ew
+from edgewise.algorithms.pagerank import pagerank
+from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
+
+
+def by_matrix(graph, damping=0.85, jump=None, weights=None):
+    """The stationary vector of the dense transition matrix, by solving for it."""
+    n = graph.num_vertices
+    jump = np.full(n, 1 / n) if jump is None else np.asarray(jump, float) / np.sum(jump)
+    matrix = np.zeros((n, n))
+    np.add.at(matrix, (graph.targets, graph.sources), np.ones(graph.num_arcs) if weights is None else weights)
+    out = matrix.sum(axis=0)
+    matrix[:, out > 0] /= out[out > 0]
+    matrix[:, out == 0] = jump[:, None]
+    return np.linalg.solve(np.eye(n) - damping * matrix, (1 - damping) * jump)
+
+
+SMALL = {name: graph for name, graph in battery.graphs().items() if 0 < graph.num_vertices <= 1000}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_graphs(name):
+    graph = SMALL[name]
+    exact = by_matrix(graph)
+    results = [
+        pagerank(graph, tol=1e-15, max_iterations=500, schedule=ew.Schedule(num_threads=threads))
+        for threads in (1, 2, 3)
+    ]
+    np.testing.assert_allclose(results[0].rank, exact, rtol=1e-9, atol=1e-13)
+    assert results[0].rank.tobytes() == results[1].rank.tobytes() == results[2].rank.tobytes()
+    assert results[0].converged
+    assert results[0].verify(graph)
+
+
+def test_threads_share_large_graphs_without_changing_a_bit():
+    graph = ew.generate.rmat(12, 8, seed=5)
+    first, second, third = (
+        pagerank(graph, tol=0, max_iterations=20, schedule=ew.Schedule(num_threads=threads))
+        for threads in (1, 2, 3)
+    )
+    assert first.rank.tobytes() == second.rank.tobytes() == third.rank.tobytes()
+    assert first.residual == second.residual == third.residual
+    assert first.iterations == 20
+    assert not first.converged
+    assert first.verify(graph)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 30),
+    share=st.floats(0, 4),
+    seed=st.integers(0, 2**32),
+    damping=st.floats(0, 0.95),
+    directed=st.booleans(),
+    weighted=st.booleans(),
+    personal=st.booleans(),
+)
+def test_drawn_graphs(n, share, seed, damping, directed, weighted, personal):
+    rng = np.random.default_rng(seed)
+    edges, weights = (
+        rng.integers(0, n, (2, int(n * share))),
+        rng.integers(0, 4, int(n * share)).astype(np.float64),
+    )
+    graph = ew.Graph.from_edges(*edges, weights, directed=directed, num_vertices=n)
+    jump = rng.integers(0, 3, n) + (np.arange(n) == 0) if personal else None
+    result = pagerank(
+        graph, damping=damping, tol=1e-16, max_iterations=1000, weighted=weighted, personalization=jump
+    )
+    exact = by_matrix(graph, damping, jump, graph.weights if weighted else None)
+    np.testing.assert_allclose(result.rank, exact, rtol=1e-9, atol=1e-12)
+    assert result.verify(graph)
+
+
+def test_conventions():
+    graph = ew.Graph.from_edges(["a", "b", "c", "d"], ["b", "c", "a", "a"])
+    assert pagerank(graph, max_iterations=0).rank.tolist() == [0.25] * 4
+    loose = pagerank(graph, tol=1e-2)
+    assert loose.converged
+    assert loose.iterations < pagerank(graph, tol=1e-9).iterations
+    assert loose.residual < 4 * 1e-2
+    from_exact = pagerank(graph, tol=1e-9, start=pagerank(graph, tol=1e-15, max_iterations=500).rank)
+    assert from_exact.iterations == 1
+    by_name = pagerank(graph, tol=1e-15, max_iterations=500, personalization={"d": 2, "a": 6})
+    np.testing.assert_allclose(by_name.rank, by_matrix(graph, jump=[6, 0, 0, 2]), rtol=1e-9)
+    assert pagerank(ew.Graph.from_edges([], [], num_vertices=0)).rank.shape == (0,)
+    single = pagerank(graph, dtype=np.float32)
+    assert single.rank.dtype == np.float32
+    assert single.verify(graph)
+    np.testing.assert_allclose(single.rank, by_matrix(graph), rtol=1e-5)
+
+
+def test_planted_errors_are_rejected():
+    graph = ew.generate.rmat(8, 8, seed=1)
+    result = pagerank(graph, tol=1e-14, max_iterations=500)
+    assert result.verify(graph)
+    right = result.rank.copy()
+    result.rank[17] += 1e-6
+    with pytest.raises(VerificationError, match="the ranks sum to"):
+        result.verify(graph)
+    result.rank[18] -= 1e-6
+    with pytest.raises(VerificationError, match="vertex 1[78] by"):
+        result.verify(graph)
+    result.rank = np.roll(right, 1)
+    with pytest.raises(VerificationError, match="one more iteration"):
+        result.verify(graph)
+    result.rank = right - 2 * right * (np.arange(len(right)) == 3)
+    with pytest.raises(VerificationError, match="vertex 3 has the rank"):
+        result.verify(graph)
+    result.rank = right[:-1]
+    with pytest.raises(VerificationError, match="expected one for each"):
+        result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"damping": 1.1}, "damping is 1.1"),
+        ({"damping": float("nan")}, "damping is nan"),
+        ({"tol": -1e-6}, "tol is -1e-06"),
+        ({"max_iterations": -1}, "max_iterations is -1"),
+        ({"dtype": np.int32}, "dtype is int32"),
+        ({"personalization": {0: 0.0}}, "personalization sums to 0"),
+        ({"personalization": np.array([1.0, -1.0, 1.0])}, "negative, NaN or infinite"),
+        ({"personalization": np.array([1.0, np.nan, 1.0])}, "negative, NaN or infinite"),
+        ({"start": np.ones(4)}, r"shape \(4,\); expected numbers of shape \(3,\)"),
+    ],
+)
+def test_parameters_are_checked(options, problem):
+    with pytest.raises(ParameterError, match=problem):
+        pagerank(ew.Graph.from_edges([0, 1], [1, 2]), **options)
+
+
+def test_graphs_are_checked():
+    with pytest.raises(GraphError, match="has no weights"):
+        pagerank(ew.Graph.from_edges([0], [1]), weighted=True)
+    with pytest.raises(GraphError, match=r"the weight -2\.0 is negative"):
+        pagerank(ew.Graph.from_edges([0], [1], np.array([-2.0])), weighted=True)
+    with pytest.raises(GraphError, match="7"):
+        pagerank(ew.Graph.from_edges([0], [1]), personalization={7: 1.0})
+    with pytest.raises(ScheduleError, match="Pull"):
+        pagerank(ew.Graph.from_edges([0], [1]), schedule=ew.Schedule(delivery=ew.Push()))
