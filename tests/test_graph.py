@@ -1,6 +1,7 @@
 """Graphs: against a model of plain dictionaries, by their named properties, and what they refuse."""
 
 import contextlib
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -180,6 +181,20 @@ def test_many_edges(threads: int, weight_dtype: Any) -> None:
     assert np.array_equal(graph.targets, target[order])
     if weight is not None:
         assert np.array_equal(graph.weights, weight[order])
+
+
+@pytest.mark.parametrize("weight_dtype", [None, np.float32, np.float64])
+@pytest.mark.parametrize("num_vertices", [None, 2**15])
+def test_building_takes_little_memory(weight_dtype: Any, num_vertices: int | None) -> None:
+    """At most twice the finished graph beyond the input, for integer ids without gaps."""
+    source, target = np.random.default_rng(1).integers(0, 2**15, (2, 2**20))
+    weight = None if weight_dtype is None else np.ones(len(source), weight_dtype)
+    Graph.from_edges(source, target, weight, num_vertices=num_vertices)  # compiles
+    tracemalloc.start()
+    graph = Graph.from_edges(source, target, weight, num_vertices=num_vertices)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= 2 * graph.nbytes
 
 
 def test_many_distinct_ids() -> None:
@@ -452,6 +467,17 @@ def test_sums_that_do_not_fit(dtype: Any) -> None:
             parallel_edges="sum",
         )
         assert Graph.from_edges([0, 1, 1], [1, 2, 2], weight, parallel_edges="min").num_edges == 2
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_the_largest_sums_that_fit(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    for last, step in ((info.max, 1), (info.min, -1)):
+        weight = np.array([last - step, step], dtype)
+        graph = Graph.from_edges([0, 0], [1, 1], weight, parallel_edges="sum")
+        assert graph.weights is not None
+        assert graph.weights.tolist() == [last]
+        refuses("add up to more", [0, 0], [1, 1], np.array([last, step], dtype), parallel_edges="sum")
 
 
 def test_options_that_are_refused() -> None:

@@ -69,6 +69,10 @@ def test_byte_order_mark(file: Any) -> None:
         ("0 1 0.5\n1 0 7\n", np.float64, [0.5, 7.0]),
         ("0 1 999999999999999999\n1 0 +3\n", np.int64, [999999999999999999, 3]),
         ("0 1 1e3\n1 0 .5\n", np.float64, [1000.0, 0.5]),
+        ("0 1 1e22\n1 0 1e23\n", np.float64, [1e22, 1e23]),
+        ("0 1 7e24\n1 0 123456789e-22\n", np.float64, [7e24, 123456789e-22]),
+        ("0 1 3e-23\n1 0 9007199254740991e-22\n", np.float64, [3e-23, 9007199254740991e-22]),
+        ("0 1 9007199254740993.0\n1 0 7e-24\n", np.float64, [9007199254740992.0, 7e-24]),
         ("0 1 0.1234567890123456789\n1 0 -1.5E-300\n", np.float64, [0.12345678901234568, -1.5e-300]),
     ],
 )
@@ -141,6 +145,7 @@ def test_number_of_vertices_and_index_base(file: Any) -> None:
     assert based.vertices.tolist() == [1, 2, 3, 4]
     assert edges_of(based) == [(1, 2), (3, 1)]
     assert read(file("# no edges\n"), num_vertices=3).num_vertices == 3
+    assert read(file("source,target", "graph.csv"), num_vertices=3).num_vertices == 3
 
 
 def test_options_of_graphs(file: Any) -> None:

@@ -182,10 +182,9 @@ class _Scan:
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
 
     def _turn_to_floats(self, weights: np.ndarray) -> None:
-        """A weight has a fraction: all weights become floats, those of this block in their place."""
+        """A weight has a fraction: all weights become floats; those of this block here, others when joined."""
         self._weight_kind = tokens.FLOATS
         weights.view(np.float64)[:] = weights.astype(np.float64)
-        self._parts = [(u, v, w.astype(np.float64)) for u, v, w in self._parts if w is not None]
 
     def _read_slowly(self, slow: np.ndarray, text: bytes, weights: np.ndarray) -> None:
         """Read weights of many digits, or far from 1, exactly."""
