@@ -29,6 +29,10 @@ class MemoryLimitError(EdgewiseError, MemoryError):
     """A run that would need more memory than it was allowed."""
 
 
+class ParameterError(EdgewiseError, ValueError):
+    """An argument of an algorithm that it cannot take, such as a share above 1."""
+
+
 class NegativeCycleError(EdgewiseError, ValueError):
     """Shortest paths do not exist: a cycle of negative weight can be reached from the source."""
 
