@@ -1,0 +1,46 @@
+"""Lengths of paths: what is known of the weights, and a dtype that no path overflows."""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from edgewise.errors import GraphError
+from edgewise.graph import Graph
+
+_weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
+
+
+def weight_range(graph: Graph) -> tuple[Any, Any]:
+    """The smallest and the largest weight as Python numbers, found once for each graph."""
+    if graph not in _weight_ranges:
+        if graph.weights is None or len(graph.weights) == 0:
+            _weight_ranges[graph] = (1, 1)
+        else:
+            _weight_ranges[graph] = (graph.weights.min().item(), graph.weights.max().item())
+    return _weight_ranges[graph]
+
+
+def distance_dtype(graph: Graph) -> np.dtype:
+    """The dtype of the weights, or int64 where n weights could sum to more; int32 without weights.
+
+    Raises:
+        GraphError: not even int64 holds n times the largest weight.
+    """
+    if graph.weights is None:
+        return np.dtype(np.int32)
+    if graph.weights.dtype.kind == "f":
+        return graph.weights.dtype
+    heaviest = max(map(abs, weight_range(graph)))
+    for dtype in (graph.weights.dtype, np.dtype(np.int64)):
+        if heaviest * graph.num_vertices < np.iinfo(dtype).max:
+            return dtype
+    raise GraphError(
+        f"weights up to {heaviest:,} on {graph.num_vertices:,} vertices could sum to more than int64 holds; "
+        "scale them down, or convert them with .astype(np.float64)"
+    )
+
+
+def unreached_value(dtype: np.dtype) -> Any:
+    """The distance of a vertex that was not reached, as a NumPy scalar: inf, or the largest integer."""
+    return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)

@@ -1,0 +1,249 @@
+"""Single-source shortest paths over weighted edges.
+
+Result. The least sum of weights over all paths from the source, for each vertex, and a tree of such paths.
+
+Idea. Vertices wait in buckets of width delta by their tentative distance; the lowest bucket is emptied until it stays
+empty (delta-stepping). A small delta wastes no work, a large one gives every thread enough. With negative weights,
+Bellman-Ford in supersteps instead.
+
+Encoding. Distances have the dtype of the weights, int64 where sums of int32 could pass it, int32 without weights. A
+vertex that was not reached has inf, or the largest value of an integer dtype. Integers stay exact; a float distance
+is the least, over all paths, of the sum rounded from left to right. `_tentative` tells how threads share distances.
+
+Reference. Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003);
+Bellman, "On a routing problem", Quarterly of Applied Mathematics 16 (1958).
+
+Steps. `_delta_stepping` or `_bellman_ford`, then `_path_tree` for the parents.
+"""
+
+import itertools
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
+from edgewise.algorithms._buckets import MAX_BUCKETS, SUPERSTEPS, bucket_chunks, make_buckets
+from edgewise.algorithms._delta_stepping import LINE, Arcs, delta_stepping
+from edgewise.algorithms._lengths import distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._path_tree import attach_rest, first_on_cycle, nearer_parents, unpack
+from edgewise.algorithms._tentative import NONE, make_state
+from edgewise.errors import NegativeCycleError, ParameterError, VerificationError
+from edgewise.execution import Execution, Progress, execution
+from edgewise.graph import Graph
+from edgewise.result import Result, ids_or_none
+from edgewise.schedule import Push, Schedule
+
+#: Arcs that the verifier looks at together.
+_BLOCK = 1 << 22
+
+_Paths = tuple[np.ndarray, np.ndarray, int]
+
+
+class SSSPResult(Result):
+    """Shortest paths from one vertex.
+
+    Attributes:
+        source: the user's id of the source.
+        distance: shape (n,): inf, or the largest value of an integer dtype, where a vertex was not reached.
+        parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source, and where a vertex
+            was not reached.
+        supersteps: buckets emptied, or supersteps of Bellman-Ford. Buckets may depend on the number of threads.
+    """
+
+    def __init__(self, graph: Graph, run: Execution, start: int, paths: _Paths) -> None:
+        self.distance, self.parent_index, supersteps = paths
+        super().__init__(graph, run, supersteps)
+        self._start = start
+        self.source = graph.ids_of(np.array([start])).tolist()[0]
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """The parents as the user's ids, shape (n,): -1, or "" among names, where there is none."""
+        return ids_or_none(self.graph, self.parent_index)
+
+    @cached_property
+    def num_reached(self) -> int:
+        """Vertices that a path from the source leads to, itself included."""
+        return int(np.count_nonzero(self.distance != unreached_value(self.distance.dtype)))
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns ``distance`` and ``parent``."""
+        return {"distance": self.distance, "parent": self.parent}
+
+    def verify(self, graph: Graph) -> bool:
+        """Check that these are shortest paths: see `verify_paths`."""
+        return verify_paths(graph, self._start, self.distance, self.parent_index)
+
+
+def sssp(
+    graph: Graph,
+    source: Any,
+    *,
+    delta: float | Literal["auto"] = "auto",
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+) -> SSSPResult:
+    """Shortest paths from one vertex to all others. In a graph without weights every edge has length 1.
+
+    Answers do not depend on threads, on delta, or on the order of the work. Of several parents that give the same
+    distance, the lowest index among those nearer to the source is taken (`_path_tree`); with negative weights, the
+    lowest of those that gave it first.
+
+    Args:
+        graph: weights may be negative, as long as no negative cycle can be reached.
+        source: the user's id of the vertex to start from.
+        delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
+            It changes the time only.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
+
+    Returns:
+        An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
+        O(n * m) at worst with negative weights.
+
+    Raises:
+        GraphError: the source is not in the graph, or integer distances could pass int64.
+        NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
+            every negative edge is such a cycle.
+        ParameterError: a delta that is not positive and finite.
+    """
+    start = graph.index_of(source)
+    if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
+        raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
+    dtype = distance_dtype(graph)
+    with execution(
+        "sssp",
+        device=device,
+        schedule=schedule,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
+        deliveries=(Push,),
+    ) as run:
+        if weight_range(graph)[0] < 0:
+            paths = _by_bellman_ford(graph, start, dtype, run)
+        else:
+            width = _auto_delta(graph) if delta == "auto" else float(delta)
+            paths = _by_delta_stepping(graph, start, dtype, width, run)
+    return SSSPResult(graph, run, start, paths)
+
+
+def _auto_delta(graph: Graph) -> float:
+    """A width that was fast on graphs of every kind.
+
+    The fewer neighbours vertices have, the fewer of them a bucket of a given width holds, and the less work is done
+    in vain when it is made wider: both with about the square of the degree.
+    """
+    if graph.weights is None or graph.num_arcs == 0:
+        return 1.0
+    mean = float(np.mean(graph.weights[:: max(1, graph.num_arcs // 4096)]))
+    degree = graph.num_arcs / graph.num_vertices
+    return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
+
+
+def _arcs(graph: Graph) -> Arcs:
+    offsets = graph.offsets.view(f"u{graph.offsets.itemsize}")
+    return Arcs(offsets, graph.targets.view(np.uint32), graph.weights)
+
+
+def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> _Paths:
+    """Distances, parents and supersteps, where no weight is negative."""
+    n, work, arcs, heaviest = graph.num_vertices, graph.num_arcs, _arcs(graph), weight_range(graph)[1]
+    delta = max(delta, heaviest * n / MAX_BUCKETS)
+    run.explain(f"delta-stepping with buckets of width {delta:.4g}")
+    inner = np.dtype(np.int32) if dtype == np.int64 and heaviest * n < np.iinfo(np.int32).max else dtype
+    state, parent = make_state(n, inner), np.empty(n, np.uint32)
+    buckets = make_buckets(n, run.num_threads, inner, delta)
+    board = np.zeros((run.num_threads, LINE), np.int64)
+    listed = np.empty(bucket_chunks(n, run.num_threads), np.int64)
+    unreached, beyond = unreached_value(inner), unreached_value(dtype)
+    run.launch(delta_stepping, arcs, state, buckets, board, listed, np.uint64(start), unreached, work=work)
+    if state.dtype == dtype:
+        distance = state
+        parent.fill(NONE)
+        run.launch(nearer_parents, arcs, distance, parent, unreached, work=work)
+    else:
+        distance = np.empty(n, dtype)
+        run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=n)
+    if dtype.kind == "f" or weight_range(graph)[0] == 0:
+        attach_rest(arcs, distance, parent, start, beyond, run)
+    return distance, parent.view(np.int32), int(buckets.words[SUPERSTEPS])
+
+
+def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> _Paths:
+    """Distances, parents and supersteps with weights of any sign."""
+    run.explain("Bellman-Ford, for there are negative weights")
+    search, until = make_search(graph.num_vertices, start, unreached_value(dtype)), 1
+    parent = search.parent.view(np.int32)
+    while search.words[QUEUED]:
+        run.launch(bellman_ford, _arcs(graph), search, np.int64(until), work=graph.num_arcs)
+        cycle = first_on_cycle(parent) if search.words[QUEUED] else None
+        if cycle is not None:
+            on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
+            raise NegativeCycleError(
+                f"sssp: vertex {on_cycle!r} is on a cycle of negative weight that can be reached from {source!r}, so "
+                "there are no shortest paths. Make its weights positive, or drop an edge of it"
+            )
+        until = min(2 * until, graph.num_vertices)
+    return search.distance, parent, int(search.words[STEP])
+
+
+def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndarray) -> bool:
+    """Check distances and parents against the graph, in O(n log n + m), arcs in blocks.
+
+    Nothing is too long if no arc gives its target a smaller distance. Nothing is too short, and nothing reached that
+    is not, if the parents lead to the source along arcs that give exactly the distances. Together they leave one
+    answer, whatever the signs of the weights.
+
+    Raises:
+        VerificationError: names the first vertex found wrong.
+    """
+    n, every = graph.num_vertices, np.arange(graph.num_vertices)
+    if not n == len(distance) == len(parent):
+        raise VerificationError(
+            f"{len(distance):,} distances and {len(parent):,} parents, but {n:,} vertices"
+        )
+
+    def expect(right: np.ndarray, vertices: np.ndarray, problem: str) -> None:
+        if not right.all():
+            index = vertices[np.argmin(right)]
+            name = graph.ids_of(np.array([index])).tolist()[0]
+            raise VerificationError(f"vertex {name!r} with distance {distance[index]}: {problem}")
+
+    reached = distance != unreached_value(distance.dtype)
+    inner = reached & (every != start)
+    expect(~np.isnan(distance), every, "expected a number")
+    expect((distance == 0) | (every != start), every, "expected 0 at the source")
+    expect(
+        (parent >= 0) == inner,
+        every,
+        "expected a parent where it was reached from the source, and only there",
+    )
+    expect(parent < n, every, "expected a parent that is in the graph")
+    confirmed = ~inner
+    for u, v, weight in _arcs_from(graph, reached):
+        offered = distance[u] + weight
+        expect(distance[v] <= offered, v, "an edge gives it a smaller distance")
+        confirmed[v[(parent[v] == u) & (distance[v] == offered)]] = True
+    expect(confirmed, every, "expected that of an edge from its parent")
+    following = np.where(inner, parent, every)
+    for _ in range(n.bit_length()):
+        following = following[following]
+    expect((following == start) | ~reached, every, "expected parents that lead to the source")
+    return True
+
+
+def _arcs_from(graph: Graph, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
+    """Source, target and weight of the arcs from chosen vertices, in blocks of rows; integers as int64."""
+    bounds = np.searchsorted(graph.offsets, np.arange(0, graph.num_arcs, _BLOCK))
+    for first, last in itertools.pairwise([*bounds.tolist(), graph.num_vertices]):
+        low, high = graph.offsets[[first, last]]
+        u = np.repeat(np.arange(first, last), np.diff(graph.offsets[first : last + 1]))
+        kept = chosen[u]
+        weight: Any = np.int64(1) if graph.weights is None else graph.weights[low:high][kept]
+        if graph.weights is not None and graph.weights.dtype.kind == "i":
+            weight = weight.astype(np.int64)
+        yield u[kept], graph.targets[low:high][kept], weight
