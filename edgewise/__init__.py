@@ -1,10 +1,14 @@
 """edgewise: graph processing from plain Python.
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
-contract, and `run` and `prepare` to run one.
+contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components` for what is ready made.
 """
 
 from edgewise import generate
+from edgewise.algorithms.bfs import bfs
+from edgewise.algorithms.connected_components import connected_components
+from edgewise.algorithms.pagerank import pagerank
+from edgewise.algorithms.sssp import sssp
 from edgewise.graph import Graph
 from edgewise.io import read
 from edgewise.program import (
@@ -47,13 +51,17 @@ __all__ = [
     "Push",
     "Schedule",
     "aggregator",
+    "bfs",
     "combiner",
+    "connected_components",
     "edge",
     "generate",
+    "pagerank",
     "parameter",
     "prepare",
     "read",
     "run",
+    "sssp",
     "vertex",
 ]
 

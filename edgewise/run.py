@@ -123,17 +123,18 @@ class Prepared:
             raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
         parameters = parameter_values(self._binding, values)
         engine = self._compile(parameters)
+        given = {name: value for name, value in values.items() if name not in parameters}
         with execution(
             self.found.name,
             device=self._device,
             schedule=self._schedule,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=engine.memory_needed(),
+            memory_needed=engine.memory_needed,
             total=limit,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
-            outcome = checked or engine(run, parameters, values, limit)
+            outcome = checked or engine(run, parameters, given, limit)
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
 

@@ -1,6 +1,6 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from edgewise.engine.cpu_kernel import (
     ENDINGS,
     FORM_NAMES,
     FORMS,
+    GRAPH_ARRAYS,
     LISTED,
     PULL,
     PUSH,
     SEGMENT,
     SHARED_WORDS,
     SUPERSTEP,
+    WORK_ARRAYS,
     make_kernel,
     own_array_order,
 )
@@ -51,11 +53,28 @@ class Workspace:
             np.zeros(8 * num_threads, np.int64),
             np.empty(SAMPLE + 2, message),
         )
+        self.table = addresses(self.arrays)
 
     @staticmethod
     def nbytes(num_vertices: int, message: np.dtype) -> int:
         """The memory that a workspace takes."""
         return num_vertices * (message.itemsize + 5 * 4)
+
+
+class _Constants(NamedTuple):
+    """What runs only read.
+
+    Attributes:
+        arrays: by kind and name, as in `own_array_order`.
+        table: the addresses of the program's own arrays, as far as they do not change from run to run.
+        supplied: a bit for each vertex field that is given as an array.
+        uniform: edge fields that have one value for all arcs.
+    """
+
+    arrays: dict[tuple[str, str], np.ndarray]
+    table: np.ndarray
+    supplied: int
+    uniform: frozenset[str]
 
 
 class CpuProgram:
@@ -78,20 +97,19 @@ class CpuProgram:
         self._kernels: dict[Any, Any] = {}
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
+        order = own_array_order(found)
+        first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
+        self._slot = {key: first + i for i, key in enumerate(order)}
         self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
         if pull:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
             self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
-        self._degrees = [
-            getattr(graph, name) if name in found.state_reads else graph.targets for name in STATE_ARRAYS
-        ]
-
-    def memory_needed(self) -> int:
-        """Bytes that a run allocates beyond the graph."""
-        graph, binding = self._binding.graph, self._binding
+        self._graph_table = addresses(self._graph)
+        self._constants = self._constant_arrays({})
         vertex = sum(dtype.itemsize for dtype in binding.vertex.values()) * graph.num_vertices
-        written = sum(binding.edge[name].itemsize for name in binding.found.edge_writes) * graph.num_arcs
-        return vertex + written + Workspace.nbytes(graph.num_vertices, self._message)
+        written = sum(binding.edge[name].itemsize for name in found.edge_writes) * graph.num_arcs
+        #: Bytes that a run allocates beyond the graph.
+        self.memory_needed = vertex + written + Workspace.nbytes(graph.num_vertices, message)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -118,13 +136,16 @@ class CpuProgram:
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None, work: int
     ) -> Outcome:
         found, graph = self._binding.found, self._binding.graph
-        own, supplied, uniform = self._own_arrays(parameters, given)
+        constants = self._constant_arrays(given) if given else self._constants
+        own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
-        table = addresses((*self._graph, *workspace.arrays, *own.values()))
+        table = np.concatenate((self._graph_table, workspace.table, constants.table))
+        for key, array in own.items():
+            table[self._slot[key]] = array.ctypes.data
         run.launch(
-            self._kernel(parameters, uniform),
+            self._kernel(parameters, constants.uniform),
             shared,
             table,
             graph.num_vertices,
@@ -133,7 +154,7 @@ class CpuProgram:
             -1 if limit is None else limit,
             self._delivery,
             self._pull,
-            supplied,
+            constants.supplied,
             work=work,
         )
         supersteps = int(shared[SUPERSTEP])
@@ -169,36 +190,47 @@ class CpuProgram:
         identity = self._binding.found.combine.identity(self._message)
         return Workspace(self._binding.graph.num_vertices, identity, self._message, num_threads)
 
-    def _own_arrays(
-        self, parameters: dict[str, Any], given: dict[str, Any]
-    ) -> tuple[dict[tuple[str, str], np.ndarray], int, frozenset[str]]:
-        """The program's own arrays for one run; a bit for each vertex field given as an array; uniform edge fields."""
+    def _constant_arrays(self, given: dict[str, Any]) -> "_Constants":
+        """The arrays that runs only read, for the arrays given for fields."""
         binding, graph, found = self._binding, self._binding.graph, self._binding.found
-        own: dict[tuple[str, str], np.ndarray] = {}
+        arrays: dict[tuple[str, str], np.ndarray] = {}
         supplied, uniform = 0, set()
         for i, name in enumerate(found.vertex_fields):
             start = initial_vertex_value(binding, name, given)
-            if start.ndim:
-                supplied |= 1 << i
-            own["vertex", name] = start.copy() if start.ndim else np.empty(graph.num_vertices, start.dtype)
-            own["initial", name] = np.atleast_1d(start)
+            supplied |= (start.ndim == 1) << i
+            arrays["initial", name] = np.atleast_1d(start)
         for name in found.edge_fields:
             start = initial_edge_value(binding, name, given)
             whole = name in found.edge_writes or name in found.state_reads
             if start.ndim == 0 and not whole:
                 uniform.add(name)
             values = np.full(graph.num_arcs, start) if start.ndim == 0 and whole else np.atleast_1d(start)
-            own["edge", name] = values.copy() if name in found.edge_writes else values
-            own["along", name] = own["edge", name]
-            own["in_along", name] = self._in_order_of_in_edges(own["edge", name], start)
+            arrays["edge", name] = arrays["along", name] = values
+            arrays["in_along", name] = self._in_order_of_in_edges(values, start)
+        for name in STATE_ARRAYS:
+            arrays["degree", name] = getattr(graph, name) if name in found.state_reads else graph.targets
+        none = np.empty(0)
+        table = addresses(arrays.get(key, none) for key in self._slot)
+        return _Constants(arrays, table, int(supplied), frozenset(uniform))
+
+    def _run_arrays(
+        self, parameters: dict[str, Any], given: dict[str, Any], constants: "_Constants"
+    ) -> dict[tuple[str, str], np.ndarray]:
+        """The arrays that one run writes, and its parameters."""
+        binding, n = self._binding, self._binding.graph.num_vertices
+        arrays: dict[tuple[str, str], np.ndarray] = {}
+        for name, dtype in binding.vertex.items():
+            arrays["vertex", name] = (
+                constants.arrays["initial", name].copy() if name in given else np.empty(n, dtype)
+            )
+        for name in binding.found.edge_writes:
+            arrays["edge", name] = constants.arrays["edge", name].copy()
         for name, value in parameters.items():
-            own["parameter", name] = np.array([value])
+            arrays["parameter", name] = np.array([value])
         for name, dtype in binding.aggregates.items():
-            own["aggregate", name] = np.zeros(1, dtype)
-            own["partial", name] = np.empty(-(-graph.num_vertices // BLOCK), dtype)
-        for name, array in zip(STATE_ARRAYS, self._degrees, strict=True):
-            own["degree", name] = array
-        return {key: own[key] for key in own_array_order(found)}, supplied, frozenset(uniform)
+            arrays["aggregate", name] = np.zeros(1, dtype)
+            arrays["partial", name] = np.empty(-(-n // BLOCK), dtype)
+        return arrays
 
     def _in_order_of_in_edges(self, values: np.ndarray, start: Any) -> np.ndarray:
         """An edge field that is only read, as pulling reads it."""
