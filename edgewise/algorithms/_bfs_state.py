@@ -1,0 +1,116 @@
+"""What the threads of a breadth-first search share, and how they tell each other about a level.
+
+Levels are the truth; queues and bitmaps are views of one level, made anew when the direction changes.
+
+Queues. Each thread keeps the vertices that it finds in a queue of its own. It expands them itself at the next
+level, for they lie in its caches, and then takes pieces of what others have left. The part of a queue that belongs
+to the current level is posted on the board.
+
+Board and totals. Two rows in turns, one for the level that is expanded and one for the next, so that one barrier
+for each level is enough: all threads read the same row and come to the same decision.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.kernels.cache import device_function
+
+#: Code of the innermost loops: calls with so many arrays would cost more than the work.
+inlined = functools.partial(device_function, forceinline=True)
+
+#: Levels and parents are int32 with -1 for none; kernels see the same bits unsigned.
+NONE = np.uint32(0xFFFFFFFF)
+ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
+
+#: Fields of a thread's line on the board: the part of its queue, what of it was handed out, its out-edges.
+BEGIN, END, NEXT, EDGES = range(4)
+#: Fields of totals: the level that is expanded, and out-edges and vertices of the levels before it.
+DEPTH, EXPLORED, REACHED = range(3)
+#: Fields of status: how the kernel ended, the step and level it had come to, and how many lines the log has.
+STATE, STEP, LEVELS, LOGGED = range(4)
+FRESH, DONE, WANTS_COLUMNS = range(3)
+#: Fields of a line in the log, one for each run of levels of one direction: why it began.
+FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
+AUTO, PUSH, PULL = range(3)
+
+_LINE, _LOG_LINES = 8, 64
+
+
+class Arcs(NamedTuple):
+    """The rows of a graph and its columns, unsigned; the columns are empty where it has none yet."""
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    in_offsets: np.ndarray
+    in_sources: np.ndarray
+
+
+class Search(NamedTuple):
+    """The state of a search of n vertices by t threads.
+
+    Attributes:
+        level, parent: uint32, shape (n,).
+        queues: uint32, shape (t, n + 1): a thread never queues a vertex twice, and may write one entry in vain.
+        visited: uint64, shape (w,): a bit for each vertex; kept while pulling.
+        bitmaps: uint64, shape (2, w): the frontier and what it found, in turns.
+        board: int64, shape (2, t, 8).
+        totals: int64, shape (2, 8).
+        status: int64, shape (8,).
+        log: int64, shape (lines, 4).
+    """
+
+    level: np.ndarray
+    parent: np.ndarray
+    queues: np.ndarray
+    visited: np.ndarray
+    bitmaps: np.ndarray
+    board: np.ndarray
+    totals: np.ndarray
+    status: np.ndarray
+    log: np.ndarray
+
+
+def make_search(num_vertices: int, num_threads: int) -> Search:
+    """A search that has not begun. The kernel fills what is not filled here."""
+    words = -(-num_vertices // 64)
+    return Search(
+        level=np.empty(num_vertices, np.uint32),
+        parent=np.empty(num_vertices, np.uint32),
+        queues=np.empty((num_threads, num_vertices + 1), np.uint32),
+        visited=np.empty(words, np.uint64),
+        bitmaps=np.empty((2, words), np.uint64),
+        board=np.zeros((2, num_threads, _LINE), np.int64),
+        totals=np.zeros((2, _LINE), np.int64),
+        status=np.zeros(_LINE, np.int64),
+        log=np.zeros((_LOG_LINES, 4), np.int64),
+    )
+
+
+def search_bytes(num_vertices: int) -> int:
+    """The memory that a search writes to; the queues of all threads together hold each vertex about once."""
+    return num_vertices * 3 * 4 + num_vertices * 3 // 8
+
+
+@inlined
+def degree(offsets: Any, v: Any) -> Any:
+    """The number of arcs in a row."""
+    return np.int64(offsets[v + ONE]) - np.int64(offsets[v])
+
+
+@inlined
+def post(line: Any, begin: Any, end: Any, edges: Any) -> None:
+    """Tell all threads which part of a queue belongs to the next level, and its out-edges."""
+    line[BEGIN] = begin
+    line[END] = end
+    line[NEXT] = begin
+    line[EDGES] = edges
+
+
+@inlined
+def post_totals(totals: Any, depth: Any, explored: Any, reached: Any) -> None:
+    """Tell all threads what precedes the next level."""
+    totals[DEPTH] = depth
+    totals[EXPLORED] = explored
+    totals[REACHED] = reached

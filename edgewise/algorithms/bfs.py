@@ -1,0 +1,204 @@
+"""Breadth-first search.
+
+Result. The level of each vertex, which is the least number of arcs on a path from the source, and a tree of such
+paths.
+
+Idea. The frontier, which is the last level found, is expanded in one of two directions. Pushing looks at the targets
+of its vertices; pulling lets each unreached vertex look for a parent among its in-neighbours, which may stop at the
+first. Most edges of a small-world graph are never looked at. Each level takes the cheaper direction.
+
+Encoding. Levels and parents are int32, -1 for none. The frontier is a queue for each thread while pushing and a bitmap
+while pulling. The parent is the first, in the order of in-edges, that is one level higher up: of a directed graph the
+lowest index. So answers depend neither on threads nor on directions.
+
+Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
+
+Steps. `_bfs_push`, `_bfs_pull`; `_bfs_traverse` chooses, with a cost model in place of the paper's thresholds;
+`_bfs_state` is what they share.
+"""
+
+import operator
+import time
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms._bfs_state import (
+    AUTO,
+    DIRECTION,
+    FROM_LEVEL,
+    FRONTIER_EDGES,
+    LEVELS,
+    LOGGED,
+    PULL,
+    PUSH,
+    SCANNED,
+    STATE,
+    WANTS_COLUMNS,
+    Arcs,
+    Search,
+    make_search,
+    search_bytes,
+)
+from edgewise.algorithms._bfs_traverse import traverse
+from edgewise.algorithms._bfs_verify import verify_levels
+from edgewise.errors import ParameterError
+from edgewise.execution import Execution, Progress, execution
+from edgewise.graph import Graph
+from edgewise.result import Result, ids_or_none
+from edgewise.schedule import Pull, Push, Schedule
+
+
+class BFSResult(Result):
+    """Levels and parents from one source or several.
+
+    Attributes:
+        source: the user's id of the source, or the list of ids, as given.
+        level: int32, shape (n,): arcs on a shortest path from the nearest source; -1 where there is none.
+        parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
+        max_depth: the highest level looked for, or None.
+        supersteps: levels that were expanded.
+        in_edges_seconds: what it took to make the graph's in-edges, if this search did; not part of `seconds`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        search: Search,
+        source: Any,
+        sources: np.ndarray,
+        max_depth: int | None,
+    ) -> None:
+        super().__init__(graph, run, int(search.status[LEVELS]))
+        self.level, self.parent_index = search.level.view(np.int32), search.parent.view(np.int32)
+        self.source, self.max_depth, self._sources = source, max_depth, sources
+        self.in_edges_seconds = 0.0
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """The parents as the user's ids, shape (n,): -1, or "" among names, where there is none."""
+        return ids_or_none(self.graph, self.parent_index)
+
+    @cached_property
+    def num_reached(self) -> int:
+        """Vertices that were reached, sources included."""
+        return int(np.count_nonzero(self.level >= 0))
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns ``level`` and ``parent``."""
+        return {"level": self.level, "parent": self.parent}
+
+    def verify(self, graph: Graph) -> bool:
+        """Check that these are the levels: see `_bfs_verify.verify_levels`."""
+        return verify_levels(graph, self._sources, self.max_depth, self.level, self.parent_index)
+
+
+def bfs(
+    graph: Graph,
+    source: Any,
+    *,
+    max_depth: int | None = None,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+) -> BFSResult:
+    """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
+
+    Pulling needs the in-edges of a directed graph. A search that finds them missing and would gain by them makes
+    them, if `memory_limit` allows; the graph keeps them, and `BFSResult.in_edges_seconds` says what that took.
+    ``Schedule(delivery=Push())`` does without.
+
+    Args:
+        graph: directed or undirected.
+        source: the user's id of a vertex, or a list of ids: the nearest one counts.
+        max_depth: look no further than this level; None for all.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. ``Push()`` or ``Pull()`` makes
+            that the direction of all levels.
+
+    Returns:
+        A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
+
+    Raises:
+        GraphError: a source that is not in the graph.
+        ParameterError: no source, or a `max_depth` that is no integer of at least 0.
+    """
+    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
+    if len(sources) == 0:
+        raise ParameterError("bfs: the list of sources is empty; expected at least one")
+    limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
+    needed = search_bytes(graph.num_vertices)
+    with execution(
+        "bfs",
+        device=device,
+        schedule=schedule,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory_needed=needed,
+    ) as run:
+        search = make_search(graph.num_vertices, run.num_threads)
+        forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
+        room = None if memory_limit is None else memory_limit - needed
+        if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
+            run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
+            forced = PUSH
+        work = graph.num_vertices + graph.num_arcs
+        seconds = 0.0
+        run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, forced, work=work)
+        if search.status[STATE] == WANTS_COLUMNS:
+            seconds = _make_in_edges(graph, run)
+            run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, forced, work=work)
+        _explain(run, search, forced)
+    result = BFSResult(graph, run, search, source, sources, max_depth)
+    result.in_edges_seconds = seconds
+    result.seconds = max(0.0, result.seconds - seconds)
+    return result
+
+
+def _as_depth(max_depth: Any) -> int:
+    """A depth limit that int64 holds."""
+    try:
+        depth = operator.index(max_depth)
+    except TypeError:
+        depth = -1
+    if depth < 0:
+        raise ParameterError(f"bfs: max_depth is {max_depth!r}; expected an integer of at least 0, or None")
+    return min(depth, 2**31)
+
+
+def _arcs(graph: Graph) -> Arcs:
+    """The graph as the kernel takes it, without in-edges that there are not yet."""
+    offsets, targets = graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32)
+    if not graph.has_in_edges:
+        return Arcs(offsets, targets, offsets[:0], targets[:0])
+    return Arcs(offsets, targets, graph.in_offsets.view(offsets.dtype), graph.in_sources.view(np.uint32))
+
+
+def _in_edges_bytes(graph: Graph) -> int:
+    return graph.targets.nbytes + graph.offsets.nbytes
+
+
+def _make_in_edges(graph: Graph, run: Execution) -> float:
+    """Have the graph make its in-edges; the seconds that it took."""
+    started = time.perf_counter()
+    graph.in_offsets  # noqa: B018  made on demand and kept
+    seconds = time.perf_counter() - started
+    run.explain(f"made the in-edges for pulling in {seconds:.3g} s; the graph keeps them")
+    return seconds
+
+
+def _explain(run: Execution, search: Search, forced: int) -> None:
+    """A line for each run of levels of one direction."""
+    log = search.log[: search.status[LOGGED]]
+    ends = [*(log[1:, FROM_LEVEL] - 1), search.status[LEVELS]]
+    for line, end in zip(log, ends, strict=True):
+        first, pulled = line[FROM_LEVEL], line[DIRECTION] == PULL
+        levels = f"level {first}" if first == end else f"levels {first}-{end}"
+        reason = (
+            f"{line[FRONTIER_EDGES]:,} edges leave level {first - 1}, pulling would look at {line[SCANNED]:,}"
+        )
+        if forced != AUTO:
+            reason = "as the schedule says"
+        run.explain(f"{levels}: {'pull' if pulled else 'push'} ({reason})")
