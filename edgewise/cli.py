@@ -188,6 +188,33 @@ def generate(
         typer.echo(f"{output}: {graph_line(graph)}")
 
 
+@app.command()
+def verify(
+    name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="bfs, sssp, pagerank or components.")],
+    graph_file: GraphFile,
+    result_file: Annotated[Path, typer.Argument(metavar="RESULT", help="What run --output wrote.")],
+    source: Source = None,
+    settings: Settings = None,
+    undirected: Undirected = False,
+    weighted: Weighted = None,
+    delimiter: Delimiter = None,
+    reading: Reading = None,
+) -> None:
+    """Check a result in a file against the graph, without running the algorithm again."""
+    with plain_errors():
+        from edgewise.io.columns import read_columns
+        from edgewise.saved import verify_saved
+        from edgewise.tasks import find_algorithm, parse_settings
+
+        task = find_algorithm(name)
+        texts = parse_settings("--set", settings, source=source)
+        task.check_names(texts)
+        columns = read_columns(result_file)
+        graph, _ = read_graph(graph_file, undirected, weighted, delimiter, reading)
+        verify_saved(name, graph, columns, task.arguments(graph, texts))
+        typer.echo(f"{result_file} passes the verifier of {name} on {graph_file}")
+
+
 def leave_on_interrupt() -> None:
     """Make Ctrl-C end the process in any case, compiled code or not.
 

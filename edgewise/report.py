@@ -60,24 +60,32 @@ class View:
     passes: Callable[[Any], int] = lambda result: 1
 
 
-def ranked(result: Result, column: str, count: int, *, largest: bool) -> Table:
+def ranked(result: Result, column: str, shown: np.ndarray, count: int, *, largest: bool) -> Table:
     """The vertices of largest or smallest values in one column, equal ones in index order.
 
-    Values that stand for "not reached" (negative levels, infinity, the largest integer) are left out.
+    Args:
+        result: its columns become those of the table, after the column of vertices.
+        column: the name of the one that decides.
+        shown: whether a vertex may be shown, shape (n,).
+        count: how many rows at most.
+        largest: the largest values first, else the smallest.
     """
-    columns = result.columns()
-    values = columns[column]
-    if values.dtype.kind == "f":
-        known = np.flatnonzero(np.isfinite(values))
-    elif values.dtype.kind == "i" and not largest:
-        known = np.flatnonzero((values >= 0) & (values != np.iinfo(values.dtype).max))
-    else:
-        known = np.arange(len(values))
-    keys = values[known].astype(np.float64) if values.dtype.kind == "b" else values[known]
-    order = known[np.argsort(-keys if largest else keys, kind="stable")[:count]]
-    ids = result.graph.ids_of(order)
-    rows = zip(ids.tolist(), *(each[order].tolist() for each in columns.values()), strict=True)
+    columns, known = result.columns(), np.flatnonzero(shown)
+    keys = columns[column][known]
+    order = np.argsort(keys[::-1], kind="stable")[::-1] if largest else np.argsort(keys, kind="stable")
+    if largest:
+        order = len(keys) - 1 - order
+    chosen = known[order[:count]]
+    ids = result.graph.ids_of(chosen).tolist()
+    rows = zip(ids, *(each[chosen].tolist() for each in columns.values()), strict=True)
     return Table(("vertex", *columns), list(rows))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Where values are neither infinite nor the largest integer, which stands for infinity; shape (n,)."""
+    if values.dtype.kind == "f":
+        return np.isfinite(values)
+    return values != np.iinfo(values.dtype).max if values.dtype.kind == "i" else np.ones(len(values), bool)
 
 
 def largest_components(result: Any, count: int) -> Table:
@@ -89,14 +97,12 @@ def largest_components(result: Any, count: int) -> Table:
 
 
 def _bfs_facts(result: Any) -> Facts:
-    return {"reached": int((result.level >= 0).sum()), "depth": int(result.level.max(initial=-1))}
+    return {"reached": result.num_reached, "depth": int(result.level.max(initial=-1))}
 
 
 def _sssp_facts(result: Any) -> Facts:
-    distance = result.distance
-    unreached = np.inf if distance.dtype.kind == "f" else np.iinfo(distance.dtype).max
-    reached = distance[distance != unreached]
-    return {"reached": len(reached), "farthest": reached.max().item() if len(reached) else None}
+    reached = result.distance[finite(result.distance)]
+    return {"reached": result.num_reached, "farthest": reached.max().item() if len(reached) else None}
 
 
 def _pagerank_facts(result: Any) -> Facts:
@@ -114,21 +120,31 @@ def _program_facts(result: Any) -> Facts:
     return {**aggregates, "ended": result.ended}
 
 
-def _program_top(result: Any, count: int) -> Table:
-    return ranked(result, next(iter(result.fields)), count, largest=True)
+def _nearest_levels(result: Any, count: int) -> Table:
+    return ranked(result, "level", result.level >= 0, count, largest=False)
+
+
+def _nearest_distances(result: Any, count: int) -> Table:
+    return ranked(result, "distance", finite(result.distance), count, largest=False)
+
+
+def _highest_ranks(result: Any, count: int) -> Table:
+    return ranked(result, "rank", finite(result.rank), count, largest=True)
+
+
+def _largest_values(result: Any, count: int) -> Table:
+    """Of a program: by its first field."""
+    column, values = next(iter(result.columns().items()))
+    return ranked(result, column, finite(values), count, largest=True)
 
 
 VIEWS = {
-    "bfs": View(_bfs_facts, lambda result, count: ranked(result, "level", count, largest=False)),
-    "sssp": View(_sssp_facts, lambda result, count: ranked(result, "distance", count, largest=False)),
-    "pagerank": View(
-        _pagerank_facts,
-        lambda result, count: ranked(result, "rank", count, largest=True),
-        lambda result: result.iterations,
-    ),
+    "bfs": View(_bfs_facts, _nearest_levels),
+    "sssp": View(_sssp_facts, _nearest_distances),
+    "pagerank": View(_pagerank_facts, _highest_ranks, passes=lambda result: result.iterations),
     "components": View(_component_facts, largest_components),
 }
-PROGRAM_VIEW = View(_program_facts, _program_top)
+PROGRAM_VIEW = View(_program_facts, _largest_values)
 
 
 def graph_facts(graph: Graph) -> Facts:

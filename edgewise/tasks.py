@@ -89,9 +89,14 @@ def find_task(name: str) -> Task:
     """
     if ":" in name or name.endswith(".py"):
         return _program_task(name)
+    return find_algorithm(name)
+
+
+def find_algorithm(name: str) -> Task:
+    """The algorithm of this name. Raises ProgramError if there is none; the message lists them."""
     if name not in VIEWS:
         raise ProgramError(
-            f"there is no algorithm {name!r}; there are {', '.join(VIEWS)}. A program of your own is named "
+            f"there is no algorithm {name!r}; there are {', '.join(VIEWS)}. A program of your own is run "
             "by its file and class: my_program.py:MyProgram"
         )
     function = getattr(edgewise, "connected_components" if name == "components" else name)

@@ -212,7 +212,7 @@ def test_requests_that_make_no_sense(towns: Path, arguments: tuple[str, ...], me
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "No such file"),
+        (None, "there is no file"),
         (b"", "empty"),
         (b"# only a comment\n", "graph.txt"),
         (bytes(range(256)), "graph.txt"),
@@ -226,7 +226,8 @@ def test_graphs_that_cannot_be_read(tmp_path: Path, content: bytes | None, messa
     path = tmp_path / "graph.txt"
     if content is not None:
         path.write_bytes(content)
-    assert message.lower() in refuse("run", "components", path, "--weighted").lower()
+    options = ["--weighted"] if content is not None and b"0 1 " in content else []
+    assert message in refuse("run", "components", path, *options)
 
 
 def test_negative_cycle(tmp_path: Path) -> None:

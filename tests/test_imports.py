@@ -26,7 +26,7 @@ ORDER = [
     {"run"},
     {"algorithms"},
     {"__init__"},
-    {"report"},
+    {"report", "saved"},
     {"tasks"},
     {"cli"},
 ]

@@ -53,7 +53,7 @@ class PageRankResult(Result):
         rank: np.ndarray,
         counters: np.ndarray,
         residual: float,
-        walk: "_Walk",
+        walk: "Walk",
     ) -> None:
         self.iterations, self.converged = int(counters[_DONE]), bool(counters[_CONVERGED])
         super().__init__(graph, run, self.iterations)
@@ -68,12 +68,12 @@ class PageRankResult(Result):
         walk = (
             self._walk
             if graph is self.graph
-            else _Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+            else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
         )
         return verify_ranks(walk, self.rank, self.residual)
 
 
-class _Walk:
+class Walk:
     """The random walk on a graph.
 
     Attributes:
@@ -130,8 +130,8 @@ def pagerank(
     kind = np.dtype(dtype)
     _check(graph, damping, tol, max_iterations, weighted, kind)
     n, m = graph.num_vertices, graph.num_arcs
-    jump = None if personalization is None else _distribution(graph, "personalization", personalization)
-    begin = jump if start is None else _distribution(graph, "start", start)
+    jump = None if personalization is None else distribution(graph, "personalization", personalization)
+    begin = jump if start is None else distribution(graph, "start", start)
     rank, shares, blocks = np.empty(n, kind), np.empty((2, n), kind), -(-n // _BLOCK)
     counters, partial, sums = np.zeros(16, np.int64), np.empty((2, blocks)), np.zeros(2)
     with execution(
@@ -144,7 +144,7 @@ def pagerank(
         deliveries=(Pull,),
         total=max_iterations,
     ) as run:
-        walk = _Walk(graph, float(damping), jump, weighted)
+        walk = Walk(graph, float(damping), jump, weighted)
         none = np.empty(0, kind)
         weights = (
             graph.in_weights.astype(kind, copy=False) if weighted and graph.in_weights is not None else none
@@ -199,7 +199,7 @@ def _check(
         )
 
 
-def _distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
+def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
     """A distribution over the vertices, float64, shape (n,), that sums to 1."""
     values = np.zeros(graph.num_vertices)
     if isinstance(given, Mapping):
@@ -312,7 +312,7 @@ def _iterate(
             return
 
 
-def verify_ranks(walk: _Walk, rank: np.ndarray, residual: float) -> bool:
+def verify_ranks(walk: Walk, rank: np.ndarray, residual: float) -> bool:
     """Check ranks by one more iteration in float64, made of NumPy's sums. O(n + m).
 
     An iteration brings any two distributions closer by the factor ``damping`` (in the sum of absolute differences), so

@@ -1,0 +1,109 @@
+"""Results that were written to files, checked against the graph without running anything again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms._bfs_verify import verify_levels
+from edgewise.algorithms._lengths import distance_dtype
+from edgewise.algorithms.connected_components import verify_components
+from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
+from edgewise.algorithms.sssp import verify_paths
+from edgewise.errors import GraphError, ParseError, VerificationError
+from edgewise.graph import Graph
+
+Columns = Mapping[str, list[str]]
+
+
+def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[str, Any]) -> None:
+    """Check the columns that the result of an algorithm was written as.
+
+    Args:
+        algorithm: its name: "bfs", "sssp", "pagerank" or "components".
+        graph: the graph that it ran on.
+        columns: as `edgewise.io.columns.read_columns` gives them, rows in any order.
+        given: the parameters that it ran with, where they are not the defaults.
+
+    Raises:
+        VerificationError: the result is wrong, or is none of this graph.
+        ParseError: a column is missing, or its values are of another kind.
+        GraphError: the source is not in the graph.
+    """
+    saved = _Saved(graph, columns)
+    if algorithm == "pagerank":
+        _verify_pagerank(saved, **given)
+    elif algorithm == "components":
+        component = saved.numbers("component", np.int64)
+        verify_components(graph, component, len(np.unique(component)))
+    elif algorithm == "bfs":
+        sources = np.atleast_1d(graph.index_of(given["source"]))
+        level = saved.numbers("level", np.int32)
+        verify_levels(graph, sources, given.get("max_depth"), level, saved.vertices("parent"))
+    else:
+        start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
+        verify_paths(graph, start, distance, saved.vertices("parent"))
+
+
+def _verify_pagerank(
+    saved: "_Saved",
+    damping: float = 0.85,
+    tol: float = 1e-6,
+    personalization: Mapping[Any, float] | None = None,
+    weighted: bool = False,
+    **others: Any,
+) -> None:
+    """Ranks that have converged: one more iteration changes them by less than n * tol."""
+    graph = saved.graph
+    jump = None if personalization is None else distribution(graph, "personalization", personalization)
+    rank = saved.numbers("rank", np.dtype(others.get("dtype", np.float64)))
+    verify_ranks(Walk(graph, damping, jump, weighted), rank, graph.num_vertices * tol)
+
+
+class _Saved:
+    """Columns of text as arrays in the order of the graph's vertices."""
+
+    def __init__(self, graph: Graph, columns: Columns) -> None:
+        self.graph, self._columns = graph, columns
+        self._rows = np.empty(graph.num_vertices, np.int64)
+        vertices = self._indices(self._texts("vertex"))
+        if len(vertices) != graph.num_vertices or len(np.unique(vertices)) != len(vertices):
+            different = len(np.unique(vertices))
+            raise VerificationError(
+                f"the result has {len(vertices):,} rows for {different:,} vertices; expected one for each of "
+                f"{graph.num_vertices:,}"
+            )
+        self._rows[vertices] = np.arange(len(vertices))
+
+    def _texts(self, name: str) -> list[str]:
+        if name not in self._columns:
+            raise ParseError(f"the result has no column {name!r}; it has {', '.join(self._columns)}")
+        return self._columns[name]
+
+    @property
+    def _named(self) -> bool:
+        ids = self.graph.vertices
+        return len(ids) > 0 and isinstance(ids[0], str)
+
+    def _indices(self, texts: list[str]) -> np.ndarray:
+        try:
+            return self.graph.index_of(texts if self._named else list(map(int, texts)))
+        except (GraphError, ValueError) as error:
+            raise VerificationError(f"the result is none of this graph: {error}") from None
+
+    def numbers(self, name: str, dtype: Any) -> np.ndarray:
+        """A column of numbers, shape (n,)."""
+        texts = self._texts(name)
+        try:
+            return np.array(texts, dtype=dtype)[self._rows]
+        except (ValueError, OverflowError) as error:
+            raise ParseError(f"column {name!r}: {error}; expected numbers of {np.dtype(dtype)}") from None
+
+    def vertices(self, name: str) -> np.ndarray:
+        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"."""
+        texts, nothing = self._texts(name), "" if self._named else "-1"
+        index = np.full(len(texts), -1, np.int32)
+        index[[text != nothing for text in texts]] = self._indices(
+            [text for text in texts if text != nothing]
+        )
+        return index[self._rows]
