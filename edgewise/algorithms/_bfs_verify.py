@@ -28,7 +28,7 @@ def _look_at_arcs(
     confirmed: Any,
     wrong: Any,
 ) -> None:
-    """Lower `wrong` to the first arc whose target should be nearer, and confirm vertices with an arc from the parent."""
+    """Lower `wrong` to the first arc whose target should be nearer; confirm vertices with an arc from the parent."""
     n = len(level)
     while True:
         start = claim(control, 0, _VERTICES, n)

@@ -170,10 +170,14 @@ def _as_depth(max_depth: Any) -> int:
 
 def _arcs(graph: Graph) -> Arcs:
     """The graph as the kernel takes it, without in-edges that there are not yet."""
-    offsets, targets = graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32)
+    offsets, targets = _unsigned(graph.offsets), _unsigned(graph.targets)
     if not graph.has_in_edges:
         return Arcs(offsets, targets, offsets[:0], targets[:0])
-    return Arcs(offsets, targets, graph.in_offsets.view(offsets.dtype), graph.in_sources.view(np.uint32))
+    return Arcs(offsets, targets, _unsigned(graph.in_offsets), _unsigned(graph.in_sources))
+
+
+def _unsigned(array: np.ndarray) -> np.ndarray:
+    return array.view(f"u{array.itemsize}")
 
 
 def _in_edges_bytes(graph: Graph) -> int:
@@ -192,8 +196,8 @@ def _make_in_edges(graph: Graph, run: Execution) -> float:
 def _explain(run: Execution, search: Search, forced: int) -> None:
     """A line for each run of levels of one direction."""
     log = search.log[: search.status[LOGGED]]
-    ends = [*(log[1:, FROM_LEVEL] - 1), search.status[LEVELS]]
-    for line, end in zip(log, ends, strict=True):
+    ends = np.append(log[1:, FROM_LEVEL] - 1, search.status[LEVELS])
+    for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
         first, pulled = line[FROM_LEVEL], line[DIRECTION] == PULL
         levels = f"level {first}" if first == end else f"levels {first}-{end}"
         reason = (

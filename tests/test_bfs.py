@@ -1,0 +1,260 @@
+"""Breadth-first search: small graphs that expose bugs, drawn graphs, directions, planted errors, bad input."""
+
+from collections import deque
+
+import battery
+import numpy as np
+import pytest
+import scipy.sparse.csgraph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import edgewise as ew
+from edgewise import execution
+from edgewise.algorithms.bfs import bfs
+from edgewise.errors import GraphError, MemoryLimitError, ParameterError, VerificationError
+from edgewise.graph.csr import Rows
+
+SCHEDULES = [
+    ew.Schedule(delivery, threads) for delivery in ("auto", ew.Push(), ew.Pull()) for threads in (1, 2, 3)
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _threads_even_for_small_graphs():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "SMALL_WORK", 0)
+        yield
+
+
+def by_queue(graph, sources, max_depth=None):
+    """Levels, and of each vertex the first in-edge from the level before, by a plain queue."""
+    arcs = list(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    following = [[] for _ in range(graph.num_vertices)]
+    for u, v in arcs:
+        following[u].append(v)
+    level, waiting = dict.fromkeys(sources, 0), deque(dict.fromkeys(sources))
+    while waiting:
+        u = waiting.popleft()
+        if level[u] != max_depth:
+            new = [v for v in dict.fromkeys(following[u]) if v not in level]
+            level.update(dict.fromkeys(new, level[u] + 1))
+            waiting.extend(new)
+    parent = {}
+    in_edges = sorted((v, u) for u, v in arcs) if graph.directed else arcs
+    for v, u in in_edges:
+        if level.get(v, 0) > 0 and level.get(u) == level[v] - 1:
+            parent.setdefault(v, u)
+    vertices = range(graph.num_vertices)
+    return (np.array([found.get(v, -1) for v in vertices], np.int32) for found in (level, parent))
+
+
+def check(graph, sources, max_depth=None, schedules=SCHEDULES):
+    level, parent = by_queue(graph, sources, max_depth)
+    for schedule in schedules:
+        result = bfs(graph, graph.ids_of(sources), max_depth=max_depth, schedule=schedule)
+        np.testing.assert_array_equal(result.level, level)
+        np.testing.assert_array_equal(result.parent_index, parent)
+        assert result.level.dtype == result.parent_index.dtype == np.int32
+        assert result.num_reached == np.count_nonzero(level >= 0)
+        assert result.supersteps == min(level.max() + 1, level.max() + 1 if max_depth is None else max_depth)
+        assert result.verify(graph)
+
+
+@pytest.mark.parametrize("name", [name for name in battery.graphs() if name != "no vertices"])
+def test_small_graphs(name):
+    graph = battery.graphs()[name]
+    for source in sorted({0, graph.num_vertices // 2, graph.num_vertices - 1}):
+        check(graph, [source], schedules=SCHEDULES if graph.num_arcs < 10_000 else SCHEDULES[:6])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 60),
+    share=st.floats(0, 4),
+    seed=st.integers(0, 2**32),
+    directed=st.booleans(),
+    columns=st.booleans(),
+    sources=st.integers(1, 3),
+    max_depth=st.none() | st.integers(0, 4),
+)
+def test_drawn_graphs(n, share, seed, directed, columns, sources, max_depth):
+    rng = np.random.default_rng(seed)
+    graph = ew.Graph.from_edges(*rng.integers(0, n, (2, int(n * share))), directed=directed, num_vertices=n)
+    if columns:
+        graph.in_sources  # noqa: B018  makes the in-edges
+    check(graph, rng.integers(0, n, sources).tolist(), max_depth)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("max_depth", [None, 2])
+def test_levels_wide_enough_for_all_threads(directed, max_depth):
+    rng = np.random.default_rng(5)
+    edges = np.minimum(*rng.integers(0, 30_000, (2, 2, 200_000)))
+    graph = ew.Graph.from_edges(*edges, directed=directed, num_vertices=30_000)
+    check(graph, [int(np.argmax(graph.out_degree))], max_depth)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_lattice_and_scipy(directed):
+    graph = ew.generate.lattice(150, 150, 0.1, seed=2, directed=directed)
+    result = bfs(graph, 11_000, schedule=ew.Schedule(num_threads=2))
+    found = scipy.sparse.csgraph.dijkstra(graph.to_scipy(), indices=11_000, unweighted=True)
+    np.testing.assert_array_equal(result.level, np.where(np.isinf(found), -1, found).astype(np.int32))
+    alone = bfs(graph, 11_000, schedule=ew.Schedule(num_threads=1))
+    np.testing.assert_array_equal(result.parent_index, alone.parent_index)
+    assert result.verify(graph)
+
+
+def test_long_offsets():
+    def lengthen(offsets, targets):
+        return Rows(offsets.astype(np.int64), targets, None)
+
+    short = battery.graphs()["larger than one range"]
+    graph = ew.Graph(lengthen(short.offsets, short.targets), short._ids, True, 0)
+    graph._columns = lengthen(short.in_offsets, short.in_sources)
+    check(graph, [7])
+
+
+def test_parents_are_ids_of_the_user():
+    named = bfs(ew.Graph.from_edges(["a", "a", "b", "d"], ["b", "c", "c", "a"]), "a")
+    assert named.parent.tolist() == ["", "a", "a", ""]
+    assert named.columns()["level"].tolist() == [0, 1, 1, -1]
+    numbered = bfs(ew.Graph.from_edges([10, 20], [20, 30]), 20)
+    assert numbered.parent.tolist() == [-1, -1, 20]
+    assert numbered.source == 20
+
+
+def test_several_sources():
+    path = ew.Graph.from_edges(range(9), range(1, 10), directed=False)
+    assert bfs(path, [0, 9, 0]).level.tolist() == [0, 1, 2, 3, 4, 4, 3, 2, 1, 0]
+
+
+SMALL_WORLD = ew.generate.uniform(20_000, 300_000, seed=3)
+
+
+def small_world():
+    """The same graph, without in-edges."""
+    return ew.Graph.from_csr(SMALL_WORLD.offsets, SMALL_WORLD.targets)
+
+
+def test_in_edges_are_made_once_and_reported_apart():
+    graph = small_world()
+    first, second = bfs(graph, 0), bfs(graph, 0)
+    assert "made the in-edges for pulling" in first.explain()
+    assert first.in_edges_seconds > 0
+    assert "made" not in second.explain()
+    assert second.in_edges_seconds == 0
+    np.testing.assert_array_equal(first.parent_index, second.parent_index)
+
+
+def test_pushing_needs_no_in_edges():
+    graph = small_world()
+    levels = bfs(graph, 0, schedule=ew.Schedule(ew.Push())).level
+    assert not graph.has_in_edges
+    limited = bfs(graph, 0, memory_limit=20_000 * 13)
+    assert not graph.has_in_edges
+    assert "no room for the in-edges" in limited.explain()
+    np.testing.assert_array_equal(limited.level, levels)
+
+
+def test_each_level_has_its_direction_and_the_reason():
+    graph = small_world()
+    lines = bfs(graph, 0).explain().splitlines()[1:]
+    assert [line.split(":")[1].split()[0] for line in lines] == ["push", "pull"]
+    assert "edges leave level 0, pulling would look at" in lines[0]
+    forced = bfs(graph, 0, schedule=ew.Schedule(ew.Pull()))
+    assert forced.explain() == f"levels 1-{forced.supersteps}: pull (as the schedule says)"
+
+
+def test_no_path_is_found_beyond_max_depth():
+    path = ew.Graph.from_edges(range(9), range(1, 10))
+    assert bfs(path, 2, max_depth=3).level.tolist() == [-1, -1, 0, 1, 2, 3, -1, -1, -1, -1]
+    assert bfs(path, 2, max_depth=0).num_reached == 1
+    assert bfs(path, 2, max_depth=2**70).num_reached == 8
+
+
+@pytest.mark.parametrize("max_depth", [-1, 1.5, "2"])
+def test_bad_max_depth(max_depth):
+    with pytest.raises(ParameterError, match="expected an integer of at least 0"):
+        bfs(SMALL_WORLD, 0, max_depth=max_depth)
+
+
+@pytest.mark.parametrize("source", [20_000, -1, "a", None, [3, 20_000]])
+def test_source_that_is_not_in_the_graph(source):
+    with pytest.raises(GraphError, match="the graph has no vertex"):
+        bfs(SMALL_WORLD, source)
+
+
+def test_no_source():
+    with pytest.raises(ParameterError, match="the list of sources is empty"):
+        bfs(SMALL_WORLD, [])
+
+
+def test_graph_without_vertices():
+    with pytest.raises(GraphError, match="it has no vertices"):
+        bfs(battery.graphs()["no vertices"], 0)
+
+
+def test_memory_limit():
+    with pytest.raises(MemoryLimitError, match="bfs needs"):
+        bfs(SMALL_WORLD, 0, memory_limit=20_000 * 12)
+
+
+#: 0 -> 1 -> 2 -> 3 with 0 -> 2, and 4 -> 5 -> 4 apart.
+PLANTED = ew.Graph.from_edges([0, 1, 2, 0, 4, 5], [1, 2, 3, 2, 5, 4])
+
+
+@pytest.mark.parametrize(
+    ("levels", "parents", "problem"),
+    [
+        (
+            [0, 1, 1, 1, -1, -1],
+            [-1, 0, 0, 2, -1, -1],
+            "vertex 3 with level 1: expected an arc from its parent",
+        ),
+        (
+            [0, 1, 2, 3, -1, -1],
+            [-1, 0, 1, 2, -1, -1],
+            "vertex 2 with level 2: expected 1 at most, .* arc from 0",
+        ),
+        ([0, 1, 1, -1, -1, -1], [-1, 0, 0, -1, -1, -1], "vertex 3 with level -1: expected 2 at most"),
+        (
+            [0, 1, 1, 2, -1, -1],
+            [-1, 0, 0, 1, -1, -1],
+            "vertex 3 with level 2: expected an arc from its parent",
+        ),
+        ([0, 1, 1, 2, -1, -1], [-1, 0, 0, 9, -1, -1], "vertex 3 .* expected a parent that is in the graph"),
+        ([0, 1, 1, 2, -1, -1], [-1, 0, 0, -1, -1, -1], "vertex 3 .* expected a parent if it was reached"),
+        ([0, 1, 1, 2, -1, -1], [-1, 0, 0, 2, 5, -1], "vertex 4 .* expected a parent if it was reached"),
+        ([0, 1, 1, 2, 1, 2], [-1, 0, 0, 2, 5, 4], "vertex 4 with level 1: expected an arc from its parent"),
+        ([0, 1, 1, 2, 3, 3], [-1, 0, 0, 2, 5, 4], "vertex 4 with level 3: expected an arc from its parent"),
+        ([0, 1, 1, 2, 0, 1], [-1, 0, 0, 2, -1, 4], "vertex 4 with level 0: expected level 0 at the sources"),
+        (
+            [1, 1, 1, 2, -1, -1],
+            [-1, 0, 0, 2, -1, -1],
+            "vertex 0 with level 1: expected level 0 at the sources",
+        ),
+        (
+            [0, 1, 1, 2, -2, -1],
+            [-1, 0, 0, 2, -1, -1],
+            "vertex 4 with level -2: expected a level of at least -1",
+        ),
+        ([0, 1, 1, 2, 7, -1], [-1, 0, 0, 2, 5, -1], "vertex 4 with level 7: expected none above"),
+        ([0, 1, 1, 2, -1], [-1, 0, 0, 2, -1], "expected one of each for 6 vertices"),
+    ],
+)
+def test_planted_errors_are_rejected(levels, parents, problem):
+    result = bfs(PLANTED, 0)
+    assert result.verify(PLANTED)
+    result.level, result.parent_index = np.array(levels, np.int32), np.array(parents, np.int32)
+    with pytest.raises(VerificationError, match=problem):
+        result.verify(PLANTED)
+
+
+def test_levels_beyond_max_depth_are_rejected():
+    result = bfs(PLANTED, 0, max_depth=1)
+    assert result.verify(PLANTED)
+    result.level, result.parent_index = bfs(PLANTED, 0).level, bfs(PLANTED, 0).parent_index
+    with pytest.raises(VerificationError, match="vertex 3 with level 2: expected none above max_depth"):
+        result.verify(PLANTED)
