@@ -21,10 +21,10 @@ demo: $(VENV)/.core
 	@echo "a program of your own: examples/, and README.md for the Python interface."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-all: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: $(VENV)/.bench $(VENV)/.test
 	$(BIN)/python -m benchmarks
