@@ -351,6 +351,7 @@ def test_line_numbers_across_blocks(file: Any) -> None:
         ('a,b\n"a,b\n', ":2: .*quotes in column 1 are not closed"),
         ("a,b\na,\n", ":2: got 'a,'; expected an id in column 2, got nothing"),
         ("a,b\na,b,\n", "has 3 columns; expected 2"),
+        ('0,1\n0,"1\n', ":2: .*quotes in column 2 are not closed"),
         ("0,1\n0,\n", ":2: .*expected an integer id in column 2"),
     ],
 )

@@ -209,11 +209,11 @@ class _Scan:
                 raise LongIdError
             reason = tokens.OUT_OF_RANGE
         lowest, highest = layout.ids or (0, 0)
-        column = int(state[tokens.COLUMN]) + 1
+        column = int(state[tokens.COLUMN])
         expected = {
             tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}. For names as ids, give names=True",
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
-            tokens.WRONG_COLUMNS: f"it has {column - 1} columns; expected {layout.num_columns}, as on the first line",
+            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
             tokens.LONG_WEIGHT: f"expected a weight of at most 18 digits in column {column}, or one with a point",

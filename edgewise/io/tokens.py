@@ -12,9 +12,9 @@ import numpy as np
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.mixing import mix64
 
-#: Words of the state.
-POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, FOUND, NAMES, POOL = range(10)
-NUM_STATE = 10
+#: Words of the state; START, STOP and COLUMN are of the field that stopped the scan, columns counted from 1.
+POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, NAMES, POOL = range(9)
+NUM_STATE = 9
 
 #: What stopped the scan.
 DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
@@ -168,10 +168,56 @@ def _name(
 
 
 @device_function
-def _stop(state: Any, start: Any, stop: Any, column: Any, reason: Any) -> Any:
-    """Keep what the scan stopped at."""
-    state[START], state[STOP], state[COLUMN] = np.int64(start), np.int64(stop), column
-    return reason
+def _id(
+    text: Any,
+    start: Any,
+    stop: Any,
+    quoted: Any,
+    state: Any,
+    layout: Any,
+    pool: Any,
+    ends: Any,
+    hashes: Any,
+    slots: Any,
+) -> Any:
+    """The id in a field, an integer or the number of a name, and what is wrong if there is none."""
+    if pool is None:
+        number, wrong = _integer(text, start, stop)
+        if wrong == DONE and (number < layout[LOWEST] or number > layout[HIGHEST]):
+            wrong = OUT_OF_RANGE
+        return number, wrong
+    if start == stop:
+        return np.int64(0), NO_NAME
+    if layout[ONLY_DIGITS] and _integer(text, start, stop)[1] == NOT_AN_INTEGER:
+        return np.int64(0), NOT_AN_INTEGER
+    number = _name(text, start, stop, quoted, state, pool, ends, hashes, slots)
+    return number, FULL if number < 0 else DONE
+
+
+@device_function
+def _weight(
+    text: Any, start: Any, stop: Any, state: Any, kind: Any, weights: Any, float_weights: Any, slow: Any
+) -> Any:
+    """Read the weight of the next edge from a field; what is wrong with it."""
+    edge = np.uint64(state[EDGES])
+    if kind == INTEGERS:
+        number, wrong = _integer(text, start, stop)
+        weights[edge] = number
+        if wrong == LONG_INTEGER:
+            return LONG_WEIGHT
+        if wrong == NOT_AN_INTEGER:
+            wrong = _float(text, start, stop)[1]
+            return FRACTION if wrong in (DONE, FULL) else wrong
+        return DONE
+    value, wrong = _float(text, start, stop)
+    if wrong == FULL:
+        k = np.uint64(state[SLOW])
+        slow[k, 0], slow[k, 1] = np.int64(edge), np.int64(start)
+        slow[k, 2], slow[k, 3] = np.int64(stop), state[LINE]
+        state[SLOW] += 1
+        return DONE
+    float_weights[edge] = value
+    return wrong
 
 
 @kernel
@@ -205,8 +251,7 @@ def scan(
         pool, ends, hashes, slots: names as bytes, their ends, their hashes, a hash table of their numbers;
             all None where ids are integers.
     """
-    size = np.uint64(len(text))
-    delimiter = layout[DELIMITER]
+    size, delimiter = np.uint64(len(text)), layout[DELIMITER]
     while np.uint64(state[POSITION]) < size:
         begin = np.uint64(state[POSITION])
         end = begin
@@ -218,57 +263,27 @@ def scan(
         if p < end and not is_comment[text[p]]:
             if delimiter == _TAB:
                 p = begin
-            edge = np.uint64(state[EDGES])
-            column = 0
-            while p <= end:
+            edge, column, reason = np.uint64(state[EDGES]), 0, DONE
+            while p <= end and reason == DONE:
                 start, stop, p, quoted = _field(text, p, end, delimiter)
                 if quoted == 2:
-                    return _stop(state, start, stop, column, OPEN_QUOTE)
-                if column == layout[SOURCE] or column == layout[TARGET]:
-                    if pool is None:
-                        number, wrong = _integer(text, start, stop)
-                        if wrong != DONE:
-                            return _stop(state, start, stop, column, wrong)
-                        if number < layout[LOWEST] or number > layout[HIGHEST]:
-                            return _stop(state, start, stop, column, OUT_OF_RANGE)
-                    else:
-                        if start == stop:
-                            return _stop(state, start, stop, column, NO_NAME)
-                        if layout[ONLY_DIGITS]:
-                            number, wrong = _integer(text, start, stop)
-                            if wrong == NOT_AN_INTEGER:
-                                return _stop(state, start, stop, column, wrong)
-                        number = _name(text, start, stop, quoted, state, pool, ends, hashes, slots)
-                        if number < 0:
-                            return _stop(state, start, stop, column, FULL)
-                    if column == layout[SOURCE]:
-                        source[edge] = number
-                    if column == layout[TARGET]:
-                        target[edge] = number
+                    reason = OPEN_QUOTE
+                elif column == layout[SOURCE]:
+                    source[edge], reason = _id(
+                        text, start, stop, quoted, state, layout, pool, ends, hashes, slots
+                    )
+                elif column == layout[TARGET]:
+                    target[edge], reason = _id(
+                        text, start, stop, quoted, state, layout, pool, ends, hashes, slots
+                    )
                 elif column == layout[WEIGHT]:
-                    if weight_kind == INTEGERS:
-                        whole, wrong = _integer(text, start, stop)
-                        if wrong == LONG_INTEGER:
-                            return _stop(state, start, stop, column, LONG_WEIGHT)
-                        if wrong != DONE:
-                            wrong = _float(text, start, stop)[1]
-                            readable = wrong in (DONE, FULL)
-                            return _stop(state, start, stop, column, FRACTION if readable else wrong)
-                        weights[edge] = whole
-                    elif weight_kind == FLOATS:
-                        number_read, wrong = _float(text, start, stop)
-                        if wrong == FULL:
-                            k = np.uint64(state[SLOW])
-                            slow[k, 0], slow[k, 1] = np.int64(edge), np.int64(start)
-                            slow[k, 2], slow[k, 3] = np.int64(stop), state[LINE]
-                            state[SLOW] += 1
-                        elif wrong != DONE:
-                            return _stop(state, start, stop, column, wrong)
-                        float_weights[edge] = number_read
+                    reason = _weight(text, start, stop, state, weight_kind, weights, float_weights, slow)
                 column += 1
-            if column != layout[COLUMNS]:
-                state[FOUND] = column
-                return _stop(state, begin, end, column, WRONG_COLUMNS)
+            if reason == DONE and column != layout[COLUMNS]:
+                reason = WRONG_COLUMNS
+            if reason != DONE:
+                state[START], state[STOP], state[COLUMN] = np.int64(start), np.int64(stop), column
+                return reason
             state[EDGES] += 1
         state[LINE] += 1
         state[POSITION] = np.int64(end) + 1
