@@ -522,6 +522,7 @@ def test_vertices_that_are_not_there() -> None:
         ([0, 2, 1, 3], [0, 1, 2], {}, "never fall"),
         ([0, 1], [1], {}, r"targets go from 1 to 1; expected 0\.\.0"),
         ([0, 1], [-1], {}, "targets go from -1"),
+        (np.array([0, 2, 1, 3], np.uint32), [0, 1, 2], {}, "never fall"),
         ([0.0, 1.0], [0], {}, "offsets is float64"),
         ([0, 1], [[0]], {}, r"targets is int64 of shape \(1, 1\)"),
         ([0, 1], [0], {"weights": [1, 2]}, "weights has 2 entries"),

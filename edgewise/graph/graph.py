@@ -7,6 +7,14 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
+from edgewise.graph.checks import (
+    as_count,
+    check_choice,
+    check_lengths,
+    check_rows,
+    check_symmetric,
+    ids_in_order,
+)
 from edgewise.graph.ids import Ids, as_id_column
 from edgewise.graph.merge import merge_parallel_arcs
 from edgewise.graph.numbering import number_vertices
@@ -77,12 +85,12 @@ class Graph:
             GraphError: columns of different lengths, ids or weights of another kind, an id out of range, a
                 weight that is NaN or infinite, a sum that its dtype cannot hold.
         """
-        _check_choice("parallel_edges", parallel_edges, ParallelEdges)
-        _check_choice("self_loops", self_loops, SelfLoops)
+        check_choice("parallel_edges", parallel_edges, ParallelEdges)
+        check_choice("self_loops", self_loops, SelfLoops)
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
         weights = None if weight is None else as_weights(weight)
-        _check_lengths(source, target, weights)
-        source, target, ids = number_vertices(source, target, _as_count(num_vertices))
+        check_lengths(source, target, weights)
+        source, target, ids = number_vertices(source, target, as_count(num_vertices))
         return cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
 
     @classmethod
@@ -131,17 +139,17 @@ class Graph:
             GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
         """
         offsets, targets = np.asarray(offsets), np.asarray(targets)
-        _check_rows(offsets, targets)
+        check_rows(offsets, targets)
         n = len(offsets) - 1
         checked = None if weights is None else as_weights(weights)
         if checked is not None and len(checked) != len(targets):
             raise GraphError(f"weights has {len(checked):,} entries; targets has {len(targets):,}")
         dtype = csr.offset_dtype(len(targets))
         rows = csr.Rows(offsets.astype(dtype, copy=False), targets.astype(np.int32, copy=False), checked)
-        ids = Ids(n) if vertices is None else _ids_in_order(vertices, n)
+        ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
         if directed:
             return cls(rows, ids, True, num_loops=0)
-        _check_symmetric(rows)
+        check_symmetric(rows)
         loops = np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets)
         return cls(rows, ids, False, int(loops))
 
@@ -302,66 +310,3 @@ class Graph:
         }
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
         return f"<table>{rows}</table>"
-
-
-def _check_choice(name: str, value: Any, choices: Any) -> None:
-    if value not in choices.__args__:
-        raise GraphError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices.__args__))}")
-
-
-def _check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
-    lengths = {"source": len(source), "target": len(target)}
-    if weights is not None:
-        lengths["weight"] = len(weights)
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
-        raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
-
-
-def _as_count(num_vertices: Any) -> int | None:
-    if num_vertices is None:
-        return None
-    if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
-        raise GraphError(f"num_vertices is {num_vertices!r}; expected an integer")
-    if num_vertices < 0:
-        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 or more")
-    return int(num_vertices)
-
-
-def _check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
-    for name, array in (("offsets", offsets), ("targets", targets)):
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-            raise GraphError(
-                f"{name} is {array.dtype} of shape {array.shape}; expected integers in one dimension"
-            )
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(targets) or (np.diff(offsets) < 0).any():
-        raise GraphError(f"offsets must go from 0 to {len(targets):,}, the length of targets, and never fall")
-    n = len(offsets) - 1
-    if len(targets) and not 0 <= targets.min() <= targets.max() < n:
-        raise GraphError(f"targets go from {targets.min()} to {targets.max()}; expected 0..{n - 1}")
-
-
-def _check_symmetric(rows: csr.Rows) -> None:
-    """Refuse rows that do not hold every edge in both directions."""
-    by_target = csr.transpose(rows)
-    by_source = csr.transpose(by_target)
-    pairs = [(by_source.offsets, by_target.offsets), (by_source.targets, by_target.targets)]
-    if by_source.weights is not None and by_target.weights is not None:
-        pairs.append((by_source.weights, by_target.weights))
-    if not all(np.array_equal(one, other) for one, other in pairs):
-        raise GraphError(
-            "directed=False, but the rows are not symmetric: each edge must stand in the rows of both its "
-            "ends, with one weight, and parallel edges in one order. Or give each edge once to from_edges"
-        )
-
-
-def _ids_in_order(vertices: Any, num_vertices: int) -> Ids:
-    """The given ids, which must be distinct."""
-    column = as_id_column(vertices, "vertices")
-    if len(column) != num_vertices:
-        raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
-    if len(set(column.tolist())) != num_vertices:
-        raise GraphError("vertices has the same id twice; expected distinct ids")
-    if column.dtype.kind == "i" and np.array_equal(column, np.arange(num_vertices)):
-        return Ids(num_vertices)
-    return Ids(num_vertices, column.astype(np.int64) if column.dtype == np.int32 else column)

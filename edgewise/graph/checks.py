@@ -1,0 +1,77 @@
+"""What a graph may be made of: every check that needs no kernel, with its message."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError
+from edgewise.graph import csr
+from edgewise.graph.ids import Ids, as_id_column
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Refuse a value that is none of the choices of a Literal."""
+    if value not in choices.__args__:
+        raise GraphError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices.__args__))}")
+
+
+def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
+    """Refuse columns of different lengths."""
+    lengths = {"source": len(source), "target": len(target)}
+    if weights is not None:
+        lengths["weight"] = len(weights)
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
+        raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
+
+
+def as_count(num_vertices: Any) -> int | None:
+    """A number of vertices, or None; anything else is refused."""
+    if num_vertices is None:
+        return None
+    if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
+        raise GraphError(f"num_vertices is {num_vertices!r}; expected an integer")
+    if num_vertices < 0:
+        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 or more")
+    return int(num_vertices)
+
+
+def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
+    """Refuse arrays that are no compressed sparse rows."""
+    for name, array in (("offsets", offsets), ("targets", targets)):
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+            raise GraphError(
+                f"{name} is {array.dtype} of shape {array.shape}; expected integers in one dimension"
+            )
+    falls = (offsets[1:] < offsets[:-1]).any()
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(targets) or falls:
+        raise GraphError(f"offsets must go from 0 to {len(targets):,}, the length of targets, and never fall")
+    n = len(offsets) - 1
+    if len(targets) and not 0 <= targets.min() <= targets.max() < n:
+        raise GraphError(f"targets go from {targets.min()} to {targets.max()}; expected 0..{n - 1}")
+
+
+def check_symmetric(rows: csr.Rows) -> None:
+    """Refuse rows that do not hold every edge in both directions."""
+    by_target = csr.transpose(rows)
+    by_source = csr.transpose(by_target)
+    pairs = [(by_source.offsets, by_target.offsets), (by_source.targets, by_target.targets)]
+    if by_source.weights is not None and by_target.weights is not None:
+        pairs.append((by_source.weights, by_target.weights))
+    if not all(np.array_equal(one, other) for one, other in pairs):
+        raise GraphError(
+            "directed=False, but the rows are not symmetric: each edge must stand in the rows of both its "
+            "ends, with one weight, and parallel edges in one order. Or give each edge once to from_edges"
+        )
+
+
+def ids_in_order(vertices: Any, num_vertices: int) -> Ids:
+    """The given ids, which must be distinct."""
+    column = as_id_column(vertices, "vertices")
+    if len(column) != num_vertices:
+        raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
+    if len(set(column.tolist())) != num_vertices:
+        raise GraphError("vertices has the same id twice; expected distinct ids")
+    if column.dtype.kind == "i" and np.array_equal(column, np.arange(num_vertices)):
+        return Ids(num_vertices)
+    return Ids(num_vertices, column.astype(np.int64) if column.dtype == np.int32 else column)
