@@ -122,7 +122,7 @@ class NetworKit(Contender):
         graph = networkit.graphtools.toUnweighted(self.graph)
 
         def iterate() -> Any:
-            algorithm = PageRank(graph, DAMPING, 0.0, False, SinkHandling.DISTRIBUTE_SINKS)
+            algorithm = PageRank(graph, DAMPING, 0.0, False, SinkHandling.DistributeSinks)
             algorithm.maxIterations = ITERATIONS
             return algorithm.run()
 
