@@ -1,5 +1,7 @@
 """The contract of programs: what is refused before a run, and what ``check=True`` finds in one."""
 
+import importlib
+import linecache
 import os
 import signal
 import subprocess
@@ -13,6 +15,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
+from edgewise.inspection import inspect_program
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
@@ -497,9 +500,30 @@ def test_edits_of_the_users_files_are_seen_and_unchanged_files_start_warm(tmp_pa
 
     assert value(1, 0, 1)[0] == "1"
     assert value(1, 0, 1) == ["1", "True"]
-    assert value(3, 0, 1)[0] == "3"
-    assert value(3, 10, 1)[0] == "13"
-    assert value(3, 10, 5)[0] == "25"
+    assert value(3, 0, 5)[0] == "15"
+
+
+def test_the_key_tells_every_edit(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def key(offset, inside, helper):
+        (tmp_path / "helper.py").write_text(f"def amount(x):\n    return x * {helper}\n")
+        source = EDITED.format(offset=offset, inside=inside).partition("result =")[0]
+        (tmp_path / "edited.py").write_text(source)
+        for name in ("helper", "edited"):
+            sys.modules.pop(name, None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        return inspect_program(importlib.import_module("edited").Edited).key
+
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        keys = [key(1, 0, 1), key(3, 0, 1), key(1, 7, 1), key(1, 0, 5)]
+        assert None not in keys
+        assert len(set(keys)) == 4
+        assert key(1, 0, 1) == keys[0]
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):
