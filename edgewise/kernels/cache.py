@@ -25,8 +25,15 @@ import numba
 from numba.core import compiler, serialize
 
 #: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
-#: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count.
-KERNEL_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+#: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels
+#: from C.
+KERNEL_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 
 
 def cache_directory() -> Path:
@@ -169,3 +176,7 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
 
 
 device_function: Callable[..., Any] = functools.partial(numba.njit, **KERNEL_OPTIONS)
+
+#: The same for functions that only kernels call: without what Python needs to call them, they compile in two thirds of
+#: the time. A call from Python ends the process.
+inner_function: Callable[..., Any] = functools.partial(device_function, no_cpython_wrapper=True)
