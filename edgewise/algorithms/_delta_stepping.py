@@ -15,7 +15,7 @@ arc can lower anything. That has one solution, the least over all paths (float a
 for rounded sums from left to right as well), which is why threads and order have no part in the answer.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +35,11 @@ from edgewise.algorithms._buckets import (
     rebuild,
     slot_of,
 )
+from edgewise.algorithms._lengths import length
 from edgewise.algorithms._tentative import NONE, distance_in, lower, start
 from edgewise.kernels.atomics import atomic_add
 from edgewise.kernels.bits import prefetch
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.team import barrier, cancelled, report
 
 #: A bucket of fewer entries is left to thread 0.
@@ -55,15 +56,7 @@ LINE = 8
 _ONE = np.uint64(1)
 
 
-class Arcs(NamedTuple):
-    """The rows of the graph: offsets and targets unsigned, weights or None."""
-
-    offsets: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray | None
-
-
-@device_function
+@inner_function
 def _reach(buckets: Any, position: Any, end: Any, arcs: Any, state: Any) -> None:
     """Fetch what the entries ahead will need: memory answers while the entries before them are worked on."""
     far = position + np.uint64(2) * AHEAD
@@ -75,11 +68,10 @@ def _reach(buckets: Any, position: Any, end: Any, arcs: Any, state: Any) -> None
     if near < end:
         arc = np.uint64(arcs.offsets[np.uint64(buckets.vertex[near])])
         prefetch(arcs.targets, arc)
-        if arcs.weights is not None:
-            prefetch(arcs.weights, arc)
+        prefetch(arcs.weights, arc)
 
 
-@device_function
+@inner_function
 def _work_on(
     buckets: Any, thread: Any, current: Any, chunk: Any, entries: Any, arcs: Any, state: Any
 ) -> None:
@@ -96,16 +88,13 @@ def _work_on(
         arc, last = np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + _ONE])
         while arc < last:
             v = np.uint64(arcs.targets[arc])
-            if arcs.weights is None:
-                offered = like.dtype.type(distance + 1)
-            else:
-                offered = like.dtype.type(distance + arcs.weights[arc])
+            offered = like.dtype.type(distance + length(arcs, arc))
             arc += _ONE
             if lower(state, v, offered, u, distance):
                 push(buckets, thread, current, v, offered)
 
 
-@device_function
+@inner_function
 def _empty(
     buckets: Any, thread: Any, control: Any, owner: Any, current: Any, limit: Any, arcs: Any, state: Any
 ) -> None:
@@ -121,7 +110,7 @@ def _empty(
             chunk = give_back(buckets, thread, chunk)
 
 
-@device_function
+@inner_function
 def _lowest(buckets: Any, board: Any, size: Any) -> Any:
     """The lowest bucket of all threads, its entries, and whether the pool ran out, as they all read it."""
     lowest, entries, ran_out = np.int64(NO_BUCKET), np.int64(0), np.int64(0)
@@ -134,7 +123,7 @@ def _lowest(buckets: Any, board: Any, size: Any) -> Any:
     return lowest, entries, ran_out
 
 
-@device_function
+@inner_function
 def _post(buckets: Any, board: Any, thread: Any, current: Any) -> None:
     """Tell the others about this thread's buckets."""
     bucket = next_bucket(buckets, thread, current)
@@ -143,7 +132,7 @@ def _post(buckets: Any, board: Any, thread: Any, current: Any) -> None:
     board[thread, RAN_OUT] = buckets.words[LOST]
 
 
-@device_function
+@inner_function
 def _alone(buckets: Any, board: Any, control: Any, size: Any, current: Any, arcs: Any, state: Any) -> Any:
     """Thread 0 empties buckets of all threads until one is large, none is left, or the pool runs out."""
     limit = np.int64(NO_BUCKET if size == 1 else 4 * ALONE)
@@ -163,7 +152,7 @@ def _alone(buckets: Any, board: Any, control: Any, size: Any, current: Any, arcs
     return current
 
 
-@device_function
+@inner_function
 def _publish(buckets: Any, board: Any, work: Any, thread: Any, current: Any) -> None:
     """List the chunks of a thread's part of the current bucket as work for all."""
     slot = slot_of(current)
@@ -180,7 +169,7 @@ def _publish(buckets: Any, board: Any, work: Any, thread: Any, current: Any) -> 
         chunk = buckets.following[np.uint64(chunk)]
 
 
-@device_function
+@inner_function
 def _work_together(
     buckets: Any,
     board: Any,

@@ -1,12 +1,35 @@
-"""Lengths of paths: what is known of the weights, and a dtype that no path overflows."""
+"""Lengths of arcs and of paths: what kernels read, and a dtype that no path overflows."""
 
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
+from edgewise.kernels.cache import inner_function
+
+
+class Arcs(NamedTuple):
+    """The rows of the graph: offsets and targets unsigned, and weights, none where every arc has length 1."""
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+
+
+@inner_function
+def length(arcs: Any, arc: Any) -> Any:
+    """The length of an arc, in the dtype of weights."""
+    return arcs.weights[arc] if len(arcs.weights) else arcs.weights.dtype.type(1)
+
+
+def arcs_of(graph: Graph) -> Arcs:
+    """The arcs of a graph as kernels read them."""
+    offsets = graph.offsets.view(f"u{graph.offsets.itemsize}")
+    weights = np.empty(0, np.int32) if graph.weights is None else graph.weights
+    return Arcs(offsets, graph.targets.view(np.uint32), weights)
+
 
 _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 

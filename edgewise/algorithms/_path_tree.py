@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._lengths import length
 from edgewise.algorithms._tentative import NONE, distance_in, parent_in
 from edgewise.execution import Execution
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.team import barrier, claim, rewind
 
 _ONE = np.uint64(1)
@@ -52,7 +53,7 @@ def unpack(
             parent[v] = NONE
 
 
-@device_function
+@inner_function
 def _row_of(offsets: Any, arc: Any) -> Any:
     """The vertex whose row an arc is in."""
     low, high = np.uint64(0), np.uint64(len(offsets) - 1)
@@ -63,14 +64,6 @@ def _row_of(offsets: Any, arc: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@device_function
-def _head_distance(arcs: Any, arc: Any, distance: Any, u: Any) -> Any:
-    """The distance that an arc gives its target, in the dtype of distances: the sum that was compared."""
-    if arcs.weights is None:
-        return distance.dtype.type(distance[u] + 1)
-    return distance.dtype.type(distance[u] + arcs.weights[arc])
 
 
 @kernel
@@ -90,7 +83,7 @@ def nearer_parents(
             if distance[u] < unreached:
                 while arc < last:
                     v = np.uint64(arcs.targets[arc])
-                    found = _head_distance(arcs, arc, distance, u)
+                    found = distance.dtype.type(distance[u] + length(arcs, arc))
                     if distance[v] == found and distance[u] < found < unreached and np.uint32(u) < parent[v]:
                         atomic_min(parent, v, np.uint32(u))
                     arc += _ONE
@@ -137,14 +130,14 @@ def attach(
             return
 
 
-@device_function
+@inner_function
 def _attach_targets(
     arcs: Any, distance: Any, parent: Any, level: Any, order: Any, tail: Any, u: Any, turn: Any
 ) -> None:
     """Offer a vertex as parent to the waiting targets of its tight arcs."""
     for arc in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + _ONE])):
         v = np.uint64(arcs.targets[arc])
-        if level[v] == PLACED or distance[v] != _head_distance(arcs, arc, distance, u):
+        if level[v] == PLACED or distance[v] != distance.dtype.type(distance[u] + length(arcs, arc)):
             continue
         if level[v] == WAITING and compare_and_swap(level, v, np.int32(WAITING), turn):
             order[np.uint64(atomic_add(tail, 0, 1))] = v

@@ -24,9 +24,9 @@ from typing import Any, Literal
 import numpy as np
 
 from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
-from edgewise.algorithms._buckets import MAX_BUCKETS, SUPERSTEPS, bucket_chunks, make_buckets
-from edgewise.algorithms._delta_stepping import LINE, Arcs, delta_stepping
-from edgewise.algorithms._lengths import distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
+from edgewise.algorithms._delta_stepping import LINE, delta_stepping
+from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
 from edgewise.algorithms._path_tree import attach_rest, first_on_cycle, nearer_parents, unpack
 from edgewise.algorithms._tentative import NONE, make_state
 from edgewise.errors import NegativeCycleError, ParameterError, VerificationError
@@ -139,19 +139,15 @@ def _auto_delta(graph: Graph) -> float:
     """
     if graph.weights is None or graph.num_arcs == 0:
         return 1.0
-    mean = float(np.mean(graph.weights[:: max(1, graph.num_arcs // 4096)]))
+    with np.errstate(over="ignore"):
+        mean = float(np.mean(graph.weights[:: max(1, graph.num_arcs // 4096)], dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
     return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
 
 
-def _arcs(graph: Graph) -> Arcs:
-    offsets = graph.offsets.view(f"u{graph.offsets.itemsize}")
-    return Arcs(offsets, graph.targets.view(np.uint32), graph.weights)
-
-
 def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> _Paths:
     """Distances, parents and supersteps, where no weight is negative."""
-    n, work, arcs, heaviest = graph.num_vertices, graph.num_arcs, _arcs(graph), weight_range(graph)[1]
+    n, work, arcs, heaviest = graph.num_vertices, graph.num_arcs, arcs_of(graph), weight_range(graph)[1]
     delta = max(delta, heaviest * n / MAX_BUCKETS)
     run.explain(f"delta-stepping with buckets of width {delta:.4g}")
     inner = np.dtype(np.int32) if dtype == np.int64 and heaviest * n < np.iinfo(np.int32).max else dtype
@@ -170,6 +166,10 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
         run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=n)
     if dtype.kind == "f" or weight_range(graph)[0] == 0:
         attach_rest(arcs, distance, parent, start, beyond, run)
+    if buckets.words[REBUILDS]:
+        run.explain(
+            f"buckets made anew {buckets.words[REBUILDS]} times, when the room for entries was used up"
+        )
     return distance, parent.view(np.int32), int(buckets.words[SUPERSTEPS])
 
 
@@ -179,7 +179,7 @@ def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) 
     search, until = make_search(graph.num_vertices, start, unreached_value(dtype)), 1
     parent = search.parent.view(np.int32)
     while search.words[QUEUED]:
-        run.launch(bellman_ford, _arcs(graph), search, np.int64(until), work=graph.num_arcs)
+        run.launch(bellman_ford, arcs_of(graph), search, np.int64(until), work=graph.num_arcs)
         cycle = first_on_cycle(parent) if search.words[QUEUED] else None
         if cycle is not None:
             on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
@@ -225,7 +225,8 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
     expect(parent < n, every, "expected a parent that is in the graph")
     confirmed = ~inner
     for u, v, weight in _arcs_from(graph, reached):
-        offered = distance[u] + weight
+        with np.errstate(over="ignore"):
+            offered = distance[u] + weight
         expect(distance[v] <= offered, v, "an edge gives it a smaller distance")
         confirmed[v[(parent[v] == u) & (distance[v] == offered)]] = True
     expect(confirmed, every, "expected that of an edge from its parent")
