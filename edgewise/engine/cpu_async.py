@@ -41,7 +41,7 @@ from edgewise.engine.cpu_kernel import (
     named_kernel,
 )
 from edgewise.kernels.atomics import atomic_add, atomic_or, compare_and_swap, unwrap
-from edgewise.kernels.cache import device_function
+from edgewise.kernels.cache import inner_function
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 from edgewise.program import largest, smallest
 
@@ -81,18 +81,18 @@ def make_async_kernel(
 
     # The threshold starts at the best value there is: at first every message is far.
 
-    @device_function
+    @inner_function
     def better(a, b):
         return a < b if smaller_is_better else a > b
 
-    @device_function
+    @inner_function
     def lists(work, shared):
         """The lists by their present use: near now, near next, far now, far next."""
         near, near_next = (work[3], work[4]) if shared[FLIP] & 1 == 0 else (work[4], work[3])
         far, far_next = (work[2], work[5]) if shared[FLIP] & 2 == 0 else (work[5], work[2])
         return near, near_next, far, far_next
 
-    @device_function
+    @inner_function
     def lower(target, value, threshold, near_next, far, work, shared, thread):
         """Combine a message; list its target unless it is listed where it belongs."""
         messages, places, cursors = work[0], work[1], work[6]
@@ -108,7 +108,7 @@ def make_async_kernel(
         elif places[target] & NEAR == 0 and atomic_or(places, target, NEAR) & NEAR == 0:
             append(near_next, cursors, 8 * thread, shared, NEAR_NEXT, target)
 
-    @device_function
+    @inner_function
     def send(u, threshold, state, graph, own, near_next, far, work, shared, thread):
         offsets, targets = graph[2], graph[3]
         for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
@@ -117,7 +117,7 @@ def make_async_kernel(
             if sent is not None:
                 lower(target, cast(unwrap(sent)), threshold, near_next, far, work, shared, thread)
 
-    @device_function
+    @inner_function
     def take(messages, v):
         """Take a vertex's message, leaving the identity."""
         while True:
@@ -125,7 +125,7 @@ def make_async_kernel(
             if compare_and_swap(messages, v, old, identity):
                 return old
 
-    @device_function
+    @inner_function
     def compute(start, end, first, state, graph, own, work, shared, thread):
         """Compute vertices of the near list and send their messages. In the first superstep they only send."""
         near, near_next, far, _ = lists(work, shared)
@@ -142,7 +142,7 @@ def make_async_kernel(
             if goes_on:
                 send(v, threshold, state, graph, own, near_next, far, work, shared, thread)
 
-    @device_function
+    @inner_function
     def sift(start, end, work, shared, thread):
         """Move far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
         messages, places = work[0], work[1]
@@ -163,19 +163,19 @@ def make_async_kernel(
                 places[v] = NEAR
                 append(near, work[6], 8 * thread, shared, NEAR_NOW, v)
 
-    @device_function
+    @inner_function
     def turn_near(shared):
         shared[NEAR_NOW] = shared[NEAR_NEXT]
         shared[NEAR_NEXT] = 0
         shared[FLIP] = shared[FLIP] ^ 1
 
-    @device_function
+    @inner_function
     def turn_far(shared):
         shared[FAR_NOW] = shared[FAR_NEXT]
         shared[FAR_NEXT] = 0
         shared[FLIP] = shared[FLIP] ^ 2
 
-    @device_function
+    @inner_function
     def move_threshold(work, shared):
         """Set the threshold so that about one in SHARE of the waiting messages is not worse; False if none waits."""
         messages, thresholds = work[0], work[7]
@@ -201,7 +201,7 @@ def make_async_kernel(
         thresholds[0] = thresholds[1 + count // SHARE]
         return True
 
-    @device_function
+    @inner_function
     def decide(control, size, graph, own, work, shared, limit):
         """Thread 0, between supersteps: end, compute, or sift. Short lists are worked off at once."""
         while not cancelled(control):
@@ -236,7 +236,7 @@ def make_async_kernel(
                 shared[ENDED] = 0
                 return
 
-    @device_function
+    @inner_function
     def start_run(control, n, m, own, work, shared, supplied, thread):
         """Fill fields, call initialize and list who is active, on the ranges that this thread gets."""
         state = make_state(own, n, m, 0)

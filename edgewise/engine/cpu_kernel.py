@@ -30,7 +30,7 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type
 from edgewise.inspection import STATE_ARRAYS, Specification
 from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, unwrap
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.pointers import pointer_to
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
 from edgewise.program import DTYPES
@@ -63,7 +63,7 @@ PULL_ADVANTAGE = 3
 AUTO, PUSH, PULL = range(3)
 
 
-@device_function
+@inner_function
 def append(entries: Any, cursors: Any, cursor: Any, shared: Any, counter: Any, v: Any) -> None:
     """Add a vertex to a list that all threads write, in segments reserved by one atomic addition."""
     position = cursors[cursor]
@@ -74,7 +74,7 @@ def append(entries: Any, cursors: Any, cursor: Any, shared: Any, counter: Any, v
     cursors[cursor] = position + 1
 
 
-@device_function
+@inner_function
 def finish_segment(entries: Any, cursors: Any, cursor: Any) -> None:
     """Mark what is left of a thread's segment as unused."""
     for position in range(cursors[cursor], cursors[cursor + 1]):
@@ -192,7 +192,7 @@ def fold_blocks(blocks, own):
         dtype = binding.aggregates[name]
         scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
         scope[f"cast_{name}"] = make_cast(dtype)
-        scope[f"combine_{name}"] = device_function(declared.combine.function)
+        scope[f"combine_{name}"] = inner_function(declared.combine.function)
         scope[f"function_{name}"] = compiled.functions[name]
     exec(text, scope)
     made = (
@@ -204,15 +204,15 @@ def fold_blocks(blocks, own):
         "fold_block",
         "fold_blocks",
     )
-    return SimpleNamespace(**{name: device_function(scope[name]) for name in made})
+    return SimpleNamespace(**{name: inner_function(scope[name]) for name in made})
 
 
 def make_cast(dtype: np.dtype) -> Any:
     """A compiled function that casts a value to a dtype by the contract's rule."""
     if dtype.kind == "b":
-        return device_function(lambda value: value != 0)
+        return inner_function(lambda value: value != 0)
     to = numba_type(dtype)
-    return device_function(lambda value: to(value))
+    return inner_function(lambda value: to(value))
 
 
 def named_kernel(
@@ -242,12 +242,12 @@ def make_readers(binding: Binding, message: np.dtype) -> tuple[Any, Any]:
     message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
     first = len(GRAPH_ARRAYS)
 
-    @device_function
+    @inner_function
     def graph_arrays(table, n, m):
         rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
         return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
 
-    @device_function
+    @inner_function
     def work_arrays(table):
         stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
         lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
@@ -293,7 +293,7 @@ def make_kernel(
     fold_block, fold_blocks = glue.fold_block, glue.fold_blocks
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize, proceed = functions["initialize"], functions["proceed"]
-    combine = functions.get("combine") or device_function(found.combine.function)
+    combine = functions.get("combine") or inner_function(found.combine.function)
     cast, identity = make_cast(message), message.type(found.combine.identity(message))
     ordered = found.combine.ordered(message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
@@ -303,7 +303,7 @@ def make_kernel(
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
     graph_arrays, work_arrays = make_readers(binding, message)
 
-    @device_function
+    @inner_function
     def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
         """Send along the out-edges of one vertex; list the halted vertices that get their first message."""
         offsets, targets = graph[2], graph[3]
@@ -330,7 +330,7 @@ def make_kernel(
                     if listing and first and active[target] != stamp:
                         append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
 
-    @device_function
+    @inner_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
         """Gather over the in-edges of one vertex."""
         in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
@@ -349,7 +349,7 @@ def make_kernel(
             messages[v] = total
             received[v] = stamp
 
-    @device_function
+    @inner_function
     def settle(v, stamp, state, work):
         """Compute one vertex with its message; whether it is active next."""
         messages, received, active = work[0], work[1], work[2]
@@ -362,7 +362,7 @@ def make_kernel(
             return True
         return False
 
-    @device_function
+    @inner_function
     def settle_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
         """Compute listed vertices and list those that are active next; their number and out-edges are added."""
         count, edges = np.int64(0), np.int64(0)
@@ -375,20 +375,20 @@ def make_kernel(
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    @device_function
+    @inner_function
     def list_active(start, end, listed, stamp, work, shared, thread):
         for v in range(start, end):
             if work[2][v] == stamp:
                 append(listed, work[6], 8 * thread, shared, NEXT, v)
 
-    @device_function
+    @inner_function
     def next_superstep(shared):
         """What was listed for the next superstep becomes the list of this one."""
         shared[LISTED] = shared[NEXT]
         shared[NEXT] = 0
         shared[TOUCHED] = 0
 
-    @device_function
+    @inner_function
     def superstep_alone(listed, following, stamp, state, graph, own, work, shared):
         for position in range(shared[LISTED]):
             u = np.int64(listed[position])
@@ -403,7 +403,7 @@ def make_kernel(
         next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
 
-    @device_function
+    @inner_function
     def choose(n, m, shared, delivery, can_pull):
         """The form of the next superstep."""
         volume = shared[COUNT] + shared[EDGES]
@@ -418,7 +418,7 @@ def make_kernel(
             return PUSH_LIST
         return PULL_ALL if can_pull and shared[EDGES] * PULL_ADVANTAGE > m else PUSH_ALL
 
-    @device_function
+    @inner_function
     def ending(n, m, own, shared, limit):
         """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
@@ -428,7 +428,7 @@ def make_kernel(
             return 0
         return 1 if superstep == limit else -1
 
-    @device_function
+    @inner_function
     def decide(control, graph, own, work, shared, base, limit, delivery, can_pull):
         """Thread 0, between supersteps: end, or pick a form. Supersteps that need one thread are run at once."""
         n, m = graph[0], graph[1]
@@ -461,7 +461,7 @@ def make_kernel(
                 for block in range(blocks):
                     fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
 
-    @device_function
+    @inner_function
     def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
         """Deliver the messages of the pieces that this thread gets, in the form of this superstep."""
         n, form = graph[0], shared[FORM]
@@ -480,7 +480,7 @@ def make_kernel(
                     push_vertex(u, stamp, state, graph, own, work, shared, thread, False, form == PUSH_LIST)
         finish_segment(work[5], work[6], 8 * thread)
 
-    @device_function
+    @inner_function
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's pieces of the two lists: active before, and got a message."""
         for slot in range(1, 3):
@@ -493,7 +493,7 @@ def make_kernel(
                 settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
         finish_segment(following, work[6], 8 * thread)
 
-    @device_function
+    @inner_function
     def vertex_phase_all(control, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's ranges that are active or got a message."""
         n, count, edges = graph[0], np.int64(0), np.int64(0)
@@ -509,7 +509,7 @@ def make_kernel(
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    @device_function
+    @inner_function
     def fold_aggregates(control, state, n, own):
         """Fold the vertices of each block that this thread gets."""
         blocks = (n + BLOCK - 1) // BLOCK
@@ -519,7 +519,7 @@ def make_kernel(
                 return
             fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
 
-    @device_function
+    @inner_function
     def start_run(control, graph, own, work, shared, base, supplied):
         """Fill fields and call initialize on the ranges that this thread gets."""
         n, state = graph[0], make_state(own, graph[0], graph[1], 0)
@@ -538,7 +538,7 @@ def make_kernel(
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    @device_function
+    @inner_function
     def list_phase(control, thread, listed, stamp, n, work, shared):
         """List the active vertices of the ranges that this thread gets."""
         while True:
