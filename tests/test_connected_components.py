@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
+from edgewise import execution
 from edgewise.algorithms.connected_components import connected_components
-from edgewise.errors import ScheduleError, VerificationError
+from edgewise.errors import MemoryLimitError, ScheduleError, VerificationError
+from edgewise.graph.csr import Rows
 
 
 def by_search(graph):
@@ -44,15 +46,46 @@ def test_small_graphs(name):
     check(battery.graphs()[name])
 
 
-def test_with_and_without_in_edges():
+@pytest.fixture(autouse=True, scope="module")
+def _threads_even_for_small_graphs():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "SMALL_WORK", 0)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("edges", "without", "with_in_edges"),
+    [
+        (120_000, "for without in-edges an arc into it", "arcs inside it were skipped"),
+        (25_000, "for without in-edges an arc into it", "too little to look for arcs into it"),
+    ],
+)
+def test_with_and_without_in_edges(edges, without, with_in_edges):
     rng = np.random.default_rng(4)
-    edges = rng.integers(0, 40000, (2, 39000))
-    graph = ew.Graph.from_edges(*edges, num_vertices=40000)
-    assert "all arcs were looked at" in connected_components(graph).explain()
+    graph = ew.Graph.from_edges(*rng.integers(0, 40_000, (2, edges)), num_vertices=40_000)
+    assert without in connected_components(graph).explain()
     check(graph)
     assert graph.in_sources.size
-    assert "skipped" in connected_components(graph).explain()
+    assert with_in_edges in connected_components(graph).explain()
     check(graph)
+
+
+def test_undirected_graphs_need_no_in_edges():
+    graph = ew.generate.lattice(200, 200, 0.1, seed=1, directed=False)
+    assert "arcs inside it were skipped" in connected_components(graph).explain()
+    check(graph)
+
+
+def test_a_path_in_any_order():
+    order = np.random.default_rng(8).permutation(30_000)
+    for path in (order, np.sort(order), np.sort(order)[::-1]):
+        check(ew.Graph.from_edges(path[:-1], path[1:], num_vertices=30_000))
+
+
+def test_long_offsets():
+    short = battery.graphs()["undirected"]
+    rows = Rows(short.offsets.astype(np.int64), short.targets, None)
+    check(ew.Graph(rows, short._ids, False, 0))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -102,3 +135,8 @@ def test_planted_errors_are_rejected(labels, number, problem):
 def test_deliveries_that_it_does_not_have_are_refused():
     with pytest.raises(ScheduleError, match="write the algorithm as a Program"):
         connected_components(TWO_PATHS, schedule=ew.Schedule(delivery=ew.Pull()))
+
+
+def test_memory_limit():
+    with pytest.raises(MemoryLimitError, match="connected_components needs 32 bytes"):
+        connected_components(TWO_PATHS, memory_limit=31)

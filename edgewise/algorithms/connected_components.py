@@ -2,17 +2,18 @@
 
 Result. A label for each vertex, equal within a component: the index of its smallest vertex.
 
-Idea. Trees of vertices grow together. First each vertex is linked along its first few arcs, which joins most of a large
-component; a sample finds the label that most vertices have by then, and in the remaining pass its vertices can be
-skipped. Linking hangs the root with the larger index below a smaller one, so every root is the smallest of its tree,
-whatever the order in which threads link.
+Idea. Trees of vertices grow together. A few passes over the first arcs of each vertex join most of a large component;
+then a sample finds the label that most vertices have, and the arcs between those vertices need not be looked at.
+Trees are joined by pointing the root with the larger index to the smaller, so every root is the smallest of its tree,
+whatever the order in which threads do that.
 
 Encoding. ``label[v]`` is the parent of v in its tree, a vertex with an index of at most v.
 
 Reference. Sutton, Ben-Nun and Barak, "Optimizing parallel graph connectivity computation via subgraph sampling", IPDPS
-2018 (Afforest). Linking by compare-and-swap on roots only: Shiloach and Vishkin, Journal of Algorithms 3 (1982).
+2018 (Afforest); hooking first as in Jaiganesh and Burtscher, "A high-performance connected components implementation
+for GPUs", HPDC 2018 (ECL-CC), and in Shiloach and Vishkin, Journal of Algorithms 3 (1982).
 
-Steps. `_components`: link along the first arcs, compress, find the most frequent label, link along the rest, compress.
+Steps. `_components_steps`: hook to the first arcs, link along a few, find the largest component, link along the rest.
 """
 
 from functools import cached_property
@@ -20,21 +21,21 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._components_steps import (
+    PASSES,
+    ROOTS,
+    SAMPLE,
+    SAMPLED,
+    SKIPPED,
+    connect,
+)
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.kernels.atomics import atomic_add, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind, run_alone
+from edgewise.kernels.cache import kernel
+from edgewise.kernels.team import run_alone
 from edgewise.result import Result
 from edgewise.schedule import Schedule
-
-#: Arcs of each vertex that are linked before the sample, and the size of the sample (Sutton et al., section V).
-_FIRST_ARCS = 2
-_SAMPLE = 1024
-#: Vertices handed out at a time.
-_RANGE = 2048
-_MOST_FREQUENT, _NUM_COMPONENTS = 0, 8
 
 
 class ComponentsResult(Result):
@@ -43,13 +44,13 @@ class ComponentsResult(Result):
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
         num_components: how many there are.
-        supersteps: passes over the vertices.
+        supersteps: passes over all vertices.
     """
 
-    def __init__(self, graph: Graph, run: Execution, component: np.ndarray, num_components: int) -> None:
-        super().__init__(graph, run, _FIRST_ARCS + 1)
+    def __init__(self, graph: Graph, run: Execution, component: np.ndarray, found: np.ndarray) -> None:
+        super().__init__(graph, run, int(found[PASSES]))
         self.component = component
-        self.num_components = num_components
+        self.num_components = int(found[ROOTS])
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -76,149 +77,56 @@ def connected_components(
 ) -> ComponentsResult:
     """The connected components of a graph, directions ignored. The same labels for every number of threads.
 
+    In-edges of a directed graph are used if it has them already; they are not made for this.
+
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
 
     Returns:
         A `ComponentsResult`. O(n + m) expected work.
     """
-    n, m = graph.num_vertices, graph.num_arcs
-    label, found = np.empty(n, np.uint32), np.zeros(16, np.int64)
-    counts = np.zeros(2 * _SAMPLE, np.uint32)
+    n = graph.num_vertices
+    label, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
+    inside = np.empty(-(-n // 64) if graph.directed else 0, np.uint64)
     with execution(
         "connected_components",
         device=device,
         schedule=schedule,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=4 * n,
+        memory_needed=label.nbytes + inside.nbytes,
         deliveries=(),
     ) as run:
-        rows = (_unsigned(graph.offsets), graph.targets.view(np.uint32))
-        columns = (rows[0][:0], rows[1][:0])
-        if graph.directed and graph.has_in_edges:
-            columns = (_unsigned(graph.in_offsets), graph.in_sources.view(np.uint32))
-        skipping = not graph.directed or graph.has_in_edges
-        run.launch(_components, *rows, *columns, skipping, label, counts, found, work=n + m)
-        if skipping:
-            run.explain("the arcs of the largest component were skipped once it had formed")
-        else:
-            run.explain(
-                "all arcs were looked at: without in-edges an arc into the largest component is seen only here"
+        if n > 0:
+            rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
+            columns = (rows[0][:0], rows[1][:0])
+            if graph.directed and graph.has_in_edges:
+                columns = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
+            run.launch(
+                connect, *rows, *columns, graph.directed, label, inside, found, work=n + graph.num_arcs
             )
-    return ComponentsResult(graph, run, label.view(np.int32), int(found[_NUM_COMPONENTS]))
+            _explain(graph, run, found)
+    return ComponentsResult(graph, run, label.view(np.int32), found)
+
+
+def _explain(graph: Graph, run: Execution, found: np.ndarray) -> None:
+    """What was done about the largest component, and why."""
+    share = f"{found[SAMPLED] / SAMPLE:.0%} of a sample was in one component"
+    if found[SKIPPED]:
+        run.explain(f"{share}: arcs inside it were skipped")
+    elif graph.has_in_edges:
+        run.explain(
+            f"{share}: too little to look for arcs into it from their targets, so all arcs were looked at"
+        )
+    else:
+        run.explain(
+            f"{share}: all arcs were looked at, for without in-edges an arc into it is seen only here"
+        )
 
 
 def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
-
-
-@device_function
-def _link(label: Any, u: Any, v: Any) -> None:
-    """Join the trees of two vertices: the larger root, while it is one, becomes a child of the smaller."""
-    a, b = label[u], label[v]
-    while a != b:
-        high, low = max(a, b), min(a, b)
-        above = label[high]
-        if above == low or (above == high and compare_and_swap(label, high, high, low)):
-            return
-        a, b = label[label[high]], label[low]
-
-
-@device_function
-def _compress(label: Any, start: Any, end: Any) -> None:
-    """Hang vertices directly below the roots of their trees."""
-    for v in range(start, end):
-        above = label[v]
-        while above != label[above]:
-            above = label[above]
-        label[v] = above
-
-
-@device_function
-def _most_frequent(label: Any, sample: Any) -> Any:
-    """The label that most of evenly spaced vertices have, by a small open hash table of labels and counts."""
-    n, slots = len(label), len(sample) // 2
-    best, most = label[0], np.uint32(0)
-    for i in range(min(n, slots // 2)):
-        value = label[i * n // min(n, slots // 2)]
-        slot = np.int64(value) % slots
-        while sample[slots + slot] != 0 and sample[slot] != value:
-            slot = (slot + 1) % slots
-        sample[slot] = value
-        sample[slots + slot] += np.uint32(1)
-        if sample[slots + slot] > most:
-            best, most = value, sample[slots + slot]
-    return best
-
-
-@device_function
-def _link_first(offsets: Any, targets: Any, label: Any, start: Any, end: Any) -> None:
-    for v in range(start, end):
-        first = np.int64(offsets[v])
-        for k in range(first, min(first + _FIRST_ARCS, np.int64(offsets[v + 1]))):
-            _link(label, v, np.int64(targets[k]))
-
-
-@device_function
-def _link_rest(
-    offsets: Any, targets: Any, first: Any, skipped: Any, label: Any, start: Any, end: Any
-) -> None:
-    """Link along all arcs from the first-th on, of vertices without the label that is skipped."""
-    for v in range(start, end):
-        if np.int64(label[v]) != skipped:
-            for k in range(np.int64(offsets[v]) + first, np.int64(offsets[v + 1])):
-                _link(label, v, np.int64(targets[k]))
-
-
-@kernel
-def _components(
-    thread: Any,
-    size: Any,
-    control: Any,
-    offsets: Any,
-    targets: Any,
-    in_offsets: Any,
-    in_sources: Any,
-    skipping: Any,
-    label: Any,
-    sample: Any,
-    found: Any,
-) -> None:
-    """All steps; `found` gets the most frequent label and the number of components."""
-    n, roots = np.int64(len(label)), np.int64(0)
-    for step in range(5):
-        skipped = found[_MOST_FREQUENT] if skipping else np.int64(-1)
-        while True:
-            start = claim(control, 0, _RANGE, n)
-            if start >= n:
-                break
-            end = min(n, start + _RANGE)
-            if step == 0:
-                for v in range(start, end):
-                    label[v] = v
-            elif step == 1:
-                _link_first(offsets, targets, label, start, end)
-            elif step == 3:
-                _link_rest(offsets, targets, _FIRST_ARCS, skipped, label, start, end)
-                if len(in_offsets):
-                    _link_rest(in_offsets, in_sources, 0, skipped, label, start, end)
-            else:
-                _compress(label, start, end)
-                if step == 4:
-                    for v in range(start, end):
-                        roots += np.int64(label[v]) == v
-        if barrier(control, size):
-            return
-        if thread == 0:
-            if step == 2 and skipping and n > 0:
-                found[_MOST_FREQUENT] = np.int64(_most_frequent(label, sample))
-            report(control, step + 1)
-            rewind(control, 0)
-        if barrier(control, size):
-            return
-    atomic_add(found, _NUM_COMPONENTS, roots)
+    return array.view(f"u{array.itemsize}")
 
 
 @kernel
