@@ -1,7 +1,6 @@
 """One run from its start to its end: what it may use, its threads, its clock, and its refusals."""
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.team import available_threads, run_alone, team
+from edgewise.progress import progress_bar
 from edgewise.schedule import Pull, Push, Schedule
 
 #: Below this many edges of work a run stays on the calling thread: waking a team costs 40 µs.
@@ -39,49 +39,6 @@ class Execution:
     def explain(self, note: str) -> None:
         """Record one decision and its reason for `Result.explain`."""
         self.notes.append(note)
-
-
-@contextlib.contextmanager
-def progress_bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error that appears after a second.
-
-    Yields:
-        What takes the amount done so far, or None where standard error is no terminal.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    started, bar = time.perf_counter(), None
-
-    def update(done: int) -> None:
-        nonlocal bar
-        if bar is None and time.perf_counter() - started > 1.0:
-            bar = _Bar(description, total)
-        if bar is not None:
-            bar.show(done)
-
-    try:
-        yield update
-    finally:
-        if bar is not None:
-            bar.stop()
-
-
-class _Bar:
-    """A bar of rich, which takes longer to import than a short run takes."""
-
-    def __init__(self, description: str, total: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._display.add_task(description, total=total)
-        self._display.start()
-        self.stop = self._display.stop
-
-    def show(self, done: int) -> None:
-        self._display.update(self._task, completed=done)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph import Graph
-from edgewise.kernels.cache import cache_directory
+from edgewise.kernels.cache import cache_directory, compile_seconds
 from edgewise.kernels.team import available_threads
 from edgewise.result import Result
 
@@ -194,7 +194,7 @@ class RunReport:
         algorithm, graph_name: what ran on what.
         result: its answer.
         view: how that is shown.
-        read_seconds: what reading the graph took.
+        read_seconds: what reading the graph took, without compiling, which is counted for the whole process.
         verified: whether the answer has passed its verifier.
     """
 
@@ -222,7 +222,7 @@ class RunReport:
         facts |= {
             "supersteps": self.result.supersteps,
             "seconds": self.result.seconds,
-            "compile_seconds": self.result.compile_seconds,
+            "compile_seconds": compile_seconds(),
             "read_seconds": self.read_seconds,
             "edges_per_second": self.edges_per_second,
             "verified": self.verified,
@@ -242,7 +242,7 @@ class RunReport:
                 for name, value in self.view.facts(result).items()
             ),
             f"ran in {result.seconds:.3g} s{rate}; reading took {self.read_seconds:.2g} s, "
-            f"compiling {result.compile_seconds:.2g} s",
+            f"compiling {compile_seconds():.2g} s",
             *verified,
         ]
         table = self.view.top(result, top)

@@ -1,0 +1,68 @@
+"""A progress bar for what takes longer than a second, on terminals only."""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: What ends sooner shows nothing, and does not even import rich.
+SECONDS_UNTIL_SHOWN = 1.0
+
+
+@contextlib.contextmanager
+def progress_bar(description: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error that appears after a second and goes away at the end.
+
+    Args:
+        description: what is going on, and the unit of progress.
+        total: where progress ends, if that is known.
+
+    Yields:
+        What takes the amount done so far, or None where standard error is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar = _LateBar(description, total)
+    try:
+        yield bar.update
+    finally:
+        bar.close()
+
+
+class _LateBar:
+    """A bar that a timer shows, since what compiles or reads first has no progress to report for seconds."""
+
+    def __init__(self, description: str, total: int | None) -> None:
+        self._description, self._total, self._done = description, total, 0
+        self._lock = threading.Lock()
+        self._display: Any = None
+        self._timer = threading.Timer(SECONDS_UNTIL_SHOWN, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with self._lock:
+            if self._timer.finished.is_set():
+                return
+            self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._display.add_task(self._description, total=self._total, completed=self._done)
+            self._display.start()
+
+    def update(self, done: int) -> None:
+        """Show how much is done."""
+        self._done = done
+        if self._display is not None:
+            self._display.update(self._task, completed=done)
+
+    def close(self) -> None:
+        """Take the bar away, or see to it that it never appears."""
+        with self._lock:
+            self._timer.cancel()
+            if self._display is not None:
+                self._display.stop()

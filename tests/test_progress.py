@@ -1,0 +1,56 @@
+"""The progress bar: only on a terminal, only after a second, and gone at the end."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, time
+from edgewise import progress
+progress.SECONDS_UNTIL_SHOWN = 0.3
+with progress.progress_bar("reading", 5) as update:
+    print(update is not None)
+    for _ in range(int(sys.argv[1])):
+        time.sleep(0.3)
+        if update:
+            update(3)
+    if sys.argv[1] == "9":
+        raise SystemExit(7)
+"""
+
+
+def shown(steps: int) -> tuple[subprocess.CompletedProcess, str]:
+    """Run the script with a terminal for standard error, and return what appears there."""
+    ours, theirs = pty.openpty()
+    try:
+        command = [sys.executable, "-c", SCRIPT, str(steps)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
+        os.write(theirs, b"END")
+        text = b""
+        while not text.endswith(b"END"):
+            text += os.read(ours, 65536)
+        return done, text.decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_what_is_short_shows_nothing() -> None:
+    done, text = shown(0)
+    assert done.stdout == "True\n" and text == "END"
+
+
+@pytest.mark.parametrize(("steps", "code"), [(4, 0), (9, 7)])
+def test_what_is_long_shows_a_bar_that_goes_away(steps: int, code: int) -> None:
+    done, text = shown(steps)
+    assert done.returncode == code
+    assert "reading" in text and "3/5" in text
+    assert text.endswith("\x1b[2KEND"), "the line of the bar is erased"
+
+
+def test_a_pipe_sees_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, "4"], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n" and done.stderr == ""
