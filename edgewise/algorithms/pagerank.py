@@ -24,7 +24,7 @@ import numpy as np
 from edgewise.errors import GraphError, ParameterError, VerificationError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.team import barrier, claim, report, rewind
 from edgewise.result import Result
 from edgewise.schedule import Pull, Schedule
@@ -220,7 +220,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     return values / total if graph.num_vertices else values
 
 
-@device_function
+@inner_function
 def _start_block(begin: Any, n: Any, start: Any, end: Any, rank: Any, share: Any, scale: Any) -> Any:
     """Set the ranks of a block; the rank that its vertices without out-arcs have."""
     dangling = 0.0
@@ -232,22 +232,49 @@ def _start_block(begin: Any, n: Any, start: Any, end: Any, rank: Any, share: Any
     return dangling
 
 
-@device_function
-def _gathered(in_offsets: Any, in_sources: Any, weights: Any, share: Any, v: Any) -> Any:
-    """What the in-neighbours of a vertex give it, summed in two interleaved halves."""
-    low, high = np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])
-    even, odd = share[0] * 0, share[0] * 0
+@inner_function
+def _gathered(low: Any, high: Any, in_sources: Any, weights: Any, share: Any) -> Any:
+    """What the in-neighbours of a vertex give it, in their order."""
+    total = share.dtype.type(0)
     if len(weights):
         for k in range(low, high):
-            even += share[in_sources[np.uint64(k)]] * weights[np.uint64(k)]
+            total += share[in_sources[k]] * weights[k]
     else:
-        if (high - low) & 1:
-            odd = share[in_sources[np.uint64(low)]]
-            low += 1
-        for k in range(low, high, 2):
-            even += share[in_sources[np.uint64(k)]]
-            odd += share[in_sources[np.uint64(k + 1)]]
-    return even + odd
+        for k in range(low, high):
+            total += share[in_sources[k]]
+    return total
+
+
+@inner_function
+def _update_block(
+    start: Any,
+    end: Any,
+    in_offsets: Any,
+    in_sources: Any,
+    weights: Any,
+    scale: Any,
+    jump: Any,
+    rank: Any,
+    share: Any,
+    share_next: Any,
+    damping: Any,
+    spread: Any,
+) -> Any:
+    """Give the vertices of a block their next ranks; the sum of changes, and the rank without out-arcs."""
+    changed, dangling, evenly = 0.0, 0.0, spread / len(rank)
+    low = np.uint64(in_offsets[start])
+    for v in range(np.uint64(start), np.uint64(end)):
+        high = np.uint64(in_offsets[v + np.uint64(1)])
+        kept = spread * jump[v] if len(jump) else evenly
+        before = rank[v]
+        after = rank.dtype.type(kept + damping * _gathered(low, high, in_sources, weights, share))
+        rank[v] = after
+        share_next[v] = after * scale[v]
+        changed += abs(np.float64(after) - before)
+        if scale[v] == 0:
+            dangling += after
+        low = high
+    return changed, dangling
 
 
 @kernel
@@ -285,15 +312,20 @@ def _iterate(
                 dangling = _start_block(begin, n, start, end, rank, share_next, scale)
             else:
                 spread = 1.0 - damping + damping * sums[1]
-                for v in range(start, end):
-                    kept = spread * np.float64(jump[v]) if len(jump) else spread / n
-                    gathered = _gathered(in_offsets, in_sources, weights, share, v)
-                    before = np.float64(rank[v])
-                    rank[v] = kept + damping * np.float64(gathered)
-                    share_next[v] = rank[v] * scale[v]
-                    changed += abs(np.float64(rank[v]) - before)
-                    if scale[v] == 0:
-                        dangling += np.float64(rank[v])
+                changed, dangling = _update_block(
+                    start,
+                    end,
+                    in_offsets,
+                    in_sources,
+                    weights,
+                    scale,
+                    jump,
+                    rank,
+                    share,
+                    share_next,
+                    damping,
+                    spread,
+                )
             partial[0, block], partial[1, block] = changed, dangling
         if barrier(control, size):
             return
