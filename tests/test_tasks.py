@@ -114,7 +114,7 @@ def test_settings_are_names_and_values() -> None:
         "text": "a=b",
     }
     for wrong in ("damping", "=1", "a b=1"):
-        with pytest.raises(ProgramError, match="--read .*; expected NAME=VALUE"):
+        with pytest.raises(ProgramError, match=r"--read .*; expected NAME=VALUE"):
             parse_settings("--read", [wrong])
 
 

@@ -65,7 +65,11 @@ def _modules_behind(module: str) -> set[str]:
     while waiting:
         for value in vars(sys.modules[waiting.pop()]).values():
             name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if isinstance(name, str) and name.split(".")[0] == "edgewise" and name in sys.modules.keys() - found:
+            if (
+                isinstance(name, str)
+                and name.split(".")[0] == "edgewise"
+                and name in sys.modules.keys() - found
+            ):
                 found.add(name)
                 waiting.append(name)
     return found
@@ -121,7 +125,9 @@ class DiskCache:
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function for later processes."""
         self._stop_clock()
-        if self._key is None or result.library.has_dynamic_globals:  # addresses of this process stand in the code
+        if (
+            self._key is None or result.library.has_dynamic_globals
+        ):  # addresses of this process stand in the code
             return
         _write_aside(self._path(signature), serialize.dumps(result._reduce()))
 

@@ -112,7 +112,9 @@ class Team:
             name = f"edgewise-{thread + 1}-of-{size}"
             threading.Thread(target=_serve, args=(thread, size, inbox), name=name, daemon=True).start()
 
-    def run(self, function: Callable[..., Any], *args: Any, progress: Callable[[int], None] | None = None) -> None:
+    def run(
+        self, function: Callable[..., Any], *args: Any, progress: Callable[[int], None] | None = None
+    ) -> None:
         """Run ``function(thread, size, control, *args)`` on all threads and wait for them.
 
         Args:
