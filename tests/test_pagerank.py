@@ -106,7 +106,7 @@ def test_planted_errors_are_rejected():
     with pytest.raises(VerificationError, match="the ranks sum to"):
         result.verify(graph)
     result.rank[18] -= 1e-6
-    with pytest.raises(VerificationError, match="vertex 1[78] by"):
+    with pytest.raises(VerificationError, match=r"vertex 1[78] by"):
         result.verify(graph)
     result.rank = np.roll(right, 1)
     with pytest.raises(VerificationError, match="one more iteration"):
