@@ -13,7 +13,7 @@ in blocks of fixed size and the blocks in order: the same bits for every number 
 Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
 from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
 
-Steps. `_iterate`: start, then for each iteration gather, sum up, decide.
+Steps. `_power_iteration`: gather, settle, sum up, decide.
 """
 
 from collections.abc import Mapping
@@ -21,18 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, Web, iterate
 from edgewise.errors import GraphError, ParameterError, VerificationError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.kernels.cache import inner_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind
 from edgewise.result import Result
 from edgewise.schedule import Pull, Schedule
-
-#: Vertices summed together; it fixes the order of sums.
-_BLOCK = 1024
-#: Words of the counters: iterations done, and whether the tolerance was met.
-_DONE, _CONVERGED = 0, 8
 
 
 class PageRankResult(Result):
@@ -46,18 +40,11 @@ class PageRankResult(Result):
         damping: the probability of following an arc.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        run: Execution,
-        rank: np.ndarray,
-        counters: np.ndarray,
-        residual: float,
-        walk: "Walk",
-    ) -> None:
-        self.iterations, self.converged = int(counters[_DONE]), bool(counters[_CONVERGED])
+    def __init__(self, graph: Graph, run: Execution, ranks: Ranks, walk: "Walk") -> None:
+        self.iterations, self.converged = int(ranks.counters[DONE]), bool(ranks.counters[CONVERGED])
         super().__init__(graph, run, self.iterations)
-        self.rank, self.residual, self.damping, self._walk = rank, residual, walk.damping, walk
+        self.rank, self.residual, self.damping = ranks.rank, float(ranks.sums[0]), walk.damping
+        self._walk = walk
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
@@ -114,10 +101,10 @@ def pagerank(
         max_iterations: end in any case. Not converging is no error: see ``converged``.
         personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
             array of shape (n,); not negative, not all 0; uniform without it.
-        start: the ranks to begin with, in the same form; the jump distribution without it.
+        start: the ranks to begin with, in the same form; uniform without it.
         weighted: follow arcs in proportion to the graph's weights, which must not be negative.
-        dtype: float64, or float32: half the memory; each rank then carries a relative error of about
-            ``1e-7 * sqrt(in-degree)``.
+        dtype: float64, or float32: half the memory; sums are float64 and each iteration rounds its ranks, so that a
+            rank carries a relative error of about ``1e-7 / (1 - damping)`` at worst.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
 
     Returns:
@@ -129,11 +116,9 @@ def pagerank(
     """
     kind = np.dtype(dtype)
     _check(graph, damping, tol, max_iterations, weighted, kind)
-    n, m = graph.num_vertices, graph.num_arcs
+    n, work = graph.num_vertices, (graph.num_vertices + graph.num_arcs) * max_iterations
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    begin = jump if start is None else distribution(graph, "start", start)
-    rank, shares, blocks = np.empty(n, kind), np.empty((2, n), kind), -(-n // _BLOCK)
-    counters, partial, sums = np.zeros(16, np.int64), np.empty((2, blocks)), np.zeros(2)
+    begin = np.full(n, 1 / max(n, 1)) if start is None else distribution(graph, "start", start)
     with execution(
         "pagerank",
         device=device,
@@ -144,31 +129,31 @@ def pagerank(
         deliveries=(Pull,),
         total=max_iterations,
     ) as run:
-        walk = Walk(graph, float(damping), jump, weighted)
-        none = np.empty(0, kind)
-        weights = (
-            graph.in_weights.astype(kind, copy=False) if weighted and graph.in_weights is not None else none
-        )
-        run.launch(
-            _iterate,
-            graph.in_offsets.view(np.dtype(f"u{graph.in_offsets.dtype.itemsize}")),
-            graph.in_sources.view(np.uint32),
-            weights,
-            walk.scale.astype(kind),
-            none if jump is None else jump.astype(kind),
-            none if begin is None else begin.astype(kind),
-            rank,
-            shares,
-            partial,
-            sums,
-            counters,
-            float(damping),
-            n * float(tol),
-            max_iterations,
-            work=(n + m) * max_iterations,
-        )
+        walk, ranks = Walk(graph, float(damping), jump, weighted), _begin(begin.astype(kind))
+        web = _web(walk, kind)
+        run.launch(iterate, web, ranks, walk.damping, n * float(tol), np.int64(max_iterations), work=work)
         run.explain("pull: each vertex gathers over its in-edges in their order")
-    return PageRankResult(graph, run, rank, counters, float(sums[0]), walk)
+    return PageRankResult(graph, run, ranks, walk)
+
+
+def _begin(rank: np.ndarray) -> Ranks:
+    """The state before the first iteration."""
+    blocks = -(-len(rank) // BLOCK)
+    shares = np.zeros((2, len(rank) + 1), rank.dtype)
+    return Ranks(rank, shares, np.zeros((2, blocks)), np.zeros(2), np.zeros(16, np.int64))
+
+
+def _web(walk: Walk, kind: np.dtype) -> Web:
+    """The walk in arrays of the dtype of ranks."""
+    graph, none = walk.graph, np.empty(0, kind)
+    weights = graph.in_weights if walk.weighted and graph.in_weights is not None else none
+    return Web(
+        graph.in_offsets.view(f"u{graph.in_offsets.itemsize}"),
+        graph.in_sources.view(np.uint32),
+        weights.astype(kind, copy=False),
+        walk.scale.astype(kind, copy=False),
+        none if walk.jump is None else walk.jump.astype(kind, copy=False),
+    )
 
 
 def _check(
@@ -218,130 +203,6 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     if total == 0 and graph.num_vertices:
         raise ParameterError(f"pagerank: {name} sums to 0; expected a positive value for at least one vertex")
     return values / total if graph.num_vertices else values
-
-
-@inner_function
-def _start_block(begin: Any, n: Any, start: Any, end: Any, rank: Any, share: Any, scale: Any) -> Any:
-    """Set the ranks of a block; the rank that its vertices without out-arcs have."""
-    dangling = 0.0
-    for v in range(start, end):
-        rank[v] = begin[v] if len(begin) else 1.0 / n
-        share[v] = rank[v] * scale[v]
-        if scale[v] == 0:
-            dangling += np.float64(rank[v])
-    return dangling
-
-
-@inner_function
-def _gathered(low: Any, high: Any, in_sources: Any, weights: Any, share: Any) -> Any:
-    """What the in-neighbours of a vertex give it, in their order."""
-    total = share.dtype.type(0)
-    if len(weights):
-        for k in range(low, high):
-            total += share[in_sources[k]] * weights[k]
-    else:
-        for k in range(low, high):
-            total += share[in_sources[k]]
-    return total
-
-
-@inner_function
-def _update_block(
-    start: Any,
-    end: Any,
-    in_offsets: Any,
-    in_sources: Any,
-    weights: Any,
-    scale: Any,
-    jump: Any,
-    rank: Any,
-    share: Any,
-    share_next: Any,
-    damping: Any,
-    spread: Any,
-) -> Any:
-    """Give the vertices of a block their next ranks; the sum of changes, and the rank without out-arcs."""
-    changed, dangling, evenly = 0.0, 0.0, spread / len(rank)
-    low = np.uint64(in_offsets[start])
-    for v in range(np.uint64(start), np.uint64(end)):
-        high = np.uint64(in_offsets[v + np.uint64(1)])
-        kept = spread * jump[v] if len(jump) else evenly
-        before = rank[v]
-        after = rank.dtype.type(kept + damping * _gathered(low, high, in_sources, weights, share))
-        rank[v] = after
-        share_next[v] = after * scale[v]
-        changed += abs(np.float64(after) - before)
-        if scale[v] == 0:
-            dangling += after
-        low = high
-    return changed, dangling
-
-
-@kernel
-def _iterate(
-    thread: Any,
-    size: Any,
-    control: Any,
-    in_offsets: Any,
-    in_sources: Any,
-    weights: Any,
-    scale: Any,
-    jump: Any,
-    begin: Any,
-    rank: Any,
-    shares: Any,
-    partial: Any,
-    sums: Any,
-    counters: Any,
-    damping: Any,
-    enough: Any,
-    limit: Any,
-) -> None:
-    """All iterations. ``sums`` holds the last change and the dangling rank, ``partial`` those of each block."""
-    n, blocks = len(rank), partial.shape[1]
-    iteration = np.int64(-1)
-    while True:
-        share, share_next = shares[iteration & 1], shares[(iteration + 1) & 1]
-        while True:
-            block = claim(control, 0, 1, blocks)
-            if block >= blocks:
-                break
-            start, end = block * _BLOCK, min(n, (block + 1) * _BLOCK)
-            changed, dangling = 0.0, 0.0
-            if iteration < 0:
-                dangling = _start_block(begin, n, start, end, rank, share_next, scale)
-            else:
-                spread = 1.0 - damping + damping * sums[1]
-                changed, dangling = _update_block(
-                    start,
-                    end,
-                    in_offsets,
-                    in_sources,
-                    weights,
-                    scale,
-                    jump,
-                    rank,
-                    share,
-                    share_next,
-                    damping,
-                    spread,
-                )
-            partial[0, block], partial[1, block] = changed, dangling
-        if barrier(control, size):
-            return
-        iteration += 1
-        if thread == 0:
-            for which in range(2):
-                total = 0.0
-                for block in range(blocks):
-                    total += partial[which, block]
-                sums[which] = total
-            counters[_DONE] = iteration
-            counters[_CONVERGED] = iteration > 0 and sums[0] < enough
-            report(control, iteration)
-            rewind(control, 0)
-        if barrier(control, size) or counters[_CONVERGED] != 0 or iteration >= limit:
-            return
 
 
 def verify_ranks(walk: Walk, rank: np.ndarray, residual: float) -> bool:
