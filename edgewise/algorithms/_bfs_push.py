@@ -7,6 +7,7 @@ import numpy as np
 from edgewise.algorithms._bfs_state import (
     BEGIN,
     DEPTH,
+    EDGES,
     END,
     EXPLORED,
     NEXT,
@@ -143,20 +144,23 @@ def push_alone(
     size: Any, control: Any, limit: Any, directed: Any, arcs: Any, search: Any, row: Any, tail: Any
 ) -> Any:
     """Expand levels by thread 0 as long as they are small: long paths need no barriers at all."""
-    board, mine, begin = search.board, search.queues[0], tail
-    depth = search.totals[row, DEPTH] + 1
-    explored, reached = search.totals[1 - row, EXPLORED], search.totals[1 - row, REACHED]
-    for owner in range(size):
-        first, end = board[row, owner, BEGIN], board[row, owner, END]
-        queue = search.queues[owner]
-        tail = _expand(queue, first, end, np.uint32(depth), True, directed, arcs, search, mine, tail)
-        post(board[1 - row, owner], 0, 0, 0)
-    edges = _out_edges(arcs.offsets, mine, begin, tail)
-    while 0 < tail - begin < ALONE - edges and depth < limit and not cancelled(control):
-        end, depth, explored, reached = tail, depth + 1, explored + edges, reached + tail - begin
-        tail = _expand(mine, begin, end, np.uint32(depth), True, directed, arcs, search, mine, tail)
-        begin, edges = end, _out_edges(arcs.offsets, mine, end, tail)
+    board, mine, depth = search.board, search.queues[0], search.totals[row, DEPTH]
+    explored, reached = search.totals[row, EXPLORED], search.totals[row, REACHED]
+    level_row, after = row, 1 - row  # others may still be reading the first of these rows
+    while True:
+        begin = tail
+        for owner in range(size):
+            line, queue = board[level_row, owner], search.queues[owner]
+            explored += line[EDGES]
+            reached += line[END] - line[BEGIN]
+            tail = _expand(
+                queue, line[BEGIN], line[END], np.uint32(depth + 1), True, directed, arcs, search, mine, tail
+            )
+            post(board[after, owner], 0, 0, 0)
+        depth, edges, level_row = depth + 1, _out_edges(arcs.offsets, mine, begin, tail), after
+        post(board[after, 0], begin, tail, edges)
         report(control, depth)
-    post(board[1 - row, 0], begin, tail, edges)
-    post_totals(search.totals[1 - row], depth, explored, reached)
+        if not 0 < tail - begin < ALONE - edges or depth == limit or cancelled(control):
+            break
+    post_totals(search.totals[after], depth, explored, reached)
     return tail

@@ -36,6 +36,8 @@ FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 AUTO, PUSH, PULL = range(3)
 
 _LINE, _LOG_LINES = 8, 64
+#: Entries of 4 bytes in a page of memory.
+_PAGE = 1024
 
 
 class Arcs(NamedTuple):
@@ -76,8 +78,8 @@ def make_search(num_vertices: int, num_threads: int) -> Search:
     """A search that has not begun. The kernel fills what is not filled here."""
     words = -(-num_vertices // 64)
     return Search(
-        level=np.empty(num_vertices, np.uint32),
-        parent=np.empty(num_vertices, np.uint32),
+        level=_empty_at(num_vertices, _PAGE // 3),
+        parent=_empty_at(num_vertices, 2 * _PAGE // 3),
         queues=np.empty((num_threads, num_vertices + 1), np.uint32),
         visited=np.empty(words, np.uint64),
         bitmaps=np.empty((2, words), np.uint64),
@@ -86,6 +88,17 @@ def make_search(num_vertices: int, num_threads: int) -> Search:
         status=np.zeros(_LINE, np.int64),
         log=np.zeros((_LOG_LINES, 4), np.int64),
     )
+
+
+def _empty_at(length: int, place: int) -> np.ndarray:
+    """A uint32 array that begins at a place in its page of memory.
+
+    Large arrays all begin at the same place of a page, so what belongs to one vertex competes for one set of the
+    caches, and a load has to wait for stores that look like stores to its address. Measured on a lattice: 10% slower.
+    """
+    room = np.empty(length + _PAGE, np.uint32)
+    start = (place - room.ctypes.data // room.itemsize) % _PAGE
+    return room[start : start + length]
 
 
 def search_bytes(num_vertices: int) -> int:
