@@ -7,9 +7,9 @@ import numpy as np
 
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._lengths import distance_dtype
+from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms.connected_components import verify_components
 from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
-from edgewise.algorithms.sssp import verify_paths
 from edgewise.errors import GraphError, ParseError, VerificationError
 from edgewise.graph import Graph
 

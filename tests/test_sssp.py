@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import edgewise as ew
 from edgewise.algorithms import _buckets
 from edgewise.algorithms import sssp as module
-from edgewise.algorithms.sssp import sssp, verify_paths
+from edgewise.algorithms._sssp_verify import verify_paths
+from edgewise.algorithms.sssp import sssp
 from edgewise.errors import (
     GraphError,
     MemoryLimitError,

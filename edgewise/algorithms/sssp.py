@@ -16,8 +16,6 @@ Bellman, "On a routing problem", Quarterly of Applied Mathematics 16 (1958).
 Steps. `_delta_stepping` or `_bellman_ford`, then `_path_tree` for the parents.
 """
 
-import itertools
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
 
@@ -28,15 +26,13 @@ from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, buck
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
 from edgewise.algorithms._path_tree import attach_rest, first_on_cycle, nearer_parents, unpack
+from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
-from edgewise.errors import NegativeCycleError, ParameterError, VerificationError
+from edgewise.errors import NegativeCycleError, ParameterError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Push, Schedule
-
-#: Arcs that the verifier looks at together.
-_BLOCK = 1 << 22
 
 _Paths = tuple[np.ndarray, np.ndarray, int]
 
@@ -189,62 +185,3 @@ def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) 
             )
         until = min(2 * until, graph.num_vertices)
     return search.distance, parent, int(search.words[STEP])
-
-
-def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndarray) -> bool:
-    """Check distances and parents against the graph, in O(n log n + m), arcs in blocks.
-
-    Nothing is too long if no arc gives its target a smaller distance. Nothing is too short, and nothing reached that
-    is not, if the parents lead to the source along arcs that give exactly the distances. Together they leave one
-    answer, whatever the signs of the weights.
-
-    Raises:
-        VerificationError: names the first vertex found wrong.
-    """
-    n, every = graph.num_vertices, np.arange(graph.num_vertices)
-    if not n == len(distance) == len(parent):
-        raise VerificationError(
-            f"{len(distance):,} distances and {len(parent):,} parents, but {n:,} vertices"
-        )
-
-    def expect(right: np.ndarray, vertices: np.ndarray, problem: str) -> None:
-        if not right.all():
-            index = vertices[np.argmin(right)]
-            name = graph.ids_of(np.array([index])).tolist()[0]
-            raise VerificationError(f"vertex {name!r} with distance {distance[index]}: {problem}")
-
-    reached = distance != unreached_value(distance.dtype)
-    inner = reached & (every != start)
-    expect(~np.isnan(distance), every, "expected a number")
-    expect((distance == 0) | (every != start), every, "expected 0 at the source")
-    expect(
-        (parent >= 0) == inner,
-        every,
-        "expected a parent where it was reached from the source, and only there",
-    )
-    expect(parent < n, every, "expected a parent that is in the graph")
-    confirmed = ~inner
-    for u, v, weight in _arcs_from(graph, reached):
-        with np.errstate(over="ignore"):
-            offered = distance[u] + weight
-        expect(distance[v] <= offered, v, "an edge gives it a smaller distance")
-        confirmed[v[(parent[v] == u) & (distance[v] == offered)]] = True
-    expect(confirmed, every, "expected that of an edge from its parent")
-    following = np.where(inner, parent, every)
-    for _ in range(n.bit_length()):
-        following = following[following]
-    expect((following == start) | ~reached, every, "expected parents that lead to the source")
-    return True
-
-
-def _arcs_from(graph: Graph, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
-    """Source, target and weight of the arcs from chosen vertices, in blocks of rows; integers as int64."""
-    bounds = np.searchsorted(graph.offsets, np.arange(0, graph.num_arcs, _BLOCK))
-    for first, last in itertools.pairwise([*bounds.tolist(), graph.num_vertices]):
-        low, high = graph.offsets[[first, last]]
-        u = np.repeat(np.arange(first, last), np.diff(graph.offsets[first : last + 1]))
-        kept = chosen[u]
-        weight: Any = np.int64(1) if graph.weights is None else graph.weights[low:high][kept]
-        if graph.weights is not None and graph.weights.dtype.kind == "i":
-            weight = weight.astype(np.int64)
-        yield u[kept], graph.targets[low:high][kept], weight
