@@ -76,8 +76,26 @@ def _queue_sources(arcs: Any, search: Any, sources: Any) -> Any:
 
 
 @device_function
+def _frontier(board: Any, row: Any, size: Any) -> Any:
+    """The vertices of the frontier and the edges that leave it."""
+    count, edges = np.int64(0), np.int64(0)
+    for thread in range(size):
+        count += board[row, thread, END] - board[row, thread, BEGIN]
+        edges += board[row, thread, EDGES]
+    return count, edges
+
+
+@device_function
+def _compare(n: Any, edges: Any, left: Any, unreached: Any, pulling: Any) -> Any:
+    """How many in-edges a pull would look at, and whether that is cheaper than to push."""
+    scanned = min(left, np.int64(unreached * (left / max(edges, 1))))
+    cost = _PULLED * scanned + _WAITING * unreached + (0 if pulling else _BITMAPS * n)
+    return scanned, cost < _PUSHED * edges
+
+
+@device_function
 def _log(search: Any, depth: Any, direction: Any, edges: Any, scanned: Any) -> None:
-    """Write down that a new direction begins, and why."""
+    """Write down that a new direction begins, and why. When the log is full, its last line is written anew."""
     line = min(search.status[LOGGED], len(search.log) - 1)
     search.log[line, FROM_LEVEL] = depth + 1
     search.log[line, DIRECTION] = direction
@@ -117,16 +135,11 @@ def traverse(
     while True:
         row = step & 1
         depth, explored, reached = totals[row, DEPTH], totals[row, EXPLORED], totals[row, REACHED]
-        count, edges = np.int64(0), np.int64(0)
-        for t in range(size):
-            count += board[row, t, END] - board[row, t, BEGIN]
-            edges += board[row, t, EDGES]
+        count, edges = _frontier(board, row, size)
         if count == 0 or depth == limit:
             break
-        left, unreached = m - explored, n - reached - count
-        scanned = min(left, np.int64(unreached * (left / max(edges, 1))))
-        cost = _PULLED * scanned + _WAITING * unreached + (0 if pulling else _BITMAPS * n)
-        wants_pull = forced == PULL or (forced == AUTO and _PUSHED * edges > cost)
+        scanned, pull_is_cheaper = _compare(n, edges, m - explored, n - reached - count, pulling)
+        wants_pull = forced == PULL or (forced == AUTO and pull_is_cheaper)
         if wants_pull and not has_columns:
             break
         if thread == 0:

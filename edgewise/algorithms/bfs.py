@@ -198,11 +198,11 @@ def _explain(run: Execution, search: Search, forced: int) -> None:
     log = search.log[: search.status[LOGGED]]
     ends = np.append(log[1:, FROM_LEVEL] - 1, search.status[LEVELS])
     for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
-        first, pulled = line[FROM_LEVEL], line[DIRECTION] == PULL
+        first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
         levels = f"level {first}" if first == end else f"levels {first}-{end}"
-        reason = (
-            f"{line[FRONTIER_EDGES]:,} edges leave level {first - 1}, pulling would look at {line[SCANNED]:,}"
-        )
         if forced != AUTO:
-            reason = "as the schedule says"
-        run.explain(f"{levels}: {'pull' if pulled else 'push'} ({reason})")
+            run.explain(f"{levels}: {direction} (as the schedule says)")
+        else:
+            edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
+            reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
+            run.explain(f"{levels}: {direction} ({reason})")
