@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import edgewise as ew
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
+from edgewise.graph.csr import Rows
+from edgewise.graph.ids import Ids
 
 
 def by_matrix(graph, damping=0.85, jump=None, weights=None):
@@ -51,6 +53,16 @@ def test_threads_share_large_graphs_without_changing_a_bit():
     assert first.iterations == 20
     assert not first.converged
     assert first.verify(graph)
+
+
+def test_offsets_of_64_bits():
+    narrow = SMALL["undirected"]
+    rows = Rows(narrow.offsets.astype(np.int64), narrow.targets, narrow.weights)
+    wide = ew.Graph(rows, Ids(narrow.num_vertices), False, narrow.num_edges)
+    assert wide.in_offsets.dtype == np.int64
+    for weighted in (False, True):
+        first, second = pagerank(narrow, weighted=weighted), pagerank(wide, weighted=weighted)
+        assert first.rank.tobytes() == second.rank.tobytes()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
