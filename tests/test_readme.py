@@ -1,0 +1,29 @@
+"""The README's Python runs as it stands, from top to bottom."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 2
+    script = tmp_path / "readme.py"  # a file, because programs are reported by file and line
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"__name__": "readme", "__file__": str(script)}
+    exec(compile(script.read_text(encoding="utf-8"), script, "exec"), names)
+    graph, hops, result = names["graph"], names["hops"], names["result"]
+    unreached = result.distance == result.distance.max()
+    assert (hops.level[unreached] == -1).all() and (~unreached).sum() > 1000
+    assert (hops.level[~unreached] == result.distance[~unreached]).all()
+    assert hops.level[graph.index_of("firefox-esr")] == 0
+
+
+def test_files_that_it_links_to_exist() -> None:
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
+            assert (document.parent / link).exists(), f"{document.name} links to {link}"
