@@ -192,33 +192,32 @@ def connect(
         inside: uint64, a bit for each vertex of a directed graph.
         found: int64, what `LARGEST` to `PASSES` name; zeros.
     """
-    passes = 1
     _hook(control, 0, offsets, targets, label)
-    if _meet(thread, size, control, passes):
+    if _meet(thread, size, control, 1):
         return
+    passes = 1
     for _ in range(2 if directed else 1):  # neighbours know each other: one round does what can be done
-        _compress(control, 1, label)
+        _hook_roots(control, 1, offsets, targets, label)
         if _meet(thread, size, control, passes + 1):
             return
-        _hook_roots(control, 0, offsets, targets, label)
+        _compress(control, 0, label)
         if _meet(thread, size, control, passes + 2):
             return
         passes += 2
     for place in range(_LINKED + 1):
-        _compress(control, 1, label)
-        if _meet(thread, size, control, passes + 1):
-            return
-        passes += 1
         if thread == 0:
             _find_largest(label, found)
         if barrier(control, size):
             return
         if found[SAMPLED] >= _ENOUGH or place == _LINKED:
             break
-        _link_one(control, 0, offsets, targets, place, label)
+        _link_one(control, 1, offsets, targets, place, label)
         if _meet(thread, size, control, passes + 1):
             return
-        passes += 1
+        _compress(control, 0, label)
+        if _meet(thread, size, control, passes + 2):
+            return
+        passes += 2
     largest = np.uint32(found[LARGEST])
     from_both_ends = len(in_sources) > 0 and found[SAMPLED] >= _ENOUGH
     marked = directed and not from_both_ends
@@ -226,14 +225,14 @@ def connect(
         _mark(control, 2, label, largest, inside)
         if barrier(control, size):
             return
-    _link_rest(control, 0, offsets, targets, label, largest, marked, inside)
+    _link_rest(control, 1, offsets, targets, label, largest, marked, inside)
     if _meet(thread, size, control, passes + 1):
         return
     if from_both_ends:
-        _link_rest(control, 1, in_offsets, in_sources, label, largest, False, inside)
+        _link_rest(control, 0, in_offsets, in_sources, label, largest, False, inside)
     if _meet(thread, size, control, passes + 2):
         return
-    atomic_add(found, ROOTS, _compress(control, 0, label))
+    atomic_add(found, ROOTS, _compress(control, 1, label))
     if thread == 0:
         found[SKIPPED] = not marked
         found[PASSES] = passes + 3
