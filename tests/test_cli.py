@@ -230,6 +230,23 @@ def test_graphs_that_cannot_be_read(tmp_path: Path, content: bytes | None, messa
     assert message in refuse("run", "components", path, *options)
 
 
+def test_a_number_of_threads_that_is_none(towns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGEWISE_NUM_THREADS", "many")
+    assert "EDGEWISE_NUM_THREADS is 'many'; expected a positive integer" in refuse("run", "pagerank", towns)
+
+
+@pytest.mark.parametrize(("size", "vertices"), [("0 0 0", 0), ("3 3 0", 3)])
+def test_graphs_without_edges_or_vertices(tmp_path: Path, size: str, vertices: int) -> None:
+    graph, output = tmp_path / "graph.mtx", tmp_path / "out.csv"
+    graph.write_text(f"%%MatrixMarket matrix coordinate pattern general\n{size}\n")
+    for algorithm in ("pagerank", "components"):
+        facts = json.loads(succeed("run", algorithm, graph, "--json", "--verify", "--output", output))
+        assert facts["vertices"] == len(facts["top"]) == len(read_columns(output)["vertex"]) == vertices
+    assert json.loads(succeed("info", graph, "--json"))["vertices"] == vertices
+    if vertices == 0:
+        assert "the graph has no vertex 1; it has no vertices" in refuse("run", "bfs", graph, "--source", 1)
+
+
 def test_negative_cycle(tmp_path: Path) -> None:
     (tmp_path / "graph.txt").write_text("0 1 1\n1 2 -3\n2 0 1\n")
     assert "negative" in refuse("run", "sssp", tmp_path / "graph.txt", "--source", 0)

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.errors import ScheduleError
 from edgewise.kernels.atomics import atomic_add, atomic_load, spin_pause, yield_processor
 from edgewise.kernels.cache import device_function
 
@@ -179,7 +180,7 @@ def available_threads() -> int:
     configured = os.environ.get("EDGEWISE_NUM_THREADS", "")
     if configured:
         if not configured.isdigit() or int(configured) < 1:
-            raise ValueError(f"EDGEWISE_NUM_THREADS is {configured!r}; expected a positive integer")
+            raise ScheduleError(f"EDGEWISE_NUM_THREADS is {configured!r}; expected a positive integer")
         return int(configured)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
