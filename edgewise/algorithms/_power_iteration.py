@@ -15,9 +15,7 @@ from edgewise.kernels.team import barrier, claim, report, rewind
 BLOCK = 1024
 #: Words of the counters: iterations done, and whether the tolerance was met.
 DONE, CONVERGED = 0, 8
-#: In-degrees up to this one are gathered without a branch for each arc.
-_FEW = np.uint64(4)
-_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 class Web(NamedTuple):
@@ -57,29 +55,44 @@ class Ranks(NamedTuple):
 
 @inner_function
 def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it, in the order of its in-edges."""
-    num_arcs, nobody = np.uint64(len(web.in_sources)), np.uint64(len(share) - 1)
-    sources = web.in_sources
+    """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs made up to four.
+
+    A single sum would wait for each addition; a loop over the last arcs would end where no processor guesses it.
+    """
+    sources, num_arcs, nobody = web.in_sources, np.uint64(len(web.in_sources)), np.uint64(len(share) - 1)
+    arc = np.uint64(web.in_offsets[first])
+    for v in range(first, last):
+        end = np.uint64(web.in_offsets[v + _ONE])
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        while arc + _FOUR < end:
+            a += np.float64(share[np.uint64(sources[arc])])
+            b += np.float64(share[np.uint64(sources[arc + _ONE])])
+            c += np.float64(share[np.uint64(sources[arc + _TWO])])
+            d += np.float64(share[np.uint64(sources[arc + _THREE])])
+            arc += _FOUR
+        if arc + _FOUR <= num_arcs:
+            i, j = np.uint64(sources[arc]), np.uint64(sources[arc + _ONE])
+            k, m = np.uint64(sources[arc + _TWO]), np.uint64(sources[arc + _THREE])
+            a += np.float64(share[i if arc < end else nobody])
+            b += np.float64(share[j if arc + _ONE < end else nobody])
+            c += np.float64(share[k if arc + _TWO < end else nobody])
+            d += np.float64(share[m if arc + _THREE < end else nobody])
+        else:
+            for rest in range(arc, end):
+                a += np.float64(share[np.uint64(sources[rest])])
+        arc = end
+        gathered[v] = (a + b) + (c + d)
+
+
+@inner_function
+def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
+    """Sum what the in-neighbours of each vertex give it, times the weights of the arcs."""
     arc = np.uint64(web.in_offsets[first])
     for v in range(first, last):
         end, total = np.uint64(web.in_offsets[v + _ONE]), 0.0
-        if len(web.in_weights):
-            while arc < end:
-                total += np.float64(share[np.uint64(sources[arc])]) * np.float64(web.in_weights[arc])
-                arc += _ONE
-        elif end - arc <= _FEW and arc + _FEW <= num_arcs:
-            # What lies beyond the vertex's arcs is replaced by 0: cheaper than a loop whose end is guessed wrong.
-            a, b = np.uint64(sources[arc]), np.uint64(sources[arc + _ONE])
-            c, d = np.uint64(sources[arc + _TWO]), np.uint64(sources[arc + _THREE])
-            total += np.float64(share[a if arc < end else nobody])
-            total += np.float64(share[b if arc + _ONE < end else nobody])
-            total += np.float64(share[c if arc + _TWO < end else nobody])
-            total += np.float64(share[d if arc + _THREE < end else nobody])
-            arc = end
-        else:
-            while arc < end:
-                total += np.float64(share[np.uint64(sources[arc])])
-                arc += _ONE
+        while arc < end:
+            total += np.float64(share[np.uint64(web.in_sources[arc])]) * np.float64(web.in_weights[arc])
+            arc += _ONE
         gathered[v] = total
 
 
@@ -111,7 +124,7 @@ def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
         dangling_b += 0.0 if web.scale[w] else values[w]
         dangling_c += 0.0 if web.scale[x] else values[x]
         dangling_d += 0.0 if web.scale[y] else values[y]
-        v += _FEW
+        v += _FOUR
     while v < last:
         changed_a += abs(values[v] - rank[v])
         dangling_a += 0.0 if web.scale[v] else values[v]
@@ -167,7 +180,10 @@ def iterate(
                 break
             first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
             if iteration > 0:
-                _gather_block(web, share, first, last, values)
+                if len(web.in_weights):
+                    _gather_weighted_block(web, share, first, last, values)
+                else:
+                    _gather_block(web, share, first, last, values)
                 _mix_in_jumps(web, damping, spread, first, last, values)
             else:
                 for v in range(first, last):

@@ -2,9 +2,9 @@
 
 Result. The stationary distribution of a walk that follows an arc with probability ``damping`` and otherwise jumps.
 
-Idea. Power iteration. Each vertex gathers what its in-neighbours give, in the order of its in-edges, so nothing is
-written by two threads. What a vertex gives along one arc is computed once for the next iteration, as soon as its rank
-is known: one random read for each arc, and one barrier for each iteration.
+Idea. Power iteration. Each vertex gathers what its in-neighbours give, in a fixed order, so nothing is written by two
+threads. What a vertex gives along one arc is computed once for the next iteration, as soon as its rank
+is known: one random read for each arc.
 
 Encoding. ``share[v]`` is the rank of v over its out-degree (over the sum of its weights, if they are used). Vertices
 without out-arcs give their rank to all by the jump distribution, as NetworkX does. Changes and dangling rank are summed
@@ -132,7 +132,7 @@ def pagerank(
         walk, ranks = Walk(graph, float(damping), jump, weighted), _begin(begin.astype(kind))
         web = _web(walk, kind)
         run.launch(iterate, web, ranks, walk.damping, n * float(tol), np.int64(max_iterations), work=work)
-        run.explain("pull: each vertex gathers over its in-edges in their order")
+        run.explain("pull: each vertex gathers over its in-edges")
     return PageRankResult(graph, run, ranks, walk)
 
 
