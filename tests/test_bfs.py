@@ -96,6 +96,14 @@ def test_levels_wide_enough_for_all_threads(directed, max_depth):
 
 
 @pytest.mark.parametrize("directed", [True, False])
+def test_parallel_edges_to_more_vertices_than_there_is_room_for_candidates(directed):
+    leaves = np.tile(np.arange(1, 3000), 2)
+    twice = ew.Graph.from_edges(np.zeros_like(leaves), leaves, directed=directed, num_vertices=3000)
+    for source in (0, 2999):
+        check(twice, [source])
+
+
+@pytest.mark.parametrize("directed", [True, False])
 def test_lattice_and_scipy(directed):
     graph = ew.generate.lattice(150, 150, 0.1, seed=2, directed=directed)
     result = bfs(graph, 11_000, schedule=ew.Schedule(num_threads=2))

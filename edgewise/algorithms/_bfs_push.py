@@ -32,54 +32,91 @@ _NO_LEVEL = np.uint32(NONE - np.uint32(1))
 
 
 @inlined
-def _expand_directed(u: Any, depth: Any, alone: Any, arcs: Any, search: Any, queue: Any, tail: Any) -> Any:
-    """Queue the new targets of u, and offer u as a parent to all targets in the next level; the new tail.
+def _expand_directed(
+    queue: Any, begin: Any, end: Any, depth: Any, alone: Any, arcs: Any, search: Any, mine: Any, tail: Any
+) -> Any:
+    """Queue the new targets of vertices, and offer these as parents to all targets in the next level; the new tail.
 
     The lowest offer wins, which is the first in-edge from the level before, as in pulling. The first offer, of
     which there is only one, also queues the target.
     """
-    level, parent, offer = search.level, search.parent, np.uint32(u)
-    for k in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + ONE])):
-        v = np.uint64(arcs.targets[k])
-        if level[v] >= depth:
-            best = parent[v]
-            if alone:
-                parent[v] = min(best, offer)
-            else:
-                while offer < best and not compare_and_swap(parent, v, best, offer):
-                    best = atomic_load(parent, v)
-            if best == NONE:
-                level[v] = depth
-                queue[tail] = v
-                tail += 1
+    level, parent = search.level, search.parent
+    for position in range(np.uint64(begin), np.uint64(end)):
+        offer = queue[position]
+        u = np.uint64(offer)
+        for k in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + ONE])):
+            v = np.uint64(arcs.targets[k])
+            if level[v] >= depth:
+                best = parent[v]
+                if alone:
+                    parent[v] = min(best, offer)
+                else:
+                    while offer < best and not compare_and_swap(parent, v, best, offer):
+                        best = atomic_load(parent, v)
+                if best == NONE:
+                    level[v] = depth
+                    mine[tail] = v
+                    tail += 1
     return tail
 
 
 @inlined
-def _expand_undirected(u: Any, depth: Any, arcs: Any, search: Any, queue: Any, tail: Any) -> Any:
-    """Queue the new neighbours of u, and give u its parent: the first neighbour in the level before.
+def _expand_undirected(
+    queue: Any,
+    begin: Any,
+    end: Any,
+    depth: Any,
+    arcs: Any,
+    search: Any,
+    candidates: Any,
+    mine: Any,
+    tail: Any,
+) -> Any:
+    """Queue the new neighbours of vertices, and give these their parents: the first neighbour in the level before.
 
-    Whether a neighbour is new cannot be predicted on road networks, so no branch depends on it. Threads that find
-    the same vertex at the same moment write the same level; both queue it, which costs time and changes nothing.
+    Whether a neighbour is new cannot be predicted on road networks, so no branch depends on it: all are written to
+    the next place among the candidates, which moves on after a new one.
     """
-    level, parent = search.level, NONE
+    level, parents, held = search.level, search.parent, np.uint64(0)
     before = np.uint32(depth - np.uint32(2)) if depth > np.uint32(1) else _NO_LEVEL
-    first, k = np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + ONE])
-    while k > first:
-        k -= ONE
-        v = arcs.targets[k]
-        seen = level[v]
-        queue[tail] = v
-        tail += np.int64(seen == NONE)
-        level[v] = min(seen, depth)
-        parent = v if seen == before else parent
-    search.parent[u] = parent
+    room = np.uint64(len(candidates))
+    for position in range(np.uint64(begin), np.uint64(end)):
+        u, parent = np.uint64(queue[position]), NONE
+        first, k = np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + ONE])
+        while k > first:
+            if held == room:
+                tail = _queue_new(level, candidates, held, depth, mine, tail)
+                held = np.uint64(0)
+            for _ in range(min(k - first, room - held)):
+                k -= ONE
+                v = arcs.targets[k]
+                at = level[v]
+                candidates[held] = v
+                held += np.uint64(at == NONE)
+                parent = v if at == before else parent
+        parents[u] = parent
+    return _queue_new(level, candidates, held, depth, mine, tail)
+
+
+@inlined
+def _queue_new(level: Any, candidates: Any, held: Any, depth: Any, mine: Any, tail: Any) -> Any:
+    """Put candidates on the level and into the queue, each once.
+
+    Threads that find a vertex at the same moment write the same level. Both queue it, which costs time and changes
+    nothing.
+    """
+    for i in range(held):
+        v = candidates[i]
+        mine[tail] = v
+        tail += np.int64(level[v] == NONE)
+        level[v] = depth
     return tail
 
 
 @inlined
 def _expand(
-    queue: Any,
+    thread: Any,
+    owner: Any,
     begin: Any,
     end: Any,
     depth: Any,
@@ -87,17 +124,13 @@ def _expand(
     directed: Any,
     arcs: Any,
     search: Any,
-    mine: Any,
     tail: Any,
 ) -> Any:
-    """Expand a part of a queue into another one; the new tail."""
-    for position in range(np.uint64(begin), np.uint64(end)):
-        u = np.uint64(queue[position])
-        if directed:
-            tail = _expand_directed(u, depth, alone, arcs, search, mine, tail)
-        else:
-            tail = _expand_undirected(u, depth, arcs, search, mine, tail)
-    return tail
+    """Expand a part of the owner's queue into that of this thread; the new tail."""
+    queue, mine = search.queues[owner], search.queues[thread]
+    if directed:
+        return _expand_directed(queue, begin, end, depth, alone, arcs, search, mine, tail)
+    return _expand_undirected(queue, begin, end, depth, arcs, search, search.candidates[thread], mine, tail)
 
 
 @inlined
@@ -126,15 +159,14 @@ def push(
     after = np.uint32(depth + 1)
     for i in range(size):
         owner = (thread + i) % size
-        queue, line = search.queues[owner], search.board[row, owner]
+        line = search.board[row, owner]
         end = line[END]
         while not cancelled(control):
             first = atomic_add(line, NEXT, _PIECE)
             if first >= end:
                 break
-            tail = _expand(
-                queue, first, min(first + _PIECE, end), after, alone, directed, arcs, search, mine, tail
-            )
+            last = min(first + _PIECE, end)
+            tail = _expand(thread, owner, first, last, after, alone, directed, arcs, search, tail)
     post(search.board[1 - row, thread], begin, tail, _out_edges(arcs.offsets, mine, begin, tail))
     return tail
 
@@ -150,11 +182,12 @@ def push_alone(
     while True:
         begin = tail
         for owner in range(size):
-            line, queue = board[level_row, owner], search.queues[owner]
+            line = board[level_row, owner]
             explored += line[EDGES]
             reached += line[END] - line[BEGIN]
+            begin_there, end_there = line[BEGIN], line[END]
             tail = _expand(
-                queue, line[BEGIN], line[END], np.uint32(depth + 1), True, directed, arcs, search, mine, tail
+                0, owner, begin_there, end_there, np.uint32(depth + 1), True, directed, arcs, search, tail
             )
             post(board[after, owner], 0, 0, 0)
         depth, edges, level_row = depth + 1, _out_edges(arcs.offsets, mine, begin, tail), after

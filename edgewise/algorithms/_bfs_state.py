@@ -35,7 +35,7 @@ FRESH, DONE, WANTS_COLUMNS = range(3)
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 AUTO, PUSH, PULL = range(3)
 
-_LINE, _LOG_LINES = 8, 64
+_LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
 #: Entries of 4 bytes in a page of memory.
 _PAGE = 1024
 
@@ -55,6 +55,7 @@ class Search(NamedTuple):
     Attributes:
         level, parent: uint32, shape (n,).
         queues: uint32, shape (t, n + 1): a thread never queues a vertex twice, and may write one entry in vain.
+        candidates: uint32, shape (t, c): vertices that may be new.
         visited: uint64, shape (w,): a bit for each vertex; kept while pulling.
         bitmaps: uint64, shape (2, w): the frontier and what it found, in turns.
         board: int64, shape (2, t, 8).
@@ -66,6 +67,7 @@ class Search(NamedTuple):
     level: np.ndarray
     parent: np.ndarray
     queues: np.ndarray
+    candidates: np.ndarray
     visited: np.ndarray
     bitmaps: np.ndarray
     board: np.ndarray
@@ -81,6 +83,7 @@ def make_search(num_vertices: int, num_threads: int) -> Search:
         level=_empty_at(num_vertices, _PAGE // 3),
         parent=_empty_at(num_vertices, 2 * _PAGE // 3),
         queues=np.empty((num_threads, num_vertices + 1), np.uint32),
+        candidates=np.empty((num_threads, _CANDIDATES), np.uint32),
         visited=np.empty(words, np.uint64),
         bitmaps=np.empty((2, words), np.uint64),
         board=np.zeros((2, num_threads, _LINE), np.int64),
