@@ -524,6 +524,8 @@ def test_the_key_tells_every_edit(tmp_path, monkeypatch):
         assert key(1, 0, 1) == keys[0]
     finally:
         sys.dont_write_bytecode = before
+        for name in ("helper", "edited"):  # other tests have modules of these names
+            sys.modules.pop(name, None)
 
 
 def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):
