@@ -8,12 +8,10 @@ from typing import Any
 
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.kernels.cache import compile_seconds
-from edgewise.kernels.team import available_threads, run_alone, team
+from edgewise.kernels.launch import launch
+from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
 from edgewise.schedule import Pull, Push, Schedule
-
-#: Below this many edges of work a run stays on the calling thread: waking a team costs 40 µs.
-SMALL_WORK = 30_000
 
 Progress = bool | Callable[[int], None] | None
 
@@ -31,10 +29,7 @@ class Execution:
 
     def launch(self, kernel: Callable[..., Any], *args: Any, work: int) -> None:
         """Run a team kernel over an estimated number of edges of work."""
-        if work < SMALL_WORK:
-            run_alone(kernel, *args)
-        else:
-            team(self.num_threads).run(kernel, *args, progress=self.progress)
+        launch(kernel, *args, work=work, num_threads=self.num_threads, progress=self.progress)
 
     def explain(self, note: str) -> None:
         """Record one decision and its reason for `Result.explain`."""

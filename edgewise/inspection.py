@@ -116,7 +116,25 @@ class Specification:
     def best_first(self) -> bool:
         """Whether vertices may be computed in any order, those with the best messages first."""
         ordered = self.combine.name in ("MIN", "MAX")
-        return self.program.asynchronous and ordered and not self.has_proceed and not self.aggregators
+        counted = self.has_proceed or self.aggregators or self.edge_writes
+        return self.program.asynchronous and ordered and not counted
+
+    @property
+    def edge_compute_is_harmless(self) -> bool:
+        """Whether edge_compute may be asked about arcs whose source is halted, its answer then being dropped.
+
+        It may not where it writes, loops, calls, or indexes anything but by an end of the edge: what holds for the
+        values of active vertices need not hold for those of halted ones.
+        """
+        function = self.functions["edge_compute"]
+        edge = function.arguments[0]
+        ends = {f"{edge}.source", f"{edge}.target", f"{edge}.index"}
+        for node in ast.walk(function.tree):
+            if isinstance(node, ast.For | ast.While | ast.Call | ast.comprehension):
+                return False
+            if isinstance(node, ast.Subscript) and ast.unparse(node.slice) not in ends:
+                return False
+        return not self.edge_writes
 
     @property
     def needs_arc_index(self) -> bool:

@@ -33,9 +33,10 @@ own combiner are folded in an order that depends on neither the number of thread
 between engines and deliveries: a sum of k messages then differs by at most ``k * eps * sum(abs(messages))``.
 
 *Asynchronous programs.* With ``asynchronous = True`` an engine may let edges see a value in the superstep in which
-it was written, and may deliver a message later than in its superstep, combined with later ones. A program that only
-ever lowers a value by MIN, or raises one by MAX, reaches the same end with less work; how many supersteps that takes
-may differ from run to run. Other programs run as without it.
+it was written, may put off what an active vertex sends and deliver a message later than in its superstep, combined
+with later ones, and may drop a message that is no better (by MIN or MAX) than one its target got before. A program
+that only ever lowers a value by MIN, or raises one by MAX, reaches the same end with less work; how many supersteps
+that takes may differ from run to run. Other programs run as without it.
 
 The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``docs/programs.md`` shows.
 """

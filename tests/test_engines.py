@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.inspection import inspect_program
 from edgewise.run import Prepared
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
@@ -198,12 +199,20 @@ class Highest(ew.Program):
         return False
 
 
+#: Long thin frontiers; hubs that make more vertices near at once than a thread's ring holds.
+GRAPH_KINDS = {
+    "lattice": lambda: ew.generate.lattice(120, 150, seed=3, weights=(0, 20)),
+    "hubs": lambda: ew.generate.rmat(14, 24, seed=5, weights=(0, 20)),
+}
+
+
 @pytest.mark.parametrize("program", [SSSP, Highest], ids=lambda program: program.__name__)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_best_first_reaches_the_same_end_on_large_lists(program, threads):
+@pytest.mark.parametrize("kind", GRAPH_KINDS)
+def test_best_first_reaches_the_same_end_on_large_lists(program, kind, threads):
     """Lists long enough to be shared, thresholds that move, vertices that go near and far many times."""
-    graph = ew.generate.lattice(120, 150, seed=3, weights=(0, 20))
-    values = {"source": 0} if program is SSSP else {}
+    graph = GRAPH_KINDS[kind]()
+    values = {"source": int(graph.out_degree.argmax())} if program is SSSP else {}
     prepared = Prepared(program, graph, schedule=ew.Schedule(num_threads=threads))
     result = prepared(**values)
     in_rounds = Prepared(program, graph, schedule=ew.Schedule(delivery=ew.Pull()))(**values)
@@ -220,3 +229,59 @@ def test_a_limit_leaves_nothing_behind_for_the_next_run():
     assert cut.supersteps == 5
     assert cut.ended == "max_supersteps was reached"
     np.testing.assert_array_equal(prepared(source=0).distance, whole.distance)
+
+
+class Chain(ew.Program):
+    """Reads through an index that only active vertices have set."""
+
+    next = ew.vertex("int64", init=2**62)
+    found = ew.vertex("bool")
+    combine = ew.ANY
+
+    @staticmethod
+    def initialize(v, state):
+        if v % 3 == 0:
+            state.next[v] = 0
+        return v % 3 == 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.next[state.next[edge.source]] == 0
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.found[v] = message
+        return ew.HALT
+
+
+class Loop(Chain):
+    """The same, with a loop that ends for active vertices only."""
+
+    @staticmethod
+    def edge_compute(edge, state):
+        steps = 0
+        while state.next[edge.source] != 0:
+            steps += 1
+        return steps == 0
+
+
+class Helped(Chain):
+    """The same, with a function called."""
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return last_two_digits(state.next[edge.source], 0) == 0
+
+
+@pytest.mark.parametrize("program", [Chain, Loop, Helped])
+def test_edges_of_halted_vertices_are_not_asked_where_that_could_harm(program):
+    """Pulling looks at all in-edges. Asked of a halted source, these programs would read outside, or hang."""
+    assert not inspect_program(program).edge_compute_is_harmless
+    graph = ew.generate.uniform(3000, 20_000, seed=1)
+    prepared = Prepared(program, graph, schedule=ew.Schedule(delivery=ew.Pull()))
+    np.testing.assert_array_equal(prepared().found, prepared.reference({}, None).vertex_fields["found"])
+
+
+def test_edges_of_halted_vertices_may_be_asked_where_ends_are_all_that_matters():
+    assert inspect_program(BFS).edge_compute_is_harmless
+    assert not inspect_program(Traffic).edge_compute_is_harmless

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import CompiledProgram
-from edgewise.engine.cpu_async import SAMPLE, make_async_kernel
+from edgewise.engine.cpu_async import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu_kernel import (
     AUTO,
     BLOCK,
@@ -26,8 +26,9 @@ from edgewise.engine.cpu_kernel import (
     own_array_order,
 )
 from edgewise.engine.outcome import Outcome
-from edgewise.execution import SMALL_WORK, Execution
+from edgewise.execution import Execution
 from edgewise.inspection import STATE_ARRAYS
+from edgewise.kernels.launch import SMALL_WORK
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Pull, Push
 
@@ -52,6 +53,7 @@ class Workspace:
             np.empty(room, np.uint32),
             np.zeros(8 * num_threads, np.int64),
             np.empty(SAMPLE + 2, message),
+            np.empty(num_threads * RING, np.uint32),
         )
         self.table = addresses(self.arrays)
 
@@ -160,10 +162,7 @@ class CpuProgram:
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = ENDINGS[int(shared[ENDED])]
-        if not (
-            self._best_first and ended == ENDINGS[1]
-        ):  # messages are then left in it, as after an exception
-            self._free.append(workspace)
+        self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},

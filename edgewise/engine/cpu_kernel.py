@@ -59,6 +59,8 @@ ALONE_WORK = 1500
 LIST_ADVANTAGE = 4
 #: Pull over all in-edges when the frontier has more than one in so many of them.
 PULL_ADVANTAGE = 3
+#: The same where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012, section 5).
+PULL_ADVANTAGE_OF_SEARCHES = 14
 
 AUTO, PUSH, PULL = range(3)
 
@@ -85,7 +87,17 @@ def finish_segment(entries: Any, cursors: Any, cursor: Any) -> None:
 
 #: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
 GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
-WORK_ARRAYS = ("messages", "received", "active", "list", "other_list", "touched", "cursors", "thresholds")
+WORK_ARRAYS = (
+    "messages",
+    "received",
+    "active",
+    "list",
+    "other_list",
+    "touched",
+    "cursors",
+    "thresholds",
+    "rings",
+)
 
 
 def own_array_order(found: Specification) -> list[tuple[str, str]]:
@@ -261,6 +273,7 @@ def make_readers(binding: Binding, message: np.dtype) -> tuple[Any, Any]:
             lists[2],
             cursors,
             thresholds,
+            vertex_at(table, first + 8),
         )
 
     return graph_arrays, work_arrays
@@ -298,9 +311,13 @@ def make_kernel(
     ordered = found.combine.ordered(message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs = found.needs_arc_index
+    # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
+    # unswitching): vertices that a search has reached then cost nothing.
+    harmless = found.edge_compute_is_harmless
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
     graph_arrays, work_arrays = make_readers(binding, message)
 
     @inner_function
@@ -338,10 +355,11 @@ def make_kernel(
         total, got = identity, False
         for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
             u = np.int64(in_sources[k])
-            if everyone or active[u] == stamp:
+            sends = everyone or active[u] == stamp
+            if harmless or sends:
                 arc = np.int64(in_arcs[k]) if needs_arcs else np.int64(0)
                 sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
-                if sent is not None:
+                if sent is not None and sends:
                     total, got = cast(combine(total, cast(unwrap(sent)))), True
                     if can_stop and total == absorbing:
                         break
@@ -416,7 +434,7 @@ def make_kernel(
             return ALONE
         if volume * LIST_ADVANTAGE < n:
             return PUSH_LIST
-        return PULL_ALL if can_pull and shared[EDGES] * PULL_ADVANTAGE > m else PUSH_ALL
+        return PULL_ALL if can_pull and shared[EDGES] * pull_advantage > m else PUSH_ALL
 
     @inner_function
     def ending(n, m, own, shared, limit):

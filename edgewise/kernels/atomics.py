@@ -32,6 +32,8 @@ def _read_modify_write(operation: str) -> Any:
 
 #: ``atomic_add(array, i, x)`` adds to an integer element and returns the old value.
 atomic_add = _read_modify_write("add")
+#: ``atomic_and(array, i, x)`` keeps these bits only and returns the old value (integers).
+atomic_and = _read_modify_write("and")
 #: ``atomic_exchange(array, i, x)`` stores and returns the old value (integers).
 atomic_exchange = _read_modify_write("xchg")
 #: ``atomic_or(array, i, x)`` sets bits and returns the old value (integers).
@@ -48,6 +50,21 @@ def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
         return builder.load_atomic(pointer, "seq_cst", width)
 
     return array.dtype(array, _INDEX), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """``prefetch(array, i)``: have the element brought into the cache, for a read that comes soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(pointer, byte), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, _INDEX), generate
 
 
 @intrinsic
