@@ -83,8 +83,8 @@ def execution(
             f"{name} needs {memory_needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
             "memory_limit, or use 32-bit weights and results"
         )
-    with contextlib.ExitStack() as stack:
-        shown = stack.enter_context(progress_bar(name, total)) if progress is True else progress or None
+    bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
+    with bar as shown:
         run = Execution(schedule, threads, shown)
         started, compiled = time.perf_counter(), compile_seconds()
         yield run

@@ -129,23 +129,26 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> Any:
-    where = f"{binding.found.name}({name}={value!r})"
     if declared.dtype is VERTEX:
         return int(binding.graph.index_of(value))
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float):
-        raise ProgramError(f"{where}: expected a number")
+        raise _unfit(binding, name, value, "a number")
     dtype = binding.parameters.get(name)
     if dtype is None:
         example = value if is_required(declared) else declared.default
         dtype = np.dtype(type(example)) if isinstance(example, bool | float) else np.dtype(np.int64)
     if dtype.kind == "i":
         if isinstance(value, float):
-            raise ProgramError(f"{where}: expected an integer")
+            raise _unfit(binding, name, value, "an integer")
         if not -(2**63) <= value < 2**63:
-            raise ProgramError(f"{where}: expected an integer of at most 64 bits")
+            raise _unfit(binding, name, value, "an integer of at most 64 bits")
     return {"b": bool, "i": int, "f": float}[dtype.kind](value)
+
+
+def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramError:
+    return ProgramError(f"{binding.found.name}({name}={value!r}): expected {expected}")
 
 
 def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:

@@ -244,7 +244,6 @@ class CpuProgram:
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:
     """The line for `Result.explain`: how many supersteps had which form."""
-    forms = [
-        f"{int(shared[FORMS + form])} {name}" for form, name in enumerate(FORM_NAMES) if shared[FORMS + form]
-    ]
+    counts = shared[FORMS : FORMS + len(FORM_NAMES)].tolist()
+    forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]
     return (f"supersteps: {', '.join(forms)}",) if forms else ()
