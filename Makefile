@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all bench lint clean
+.PHONY: help demo test test-all test-gpu bench lint clean
 
 help:
 	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
 	@echo "make test      run the tests"
 	@echo "make test-all  run the tests, those too long for CI included"
+	@echo "make test-gpu  run the tests that need an NVIDIA GPU (CUDA 13)"
 	@echo "make lint      check style, formatting and types"
 	@echo "make bench     time and verify edgewise beside SciPy, networkit, igraph and rustworkx"
 	@echo "make clean     remove $(VENV)"
@@ -21,10 +22,13 @@ demo: $(VENV)/.core
 	@echo "a program of your own: examples/, and README.md for the Python interface."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not gpu"
 
 test-all: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not gpu"
+
+test-gpu: $(VENV)/.test $(VENV)/.cuda13
+	$(BIN)/python -m pytest -m gpu
 
 bench: $(VENV)/.bench $(VENV)/.test
 	$(BIN)/python -m benchmarks

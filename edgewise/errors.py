@@ -25,6 +25,10 @@ class ScheduleError(EdgewiseError, ValueError):
     """A combination of device, schedule and program that cannot run."""
 
 
+class DeviceError(EdgewiseError, RuntimeError):
+    """A GPU that was asked for cannot be used. The message says why and what mends it."""
+
+
 class MemoryLimitError(EdgewiseError, MemoryError):
     """A run that would need more memory than it was allowed."""
 

@@ -47,26 +47,29 @@ def execution(
     memory_needed: int = 0,
     deliveries: tuple[type, ...] = (Push, Pull),
     total: int | None = None,
+    devices: tuple[str, ...] = ("cpu",),
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
     Args:
         name: what runs, for messages.
-        device: "auto" or "cpu".
+        device: "auto" or one of ``devices``.
         schedule: the choices, or None for all defaults.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may allocate, results included.
         memory_needed: bytes that it will allocate.
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
+        devices: the devices that this run has a form for.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that this run cannot follow.
         MemoryLimitError: more memory is needed than allowed.
     """
     schedule = Schedule() if schedule is None else schedule
-    if device not in ("auto", "cpu"):
-        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto' or 'cpu'")
+    if device not in ("auto", *devices):
+        expected = " or ".join(repr(known) for known in ("auto", *devices))
+        raise ScheduleError(f"{name}: device is {device!r}; expected {expected}")
     if not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):

@@ -10,11 +10,11 @@ from edgewise.engine.binding import bind, parameter_values
 from edgewise.engine.compiled import check_types, compiled_program
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
-from edgewise.errors import ProgramError, VerificationError
+from edgewise.errors import DeviceError, ProgramError, VerificationError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
-from edgewise.kernels.cache import remembered
+from edgewise.kernels.cache import kept
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
@@ -93,7 +93,7 @@ class Prepared:
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
         self._message: np.dtype | None = None
-        self._engine: CpuProgram | None = None
+        self._engine: Any = None
         self._parameter_types: tuple[type, ...] = ()
 
     def __call__(
@@ -132,6 +132,7 @@ class Prepared:
             memory_limit=memory_limit,
             memory_needed=engine.memory_needed,
             total=limit,
+            devices=("cpu", "cuda"),
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)
@@ -147,15 +148,18 @@ class Prepared:
             self._binding, self._message, parameters, values, max_supersteps=limit, strict=strict
         )
 
-    def _compile(self, parameters: dict[str, Any]) -> CpuProgram:
+    def _compile(self, parameters: dict[str, Any]) -> Any:
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
         types = tuple(type(value) for value in parameters.values())
         if self._engine is None or types != self._parameter_types:
             compiled = compiled_program(self.found)
             self._message = self._message_dtype(compiled, parameters)
-            self._engine = CpuProgram(
-                compiled, self._binding, self._message, self._schedule.delivery, self._may_pull()
-            )
+            arguments = (self._binding, self._message, self._schedule.delivery, self._may_pull())
+            if self._device == "cuda":
+                door, program = cuda_engine()
+                self._engine = program(compiled_program(self.found, door.device_function), *arguments)
+            else:
+                self._engine = CpuProgram(compiled, *arguments)
             self._parameter_types = types
         return self._engine
 
@@ -169,7 +173,11 @@ class Prepared:
         ]
         kinds = [type(value).__name__ for value in parameters.values()]
         question = self.found.key and json.dumps([self.found.key, dtypes, kinds, str(binding.message)])
-        return np.dtype(remembered(question, lambda: str(check_types(compiled, binding, parameters))))
+        return np.dtype(
+            kept(
+                question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()
+            ).decode()
+        )
 
     def _may_pull(self) -> bool:
         """Whether in-edges are used. Preparing makes them for an ordered combiner, or where pulling is asked for."""
@@ -178,6 +186,26 @@ class Prepared:
             return False
         assert self._message is not None
         return isinstance(delivery, Pull) or graph.has_in_edges or self.found.combine.ordered(self._message)
+
+
+def cuda_engine() -> tuple[Any, Any]:
+    """The door to CUDA, and the engine behind it, which only a run with device="cuda" loads.
+
+    Raises:
+        DeviceError: CUDA cannot be used here.
+    """
+    try:
+        from edgewise.engine.gpu import GpuProgram
+        from edgewise.kernels import gpu
+    except ImportError as error:
+        raise DeviceError(
+            f"device='cuda' needs packages that are not there ({error}); pip install 'edgewise[cuda13]', or "
+            "'edgewise[cuda12]' for a driver of CUDA 12"
+        ) from error
+    problem = gpu.problem()
+    if problem:
+        raise DeviceError(f"device='cuda': {problem}")
+    return gpu, GpuProgram
 
 
 def prepare(
@@ -195,7 +223,7 @@ def prepare(
     Args:
         program: a subclass of `Program`.
         graph: what to run it on.
-        device: "auto" or "cpu".
+        device: "auto", "cpu", or "cuda" for the current NVIDIA GPU. "auto" is the CPU.
         schedule: how to run it; None for the best choice at each superstep.
 
     Raises:
@@ -226,7 +254,7 @@ def run(
     Args:
         program: an instance, or a class all of whose parameters have defaults.
         graph: what to run it on.
-        device: "auto" or "cpu".
+        device: "auto", "cpu", or "cuda" for the current NVIDIA GPU. "auto" is the CPU.
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check: as for a call of what `prepare` returns.
 

@@ -285,3 +285,36 @@ def test_edges_of_halted_vertices_are_not_asked_where_that_could_harm(program):
 def test_edges_of_halted_vertices_may_be_asked_where_ends_are_all_that_matters():
     assert inspect_program(BFS).edge_compute_is_harmless
     assert not inspect_program(Traffic).edge_compute_is_harmless
+
+
+class Mirror(ew.Program):
+    """Reads another vertex's field while it is initialised."""
+
+    start = ew.vertex("int64", init=7)
+    seen = ew.vertex("int64")
+    combine = ew.MIN
+
+    @staticmethod
+    def initialize(v, state):
+        state.seen[v] = state.start[state.num_vertices - 1 - v]
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.seen[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return ew.HALT
+
+
+class LateMirror(Mirror):
+    asynchronous = True
+
+
+@pytest.mark.parametrize("program", [Mirror, LateMirror])
+def test_initialize_reads_fields_that_are_all_filled(program):
+    graph = ew.Graph.from_edges([0], [1], num_vertices=300_000)
+    prepared = Prepared(program, graph, schedule=ew.Schedule(num_threads=3))
+    for _ in range(5):
+        assert np.all(prepared().seen == 7)

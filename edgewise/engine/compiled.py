@@ -3,6 +3,7 @@
 import re
 import types as python_types
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import errors, ir
-from numba.core.dispatcher import Dispatcher
 
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
@@ -33,19 +33,28 @@ def edge_names(found: Specification) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class CompiledProgram:
-    """The functions of a program as numba dispatchers, and the tuples that they are called with."""
+    """The functions of a program as dispatchers of numba or numba-cuda, and the tuples that they are called with."""
 
-    functions: dict[str, Dispatcher]
+    functions: dict[str, Any]
     state_class: Any
     edge_class: Any
 
 
-def compiled_program(found: Specification) -> CompiledProgram:
-    """Wrap a program's functions for numba. Plain Python helpers that they call are compiled along."""
-    made: dict[int, Dispatcher] = {}
-    functions = {name: _compiled(function.function, made) for name, function in found.functions.items()}
-    state_class = tuple_class("State", state_names(found) or ("superstep",))
-    return CompiledProgram(functions, state_class, tuple_class("Edge", edge_names(found)))
+def compiled_program(
+    found: Specification, compile_function: Callable[[Any], Any] = device_function
+) -> CompiledProgram:
+    """Wrap a program's functions for a compiler. Plain Python helpers that they call are compiled along."""
+    made: dict[int, Any] = {}
+    functions = {
+        name: _compiled(_with_safe_names(function.function), made, compile_function)
+        for name, function in found.functions.items()
+    }
+    classes = {"State": state_names(found) or ("superstep",), "Edge": edge_names(found)}
+    safe = {
+        name: tuple_class(name, tuple(_SAFE_NAMES.get(field, field) for field in fields))
+        for name, fields in classes.items()
+    }
+    return CompiledProgram(functions, safe["State"], safe["Edge"])
 
 
 def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
@@ -53,7 +62,25 @@ def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
     return namedtuple(name, fields)
 
 
-def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:
+#: Tuples have methods of these names, and numba-cuda finds those first.
+_SAFE_NAMES = {"count": "count_", "index": "index_"}
+
+
+def _with_safe_names(function: Any) -> Any:
+    """The function with `state.count`, `edge.index` and their like under the names that the tuples have for them."""
+    names = function.__code__.co_names
+    if not _SAFE_NAMES.keys() & set(names):
+        return function
+    code = function.__code__.replace(co_names=tuple(_SAFE_NAMES.get(name, name) for name in names))
+    outside = {
+        safe: function.__globals__[name] for name, safe in _SAFE_NAMES.items() if name in function.__globals__
+    }
+    return python_types.FunctionType(
+        code, {**function.__globals__, **outside}, function.__name__, None, function.__closure__
+    )
+
+
+def _compiled(function: Any, made: dict[int, Any], compile_function: Callable[[Any], Any]) -> Any:
     """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers."""
     if id(function) in made:
         return made[id(function)]
@@ -63,7 +90,7 @@ def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:
         if isinstance(value, python_types.FunctionType) and "." not in name and value is not function
     }
     if helpers:
-        replaced = {name: _compiled(value, made) for name, value in helpers.items()}
+        replaced = {name: _compiled(value, made, compile_function) for name, value in helpers.items()}
         closure = tuple(
             python_types.CellType(replaced.get(name, cell.cell_contents))
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -71,7 +98,7 @@ def _compiled(function: Any, made: dict[int, Dispatcher]) -> Dispatcher:
         function = python_types.FunctionType(
             function.__code__, {**function.__globals__, **replaced}, function.__name__, None, closure
         )
-    made[id(function)] = device_function(function)
+    made[id(function)] = compile_function(function)
     return made[id(function)]
 
 
@@ -139,7 +166,8 @@ def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[st
     }
     kinds |= {name: numba_type(dtype) for name, dtype in binding.aggregates.items()}
     kinds |= {name: numba.typeof(value) for name, value in parameters.items()}
-    return types.NamedTuple([kinds[name] for name in compiled.state_class._fields], compiled.state_class)
+    names = state_names(binding.found) or ("superstep",)
+    return types.NamedTuple([kinds[name] for name in names], compiled.state_class)
 
 
 def _return_type(compiled: CompiledProgram, found: Specification, name: str, *arguments: Any) -> Any:

@@ -1,11 +1,12 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
+from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu_async import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu_kernel import (
     AUTO,
@@ -23,11 +24,10 @@ from edgewise.engine.cpu_kernel import (
     SUPERSTEP,
     WORK_ARRAYS,
     make_kernel,
-    own_array_order,
 )
+from edgewise.engine.glue import own_array_order
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
-from edgewise.inspection import STATE_ARRAYS
 from edgewise.kernels.launch import SMALL_WORK
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Pull, Push
@@ -63,22 +63,6 @@ class Workspace:
         return num_vertices * (message.itemsize + 5 * 4)
 
 
-class _Constants(NamedTuple):
-    """What runs only read.
-
-    Attributes:
-        arrays: by kind and name, as in `own_array_order`.
-        table: the addresses of the program's own arrays, as far as they do not change from run to run.
-        supplied: a bit for each vertex field that is given as an array.
-        uniform: edge fields that have one value for all arcs.
-    """
-
-    arrays: dict[tuple[str, str], np.ndarray]
-    table: np.ndarray
-    supplied: int
-    uniform: frozenset[str]
-
-
 class CpuProgram:
     """A program compiled for the CPU and laid out for one graph. Calls from several threads are safe.
 
@@ -107,7 +91,7 @@ class CpuProgram:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
             self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
         self._graph_table = addresses(self._graph)
-        self._constants = self._constant_arrays({})
+        self._constants = self._lay_out({})
         vertex = sum(dtype.itemsize for dtype in binding.vertex.values()) * graph.num_vertices
         written = sum(binding.edge[name].itemsize for name in found.edge_writes) * graph.num_arcs
         #: Bytes that a run allocates beyond the graph.
@@ -138,12 +122,12 @@ class CpuProgram:
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None, work: int
     ) -> Outcome:
         found, graph = self._binding.found, self._binding.graph
-        constants = self._constant_arrays(given) if given else self._constants
+        constants, constant_table = self._lay_out(given) if given else self._constants
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
-        table = np.concatenate((self._graph_table, workspace.table, constants.table))
+        table = np.concatenate((self._graph_table, workspace.table, constant_table))
         for key, array in own.items():
             table[self._slot[key]] = array.ctypes.data
         run.launch(
@@ -189,31 +173,13 @@ class CpuProgram:
         identity = self._binding.found.combine.identity(self._message)
         return Workspace(self._binding.graph.num_vertices, identity, self._message, num_threads)
 
-    def _constant_arrays(self, given: dict[str, Any]) -> "_Constants":
-        """The arrays that runs only read, for the arrays given for fields."""
-        binding, graph, found = self._binding, self._binding.graph, self._binding.found
-        arrays: dict[tuple[str, str], np.ndarray] = {}
-        supplied, uniform = 0, set()
-        for i, name in enumerate(found.vertex_fields):
-            start = initial_vertex_value(binding, name, given)
-            supplied |= (start.ndim == 1) << i
-            arrays["initial", name] = np.atleast_1d(start)
-        for name in found.edge_fields:
-            start = initial_edge_value(binding, name, given)
-            whole = name in found.edge_writes or name in found.state_reads
-            if start.ndim == 0 and not whole:
-                uniform.add(name)
-            values = np.full(graph.num_arcs, start) if start.ndim == 0 and whole else np.atleast_1d(start)
-            arrays["edge", name] = arrays["along", name] = values
-            arrays["in_along", name] = self._in_order_of_in_edges(values, start)
-        for name in STATE_ARRAYS:
-            arrays["degree", name] = getattr(graph, name) if name in found.state_reads else graph.targets
-        none = np.empty(0)
-        table = addresses(arrays.get(key, none) for key in self._slot)
-        return _Constants(arrays, table, int(supplied), frozenset(uniform))
+    def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
+        """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
+        constants, none = constant_arrays(self._binding, given, self._pull), np.empty(0)
+        return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
 
     def _run_arrays(
-        self, parameters: dict[str, Any], given: dict[str, Any], constants: "_Constants"
+        self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
     ) -> dict[tuple[str, str], np.ndarray]:
         """The arrays that one run writes, and its parameters."""
         binding, n = self._binding, self._binding.graph.num_vertices
@@ -228,18 +194,8 @@ class CpuProgram:
             arrays["parameter", name] = np.array([value])
         for name, dtype in binding.aggregates.items():
             arrays["aggregate", name] = np.zeros(1, dtype)
-            arrays["partial", name] = np.empty(-(-n // BLOCK), dtype)
+            arrays["partial", name] = np.empty(max(1, -(-n // BLOCK)), dtype)
         return arrays
-
-    def _in_order_of_in_edges(self, values: np.ndarray, start: Any) -> np.ndarray:
-        """An edge field that is only read, as pulling reads it."""
-        graph = self._binding.graph
-        if not self._pull or start.ndim == 0 or values is not start:
-            return values
-        if start is graph.weights:
-            assert graph.in_weights is not None
-            return graph.in_weights
-        return np.ascontiguousarray(values[graph.in_arcs])
 
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:

@@ -42,11 +42,10 @@ from edgewise.engine.cpu_kernel import (
     TOUCHED,
     append,
     finish_segment,
-    make_cast,
-    make_glue,
     make_readers,
     named_kernel,
 )
+from edgewise.engine.glue import make_cast, make_glue
 from edgewise.kernels.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
 from edgewise.kernels.cache import inner_function
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
@@ -84,14 +83,13 @@ def make_async_kernel(
     (messages, places, far list, near list, other near list, other far list, cursors, thresholds, rings).
     """
     found, functions = binding.found, compiled.functions
-    glue = make_glue(compiled, binding, parameters, uniform)
-    own_arrays, make_state, fill_fields = glue.own_arrays, glue.make_state, glue.fill_fields
-    make_out_edge = glue.make_out_edge
+    glue = make_glue(compiled, binding, uniform, inner_function)
+    make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize = functions["initialize"]
-    cast, identity = make_cast(message), message.type(found.combine.identity(message))
+    cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
     smaller_is_better = found.combine.name == "MIN"
-    graph_arrays, work_arrays = make_readers(binding, message)
+    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 
     @inner_function
     def better(a, b):
@@ -331,25 +329,37 @@ def make_async_kernel(
             turn_far(shared)
 
     @inner_function
-    def start_run(control, graph, own, work, shared, supplied, thread):
-        """Fill fields, call initialize and list who is active, on the ranges that this thread gets."""
-        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+    def fill(control, n, own, work, supplied):
+        """Fill fields and clear messages on the ranges that this thread gets. `initialize` may read fields anywhere."""
         while True:
             start = claim(control, 0, RANGE, n)
             if start >= n:
-                break
+                return
             end = min(n, start + RANGE)
             fill_fields(start, end, own, supplied)
             for v in range(start, end):
                 work[0][v] = identity
                 work[1][v] = 0
+
+    @inner_function
+    def start_run(control, graph, own, work, shared, thread):
+        """Call initialize and list who is active, on the ranges that this thread gets."""
+        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+        while True:
+            start = claim(control, 1, RANGE, n)
+            if start >= n:
+                break
+            for v in range(start, min(n, start + RANGE)):
                 if initialize(v, state) and graph[2][v] < graph[2][v + 1]:
                     work[1][v] = FAR | FIRST
                     append(work[2], work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NOW, v)
 
     def async_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
         graph, work, own = graph_arrays(table, n, m), work_arrays(table), own_arrays(table)
-        start_run(control, graph, own, work, shared, supplied, thread)
+        fill(control, n, own, work, supplied)
+        if barrier(control, size):
+            return
+        start_run(control, graph, own, work, shared, thread)
         while not barrier(control, size):
             if thread == 0:
                 decide(control, size, graph, own, work, shared, limit)

@@ -20,20 +20,18 @@ are pushed by thread 0 in list order, large ones pulled in the order of in-edges
 only, so the sums do not depend on the number of threads.
 """
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numba import types
 
 from edgewise.engine.binding import Binding
-from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type
-from edgewise.inspection import STATE_ARRAYS, Specification
+from edgewise.engine.compiled import CompiledProgram, numba_type
+from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, unwrap
 from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.pointers import pointer_to
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
-from edgewise.program import DTYPES
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
@@ -100,140 +98,13 @@ WORK_ARRAYS = (
 )
 
 
-def own_array_order(found: Specification) -> list[tuple[str, str]]:
-    """The program's own arrays in the order of the table: (kind, name)."""
-    order = [("vertex", name) for name in found.vertex_fields]
-    order += [("initial", name) for name in found.vertex_fields]
-    order += [(kind, name) for kind in ("edge", "along", "in_along") for name in found.edge_fields]
-    order += [("parameter", name) for name in found.parameters]
-    order += [(kind, name) for kind in ("aggregate", "partial") for name in found.aggregators]
-    return order + [("degree", name) for name in STATE_ARRAYS]
-
-
-def _own_dtypes(binding: Binding, parameters: dict[str, Any]) -> dict[str, dict[str, np.dtype]]:
-    """The dtypes of the program's own arrays, by kind and name."""
-    edge = binding.edge
-    return {
-        "vertex": binding.vertex,
-        "initial": binding.vertex,
-        "edge": edge,
-        "along": edge,
-        "in_along": edge,
-        "parameter": {name: np.asarray(value).dtype for name, value in parameters.items()},
-        "aggregate": binding.aggregates,
-        "partial": binding.aggregates,
-        "degree": dict.fromkeys(STATE_ARRAYS, np.dtype(np.int32)),
-    }
-
-
-def make_glue(
-    compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any], uniform: frozenset[str]
-) -> Any:
-    """The functions that depend on how many fields there are, written out as source.
-
-    The text holds names that the program declares (identifiers, by Python's own rules) and numbers, nothing else.
-    """
-    found, dtypes = binding.found, _own_dtypes(binding, parameters)
-    order = own_array_order(found)
-    slot = {key: f"own[{i}]" for i, key in enumerate(order)}
-    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
-    pointers = ", ".join(
-        f"{dtypes[kind][name]}_at(table, {first + i})" for i, (kind, name) in enumerate(order)
-    )
-    source = {name: slot["vertex", name] for name in found.vertex_fields}
-    source |= {name: slot["edge", name] for name in found.edge_fields}
-    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
-    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
-    source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
-    source |= {name: slot["degree", name] for name in STATE_ARRAYS}
-    state = ", ".join(source[name] for name in compiled.state_class._fields)
-    edges = {}
-    for kind in ("along", "in_along"):
-        values = {"source": "source", "target": "target", "index": "index"}
-        for name in found.edge_fields:
-            written = f"{slot['edge', name]}[index]"
-            values[name] = (
-                written
-                if name in found.edge_writes
-                else slot[kind, name] + ("[0]" if name in uniform else "[k]")
-            )
-        edges[kind] = ", ".join(values[name] for name in edge_names(found))
-    fills = [
-        f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
-        f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
-        for i, name in enumerate(found.vertex_fields)
-    ]
-    folds = [
-        f"    total = identity_{name}\n    for v in range(start, end):\n"
-        f"        total = cast_{name}(combine_{name}(total, cast_{name}(function_{name}(v, state))))\n"
-        f"    {slot['partial', name]}[block] = total"
-        for name in found.aggregators
-    ]
-    totals = [
-        f"    total = identity_{name}\n    for block in range(blocks):\n"
-        f"        total = cast_{name}(combine_{name}(total, {slot['partial', name]}[block]))\n"
-        f"    {slot['aggregate', name]}[0] = total"
-        for name in found.aggregators
-    ]
-    nothing, line = ["    pass"], "\n"
-    text = f"""
-def own_arrays(table):
-    return ({pointers},)
-
-def make_state(own, n, m, superstep):
-    return State({state or "superstep"},)
-
-def make_out_edge(source, target, k, index, own):
-    return Edge({edges["along"]},)
-
-def make_in_edge(source, target, k, index, own):
-    return Edge({edges["in_along"]},)
-
-def fill_fields(start, end, own, supplied):
-{line.join(fills or nothing)}
-
-def fold_block(block, start, end, state, own):
-{line.join(folds or nothing)}
-
-def fold_blocks(blocks, own):
-{line.join(totals or nothing)}
-"""
-    scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class}
-    scope |= {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in DTYPES}
-    for name, declared in found.aggregators.items():
-        dtype = binding.aggregates[name]
-        scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
-        scope[f"cast_{name}"] = make_cast(dtype)
-        scope[f"combine_{name}"] = inner_function(declared.combine.function)
-        scope[f"function_{name}"] = compiled.functions[name]
-    exec(text, scope)
-    made = (
-        "own_arrays",
-        "make_state",
-        "make_out_edge",
-        "make_in_edge",
-        "fill_fields",
-        "fold_block",
-        "fold_blocks",
-    )
-    return SimpleNamespace(**{name: inner_function(scope[name]) for name in made})
-
-
-def make_cast(dtype: np.dtype) -> Any:
-    """A compiled function that casts a value to a dtype by the contract's rule."""
-    if dtype.kind == "b":
-        return inner_function(lambda value: value != 0)
-    to = numba_type(dtype)
-    return inner_function(lambda value: to(value))
-
-
 def named_kernel(
     function: Any, binding: Binding, message: np.dtype, parameters: dict[str, Any], uniform: frozenset[str]
 ) -> Any:
     """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
     found = binding.found
     function.__qualname__ = found.name
-    dtypes = [str(dtype) for group in _own_dtypes(binding, parameters).values() for dtype in group.values()]
+    dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
     key = "\n".join(
         [str(found.key), str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes]
     )
@@ -245,8 +116,8 @@ def unsigned(array: np.ndarray) -> np.ndarray:
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-def make_readers(binding: Binding, message: np.dtype) -> tuple[Any, Any]:
-    """Functions that read the graph's arrays, and the workspace's, from the table of addresses."""
+def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses."""
     index_at, vertex_at = (
         pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
         pointer_to(types.uint32),
@@ -276,7 +147,13 @@ def make_readers(binding: Binding, message: np.dtype) -> tuple[Any, Any]:
             vertex_at(table, first + 8),
         )
 
-    return graph_arrays, work_arrays
+    dtypes = own_dtypes(binding, parameters)
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    first_own = first + len(WORK_ARRAYS)
+    pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
+    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
+    exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
+    return graph_arrays, work_arrays, inner_function(scope["own_arrays"])
 
 
 def make_kernel(
@@ -300,14 +177,14 @@ def make_kernel(
         uniform: edge fields that have one value for all arcs.
     """
     found, functions = binding.found, compiled.functions
-    glue = make_glue(compiled, binding, parameters, uniform)
-    own_arrays, make_state, fill_fields = glue.own_arrays, glue.make_state, glue.fill_fields
+    glue = make_glue(compiled, binding, uniform, inner_function)
+    make_state, fill_fields = glue.make_state, glue.fill_fields
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
-    fold_block, fold_blocks = glue.fold_block, glue.fold_blocks
+    fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize, proceed = functions["initialize"], functions["proceed"]
     combine = functions.get("combine") or inner_function(found.combine.function)
-    cast, identity = make_cast(message), message.type(found.combine.identity(message))
+    cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
     ordered = found.combine.ordered(message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs = found.needs_arc_index
@@ -318,7 +195,7 @@ def make_kernel(
     absorbing = found.combine.name == "ANY"
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
-    graph_arrays, work_arrays = make_readers(binding, message)
+    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 
     @inner_function
     def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
@@ -453,7 +330,8 @@ def make_kernel(
         blocks = (n + BLOCK - 1) // BLOCK
         while not cancelled(control):
             if has_aggregates:
-                fold_blocks(blocks, own)
+                fold_parts(0, blocks, 1, own)
+                set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
             form = choose(n, m, shared, delivery, can_pull)
             shared[FORM] = form
@@ -477,7 +355,7 @@ def make_kernel(
             superstep_alone(listed, following, stamp, state, graph, own, work, shared)
             if has_aggregates:
                 for block in range(blocks):
-                    fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
+                    fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
     @inner_function
     def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
@@ -535,20 +413,27 @@ def make_kernel(
             block = claim(control, 3, 1, blocks)
             if block >= blocks:
                 return
-            fold_block(block, block * BLOCK, min(n, (block + 1) * BLOCK), state, own)
+            fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
     @inner_function
-    def start_run(control, graph, own, work, shared, base, supplied):
-        """Fill fields and call initialize on the ranges that this thread gets."""
-        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
-        count, edges = np.int64(0), np.int64(0)
+    def fill(control, n, own, supplied):
+        """Fill fields on the ranges that this thread gets. `initialize` may read them anywhere."""
         while True:
             start = claim(control, 0, RANGE, n)
             if start >= n:
+                return
+            fill_fields(start, min(n, start + RANGE), own, supplied)
+
+    @inner_function
+    def start_run(control, graph, own, work, shared, base):
+        """Call initialize on the ranges that this thread gets."""
+        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+        count, edges = np.int64(0), np.int64(0)
+        while True:
+            start = claim(control, 1, RANGE, n)
+            if start >= n:
                 break
-            end = min(n, start + RANGE)
-            fill_fields(start, end, own, supplied)
-            for v in range(start, end):
+            for v in range(start, min(n, start + RANGE)):
                 if initialize(v, state):
                     work[2][v] = base + np.uint32(1)
                     count += 1
@@ -569,7 +454,10 @@ def make_kernel(
     def program_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
         graph, work = graph_arrays(table, n, m), work_arrays(table)
         own = own_arrays(table)
-        start_run(control, graph, own, work, shared, base, supplied)
+        fill(control, n, own, supplied)
+        if barrier(control, size):
+            return
+        start_run(control, graph, own, work, shared, base)
         if barrier(control, size):
             return
         fold_aggregates(control, make_state(own, n, m, 0), n, own)

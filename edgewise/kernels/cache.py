@@ -132,22 +132,23 @@ class DiskCache:
         _write_aside(self._path(signature), serialize.dumps(result._reduce()))
 
 
-def remembered(question: str | None, answer: Callable[[], str]) -> str:
+def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> bytes:
     """The answer to a question about code, kept on disk beside compiled code.
 
     Args:
         question: all that the answer depends on beyond edgewise itself; None to ask anew each time.
+        module: the module of edgewise behind which the answer's code stands.
         answer: finds the answer.
     """
     if question is None:
         return answer()
-    text = f"{_environment_key(answer.__module__)}\n{question}"
+    text = f"{_environment_key(module)}\n{question}"
     path = cache_directory() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.answer"
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes()
     except OSError:
         found = answer()
-        _write_aside(path, found.encode())
+        _write_aside(path, found)
         return found
 
 

@@ -1,0 +1,238 @@
+"""The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
+
+import time
+import weakref
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.constants import Constants, constant_arrays
+from edgewise.engine.cpu_kernel import ENDINGS
+from edgewise.engine.glue import own_array_order, own_dtypes
+from edgewise.engine.gpu_kernel import (
+    AUTO,
+    CANCEL,
+    CONTROL_WORDS,
+    ENDED,
+    FOLDS,
+    FORM_NAMES,
+    FORMS,
+    PROGRESS,
+    PULL,
+    PUSH,
+    SUPERSTEP,
+    make_gpu_kernel,
+    may_push,
+    signature,
+    stored,
+)
+from edgewise.engine.outcome import Outcome
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels import gpu
+from edgewise.kernels.gpu import Kernel, array_words, compile_kernel
+from edgewise.schedule import Pull, Push
+
+#: Stamps have 32 bits; a workspace is given up long before they wrap.
+LAST_STAMP = 2**31
+#: The host asks for the end of a run without a pause for so long, then this often.
+SPIN_SECONDS, PAUSE_SECONDS = 300e-6, 100e-6
+PROGRESS_SECONDS = 0.1
+
+
+class _Workspace:
+    """The arrays on the GPU that a run works in, kept between runs."""
+
+    def __init__(self, num_vertices: int, identity: Any, message: np.dtype) -> None:
+        self.base = 0
+        self.messages = gpu.full(num_vertices, identity, stored(message))
+        self.received, self.active = gpu.zeros(num_vertices, np.uint32), gpu.zeros(num_vertices, np.uint32)
+        self.lists = [gpu.empty(num_vertices, np.uint32) for _ in range(3)]
+        self.control = gpu.zeros(CONTROL_WORDS, np.int64)
+        self.host = gpu.pinned(2, np.int64)
+
+    @staticmethod
+    def nbytes(num_vertices: int, message: np.dtype) -> int:
+        """The memory that a workspace takes on the GPU."""
+        return num_vertices * (stored(message).itemsize + 5 * 4)
+
+
+#: The arrays of a graph that lie on the GPU, by the identity of the array in the host's memory, which is kept, too.
+_resident: "weakref.WeakKeyDictionary[Graph, dict[int, tuple[np.ndarray, Any]]]" = weakref.WeakKeyDictionary()
+
+
+def on_gpu(graph: Graph, values: np.ndarray) -> Any:
+    """A copy on the GPU of one of a graph's own arrays, made once."""
+    copies = _resident.setdefault(graph, {})
+    if id(values) not in copies:
+        copies[id(values)] = (values, gpu.copy_of(values))
+    return copies[id(values)][1]
+
+
+class GpuProgram:
+    """A program compiled for the current GPU and laid out for one graph.
+
+    Args:
+        compiled: the program's functions, for the GPU.
+        binding: the program on its graph.
+        message: the dtype of messages.
+        delivery: "auto", `Push()` or `Pull()`.
+        pull: whether the graph's in-edges may be used; they are made here if they were not yet.
+    """
+
+    def __init__(
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Any, pull: bool
+    ) -> None:
+        self._compiled, self._binding, self._message = compiled, binding, message
+        self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
+        self._pull = pull or not may_push(binding.found, message)
+        self._kernels: dict[Any, Kernel] = {}
+        self._free: list[_Workspace] = []
+        found, graph = binding.found, binding.graph
+        self._order = own_array_order(found)
+        columns = (graph.in_offsets, graph.in_sources) if self._pull else (graph.offsets, graph.targets)
+        arcs = graph.in_arcs if self._pull and found.needs_arc_index else graph.offsets
+        self._graph = [on_gpu(graph, values) for values in (graph.offsets, graph.targets, *columns, arcs)]
+        self._constants = self._lay_out({})
+        vertex = sum(dtype.itemsize for dtype in binding.vertex.values()) * graph.num_vertices
+        written = sum(binding.edge[name].itemsize for name in found.edge_writes) * graph.num_arcs
+        #: Bytes that a run allocates on the GPU beyond the graph.
+        self.memory_needed = vertex + written + _Workspace.nbytes(graph.num_vertices, message)
+
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
+        """Carry out one run; the arguments are those of `edgewise.engine.cpu.CpuProgram`."""
+        found, graph = self._binding.found, self._binding.graph
+        constants, kept = self._lay_out(given) if given else self._constants
+        own = {**kept, **self._run_arrays(parameters, given, constants, kept)}
+        workspace = self._take_workspace()
+        workspace.control[...] = 0
+        workspace.host[...] = 0
+        kernel = self._kernel(parameters, constants.uniform)
+        control = workspace.control
+        arguments: list[Any] = [values.data.ptr for values in self._graph]
+        arguments += [workspace.active.data.ptr, *(entries.data.ptr for entries in workspace.lists)]
+        for key in self._order:
+            values = own[key]
+            arguments += _words(values) if values.dtype.kind == "b" else [values.data.ptr]
+        for values in (workspace.messages, workspace.received, control):
+            arguments += _words(values)
+        arguments.append(workspace.host.ctypes.data)
+        scalars = (
+            graph.num_vertices,
+            graph.num_arcs,
+            workspace.base,
+            -1 if limit is None else limit,
+            self._delivery,
+            int(self._pull),
+            constants.supplied,
+        )
+        arguments += [np.int64(value) for value in scalars]
+        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
+        kernel.launch(gpu.current_stream(), arguments, min(kernel.blocks, wanted))
+        _wait(run, workspace.host)
+        words = control.get()
+        supersteps = int(words[SUPERSTEP])
+        workspace.base += supersteps + 2
+        ended = ENDINGS[int(words[ENDED])]
+        aggregates = {name: own["aggregate", name].get()[0].item() for name in found.aggregators}
+        self._free.append(workspace)
+        counts = words[FORMS : FORMS + len(FORM_NAMES)].tolist()
+        forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]
+        return Outcome(
+            {name: own["vertex", name].get() for name in found.vertex_fields},
+            {name: own["edge", name].get() for name in found.edge_fields if name in found.edge_writes},
+            aggregates,
+            supersteps,
+            ended,
+            (f"supersteps on the GPU: {', '.join(forms)}",) if forms else (),
+        )
+
+    def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
+        """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
+        graph = self._binding.graph
+        constants = constant_arrays(self._binding, given, self._pull)
+        owned = (graph.weights, graph.in_weights if self._pull else None, graph.targets)
+        owned_ids = {id(values) for values in owned if values is not None}
+        copies = {
+            key: on_gpu(graph, values)
+            if id(values) in owned_ids or key[0] == "degree"
+            else gpu.copy_of(values)
+            for key, values in constants.arrays.items()
+        }
+        return constants, copies
+
+    def _run_arrays(
+        self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants, kept: dict[Any, Any]
+    ) -> dict[tuple[str, str], Any]:
+        """The arrays on the GPU that one run writes, and its parameters."""
+        binding, n = self._binding, self._binding.graph.num_vertices
+        arrays: dict[tuple[str, str], Any] = {}
+        for i, (name, dtype) in enumerate(binding.vertex.items()):
+            supplied = constants.supplied >> i & 1
+            arrays["vertex", name] = kept["initial", name].copy() if supplied else gpu.empty(n, dtype)
+        for name in binding.found.edge_writes:
+            arrays["edge", name] = kept["edge", name].copy()
+        for name, value in parameters.items():
+            arrays["parameter", name] = gpu.copy_of(np.array([value]))
+        for name, dtype in binding.aggregates.items():
+            arrays["aggregate", name] = gpu.zeros(1, dtype)
+            arrays["partial", name] = gpu.empty(max(1, min(n, FOLDS[0])), dtype)
+        return arrays
+
+    def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
+        """The kernel for these types of parameters and these uniform edge fields."""
+        kind = (uniform, *(type(value) for value in parameters.values()))
+        if kind not in self._kernels:
+            binding, message = self._binding, self._message
+            key = binding.found.key
+            if key is not None:
+                dtypes = own_dtypes(binding, parameters)
+                written = sorted(
+                    f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
+                )
+                key = "\n".join([key, str(message), *sorted(uniform), *written])
+            code = compile_kernel(
+                make_gpu_kernel(self._compiled, binding, message, uniform),
+                signature(binding, message, parameters),
+                gpu.capability(),
+                key,
+            )
+            self._kernels[kind] = Kernel(code)
+        return self._kernels[kind]
+
+    def _take_workspace(self) -> _Workspace:
+        """A workspace that no other run uses now."""
+        while self._free:
+            workspace = self._free.pop()
+            if workspace.base < LAST_STAMP:
+                return workspace
+        identity = self._binding.found.combine.identity(self._message)
+        return _Workspace(self._binding.graph.num_vertices, identity, self._message)
+
+
+def _words(values: Any) -> tuple[Any, ...]:
+    """What is passed for an array argument."""
+    return array_words(values.data.ptr, values.size, values.dtype)
+
+
+def _wait(run: Execution, host: np.ndarray) -> None:
+    """Wait for the kernel, showing progress; Ctrl-C makes it end at its next superstep."""
+    done = gpu.finished()
+    started = shown = time.perf_counter()
+    try:
+        while not done():
+            now = time.perf_counter()
+            if now - started > SPIN_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+            if run.progress is not None and now - shown > PROGRESS_SECONDS:
+                shown = now
+                run.progress(int(host[PROGRESS]))
+    except BaseException:
+        host[CANCEL] = 1
+        while not done():
+            time.sleep(PAUSE_SECONDS)
+        raise

@@ -1,0 +1,420 @@
+"""The CUDA engine's kernel: the whole loop of a program inside one cooperative launch.
+
+Every thread of the grid stays in the kernel until the run ends, and all meet at a barrier of 1.4 µs between the phases
+of a superstep; the host waits. Who is active, and who got a message, is a stamp that equals the superstep's, as in the
+CPU engine (`edgewise.engine.cpu_kernel`), and the number of active vertices with that of their out-edges decides
+between two forms:
+
+*push from a list*
+    Warps take 32 listed vertices at a time and send along their out-edges; messages are combined by atomic
+    operations, and vertices that got a first message are listed.
+*pull over all*
+    Warps take 32 vertices at a time and gather over their in-edges, without atomics.
+
+In both, a vertex with few edges is left to one lane, one with many is shared by the 32 lanes of the warp. Combiners
+that depend on the order, and those that the GPU has no atomic operation for, are always pulled: the lanes' parts are
+combined in a fixed order, so the sums do not depend on timing.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.inspection import Specification
+from edgewise.kernels.gpu import (
+    INT64,
+    WARP,
+    array,
+    atomic_add,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    ballot,
+    count_bits,
+    device_function,
+    first_bit,
+    grid_barrier,
+    lane,
+    lanes_before,
+    num_threads,
+    pointer,
+    shuffle,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+)
+
+#: Words of the array `control`. The first counts arrivals at the barrier. COUNT and EDGES are the active vertices and
+#: their out-edges, TOUCHED those that got a first message while being halted; each has three words, for this superstep,
+#: the next and the one after, which is set to 0 meanwhile.
+ARRIVALS, COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS = 0, 1, 4, 7, 10, 11, 12
+CONTROL_WORDS = 16
+PUSH_LIST, PULL_ALL = range(2)
+FORM_NAMES = ("push from a list", "pull over all vertices")
+#: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
+CANCEL, PROGRESS = 0, 1
+CANCELLED = 3
+#: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
+LARGE, LOOK = 1 << 18, 64
+
+#: A vertex with so many edges is shared by the lanes of a warp.
+HEAVY = 16
+#: Pull where the frontier has more than one in so many of the in-edges (`edgewise.engine.cpu_kernel`).
+PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 14
+#: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
+FOLDS = (65_536, 1024, 32, 1)
+
+#: The tuple arguments: arrays that are read or written without atomic operations.
+GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
+WORK_ARRAYS = ("active", "list", "other_list", "touched")
+AUTO, PUSH, PULL = range(3)
+
+
+def may_push(found: Specification, message: np.dtype) -> bool:
+    """Whether messages can be combined by atomic operations in any order."""
+    return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
+
+
+def stored(message: np.dtype) -> np.dtype:
+    """The dtype in which messages are stored: there are no atomic operations on single bytes."""
+    return np.dtype(np.int32) if message.kind == "b" else message
+
+
+def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    offsets, vertex = np.dtype(f"u{binding.graph.offsets.dtype.itemsize}"), np.dtype(np.uint32)
+    graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
+    dtypes = own_dtypes(binding, parameters)
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    return (
+        tuple_of(graph),
+        tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
+        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
+        array(stored(message)),
+        array(vertex),
+        array(np.dtype(np.int64)),
+        pointer(np.dtype(np.int64)),
+        *[INT64] * 7,
+    )
+
+
+def make_gpu_kernel(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, uniform: frozenset[str]
+) -> Any:
+    """The kernel of one program for given dtypes, to be compiled for `signature`.
+
+    Args:
+        compiled: the program's functions.
+        binding: the program on a graph; only its dtypes matter here.
+        message: the dtype of messages.
+        uniform: edge fields that have one value for all arcs.
+    """
+    found, functions = binding.found, compiled.functions
+    glue = make_glue(compiled, binding, uniform, device_function)
+    make_state, fill_fields = glue.make_state, glue.fill_fields
+    make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
+    fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
+    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
+    initialize, proceed = functions["initialize"], functions["proceed"]
+    combine = functions.get("combine") or device_function(found.combine.function)
+    kept_as = stored(message)
+    cast, store = make_cast(message, device_function), make_cast(kept_as, device_function)
+    name, identity = found.combine.name, kept_as.type(found.combine.identity(message))
+    has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
+    needs_arcs, harmless = found.needs_arc_index, found.edge_compute_is_harmless
+    pushes = may_push(found, message)
+    absorbing = name == "ANY"
+    can_stop = name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
+    folds = FOLDS
+
+    if name == "MIN":
+        combine_at = atomic_min
+    elif name == "MAX":
+        combine_at = atomic_max
+    elif name == "SUM":
+        combine_at = atomic_add
+    else:
+
+        @device_function
+        def combine_at(messages, target, value):
+            """ANY and ALL: whoever has the deciding value writes it, and all write the same."""
+            if (value != 0) == absorbing:
+                messages[target] = value
+
+    @device_function
+    def append(entries, control, counter, v, wanted):
+        """Add vertices to a list, one of each lane that wants it. All lanes of the warp take part."""
+        bits = ballot(wanted)
+        if bits != 0:
+            leader, position = first_bit(bits), np.int64(0)
+            if lane() == leader:
+                position = atomic_add(control, counter, count_bits(bits))
+            position = shuffle(position, leader)
+            if wanted:
+                entries[position + lanes_before(bits)] = np.uint32(v)
+
+    @device_function
+    def degree(v, graph):
+        return np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
+
+    @device_function
+    def sum_of_lanes(value):
+        for step in (16, 8, 4, 2, 1):
+            value += shuffle_down(value, step)
+        return value
+
+    @device_function
+    def send(u, k, stamp, state, graph, own, messages, received):
+        """Send along one arc; whether its target got its first message by that."""
+        target = np.int64(graph[1][k])
+        sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+        if sent is not None:
+            combine_at(messages, target, store(cast(sent * 1)))
+            if received[target] != stamp:
+                return atomic_exchange(received, target, np.uint32(stamp)) != stamp
+        return False
+
+    @device_function
+    def send_range(u, start, end, step, stamp, state, graph, own, work, messages, received, control, counter):
+        """Send along arcs of one vertex; list the halted vertices that got their first message."""
+        for k in range(start, end, step):
+            target = np.int64(graph[1][k])
+            if send(u, k, stamp, state, graph, own, messages, received) and work[0][target] != stamp:
+                work[3][atomic_add(control, counter, 1)] = np.uint32(target)
+
+    @device_function
+    def push_warp(u, takes, stamp, state, graph, own, work, messages, received, control, counter):
+        """Send along the out-edges of the vertices that the lanes of this warp hold."""
+        start, end = np.int64(0), np.int64(0)
+        if takes:
+            start, end = np.int64(graph[0][u]), np.int64(graph[0][u + 1])
+        heavy = ballot(end - start >= HEAVY)
+        if end - start < HEAVY:
+            send_range(u, start, end, 1, stamp, state, graph, own, work, messages, received, control, counter)
+        while heavy != 0:
+            holder = first_bit(heavy)
+            heavy = np.uint32(heavy & (heavy - np.uint32(1)))
+            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(u, holder)
+            send_range(
+                vertex,
+                first + lane(),
+                last,
+                WARP,
+                stamp,
+                state,
+                graph,
+                own,
+                work,
+                messages,
+                received,
+                control,
+                counter,
+            )
+
+    @device_function
+    def gather(v, start, end, step, stamp, everyone, state, graph, own, work):
+        """Combine the messages along in-edges of one vertex; (the total, whether there was one)."""
+        total, got = identity, False
+        for k in range(start, end, step):
+            u = np.int64(graph[3][k])
+            sends = everyone or work[0][u] == stamp
+            if harmless or sends:
+                arc = np.int64(graph[4][k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
+                if sent is not None and sends:
+                    total, got = store(cast(combine(cast(total), cast(sent * 1)))), True
+                    if can_stop and (total != 0) == absorbing:
+                        break
+        return total, got
+
+    @device_function
+    def pull_warp(v, takes, stamp, everyone, state, graph, own, work, messages, received):
+        """Gather over the in-edges of the vertices that the lanes of this warp hold."""
+        start, end = np.int64(0), np.int64(0)
+        if takes:
+            start, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
+        heavy = ballot(end - start >= HEAVY)
+        if end - start < HEAVY:
+            total, got = gather(v, start, end, 1, stamp, everyone, state, graph, own, work)
+            if got:
+                messages[v] = total
+                received[v] = stamp
+        while heavy != 0:
+            holder = first_bit(heavy)
+            heavy = np.uint32(heavy & (heavy - np.uint32(1)))
+            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(v, holder)
+            total, got = gather(vertex, first + lane(), last, WARP, stamp, everyone, state, graph, own, work)
+            any_got = ballot(got) != 0
+            for step in (16, 8, 4, 2, 1):
+                total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
+            if any_got and lane() == 0:
+                messages[vertex] = total
+                received[vertex] = stamp
+
+    @device_function
+    def settle(v, stamp, state, work, messages, received):
+        """Compute one vertex with its message; whether it is active next."""
+        incoming = identity
+        if received[v] == stamp:
+            incoming = messages[v]
+            messages[v] = identity
+        if vertex_compute(v, cast(incoming), state):
+            work[0][v] = stamp + 1
+            return True
+        return False
+
+    @device_function
+    def settle_lists(
+        listed, count, touched, following, stamp, state, graph, work, messages, received, control, turn
+    ):
+        """Compute the vertices that were active and those that got a message, and list those that are active next."""
+        end, first, edges = count + touched, thread_index() - lane(), np.int64(0)
+        for begin in range(first, end, num_threads()):
+            goes_on, v, i = False, np.int64(0), begin + lane()
+            if i < end:
+                v = np.int64(listed[i]) if i < count else np.int64(work[3][i - count])
+                goes_on = settle(v, stamp, state, work, messages, received)
+                if goes_on:
+                    edges += degree(v, graph)
+            append(following, control, COUNT + turn, v, goes_on)
+        edges = sum_of_lanes(edges)
+        if lane() == 0 and edges != 0:
+            atomic_add(control, EDGES + turn, edges)
+
+    @device_function
+    def settle_all(n, following, stamp, state, graph, work, messages, received, control, turn):
+        """Compute all vertices that are active or got a message, and list those that are active next."""
+        first, edges = thread_index() - lane(), np.int64(0)
+        for begin in range(first, n, num_threads()):
+            goes_on, v = False, begin + lane()
+            if v < n and (work[0][v] == stamp or received[v] == stamp):
+                goes_on = settle(v, stamp, state, work, messages, received)
+                if goes_on:
+                    edges += degree(v, graph)
+            append(following, control, COUNT + turn, v, goes_on)
+        edges = sum_of_lanes(edges)
+        if lane() == 0 and edges != 0:
+            atomic_add(control, EDGES + turn, edges)
+
+    @device_function
+    def aggregate(n, state, own, control, generation):
+        """Fold all vertices; every thread may read the aggregates afterwards."""
+        me, parts = thread_index(), min(np.int64(folds[0]), n)
+        for part in range(me, parts, num_threads()):
+            fold_vertices(part, part, n, parts, state, own)
+        generation = grid_barrier(control, generation)
+        for fewer in folds[1:]:
+            for part in range(me, min(np.int64(fewer), max(parts, 1)), num_threads()):
+                fold_parts(part, parts, fewer, own)
+            parts = min(np.int64(fewer), parts)
+            generation = grid_barrier(control, generation)
+        if me == 0:
+            set_aggregates(own)
+        return grid_barrier(control, generation)
+
+    @device_function
+    def start_run(n, m, base, graph, own, work, control, generation, supplied):
+        """Fill fields, call initialize and list who is active."""
+        me, edges = thread_index(), np.int64(0)
+        for v in range(me, n, num_threads()):
+            fill_fields(v, v + 1, own, supplied)
+        generation = grid_barrier(control, generation)
+        state = make_state(own, n, m, 0)
+        for begin in range(me - lane(), n, num_threads()):
+            starts, v = False, begin + lane()
+            if v < n and initialize(v, state):
+                starts = True
+                work[0][v] = base + 1
+                edges += degree(v, graph)
+            append(work[1], control, COUNT, v, starts)
+        edges = sum_of_lanes(edges)
+        if lane() == 0 and edges != 0:
+            atomic_add(control, EDGES, edges)
+        generation = grid_barrier(control, generation)
+        if has_aggregates:
+            generation = aggregate(n, state, own, control, generation)
+        return generation
+
+    @device_function
+    def ending(n, m, own, superstep, count, limit, cancelled):
+        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        if cancelled:
+            return CANCELLED
+        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
+            return 2
+        if count == 0:
+            return 0
+        return 1 if superstep == limit else -1
+
+    def program_kernel(
+        graph, work, own, messages, received, control, host, n, m, base, limit, delivery, can_pull, supplied
+    ):
+        me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
+        generation = start_run(n, m, base, graph, own, work, control, np.int64(0), supplied)
+        while True:
+            count, edges = control[COUNT + turn], control[EDGES + turn]
+            ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
+            if ended >= 0:
+                if me == 0:
+                    control[ENDED] = ended
+                    control[SUPERSTEP] = superstep
+                return
+            superstep += 1
+            following, spare = (turn + 1) % 3, (turn + 2) % 3
+            stamp, state = base + superstep, make_state(own, n, m, superstep)
+            pull = not pushes or delivery == PULL
+            if pushes and delivery == AUTO and can_pull != 0:
+                pull = edges * pull_advantage > m
+            listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
+            first = me - lane()
+            if pull:
+                for begin in range(first, n, num_threads()):
+                    v = begin + lane()
+                    pull_warp(v, v < n, stamp, count == n, state, graph, own, work, messages, received)
+            elif pushes:
+                for begin in range(first, count, num_threads()):
+                    u = np.int64(0)
+                    if begin + lane() < count:
+                        u = np.int64(listed[begin + lane()])
+                    takes = begin + lane() < count
+                    push_warp(
+                        u, takes, stamp, state, graph, own, work, messages, received, control, TOUCHED + turn
+                    )
+            if me == 0:
+                control[COUNT + spare] = 0
+                control[EDGES + spare] = 0
+                control[TOUCHED + spare] = 0
+                control[FORMS + (PULL_ALL if pull else PUSH_LIST)] += 1
+            generation = grid_barrier(control, generation)
+            if pull:
+                settle_all(n, next_list, stamp, state, graph, work, messages, received, control, following)
+            else:
+                settle_lists(
+                    listed,
+                    count,
+                    control[TOUCHED + turn],
+                    next_list,
+                    stamp,
+                    state,
+                    graph,
+                    work,
+                    messages,
+                    received,
+                    control,
+                    following,
+                )
+            # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
+            if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
+                host[PROGRESS] = superstep
+                if host[CANCEL] != 0:
+                    control[ENDED] = CANCELLED
+            generation = grid_barrier(control, generation)
+            if has_aggregates:
+                generation = aggregate(n, state, own, control, generation)
+            turn, flipped = following, not flipped
+
+    return program_kernel

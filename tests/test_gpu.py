@@ -1,0 +1,124 @@
+"""The CUDA engine agrees with the reference. These tests need an NVIDIA GPU: `pytest -m gpu`."""
+
+import numpy as np
+import pytest
+from test_engines import (
+    GRAPHS,
+    PROGRAMS,
+    SSSP,
+    Chain,
+    Components,
+    Helped,
+    Highest,
+    LateMirror,
+    Loop,
+    Mirror,
+    assert_same,
+)
+
+import edgewise as ew
+from edgewise.run import Prepared
+
+pytestmark = pytest.mark.gpu
+
+DELIVERIES = {"auto": "auto", "push": ew.Push(), "pull": ew.Pull()}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_delivery_agrees_with_the_reference(name):
+    program, values = PROGRAMS[name]
+    for graph_name, graph in GRAPHS.items():
+        if "source" in values and graph.num_vertices == 0:
+            continue
+        if program is Components:
+            graph = ew.Graph.from_edges(
+                graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
+            )
+        expected = Prepared(program, graph).reference(values, program.max_supersteps)
+        for delivery_name, delivery in DELIVERIES.items():
+            prepared = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))
+            try:
+                for _ in range(2):  # the second run works in what the first one left
+                    assert_same(prepared(**values), expected, program.asynchronous)
+            except AssertionError as error:
+                raise AssertionError(f"{name} on '{graph_name}', {delivery_name}: {error}") from error
+
+
+LARGE = {
+    "lattice": lambda: ew.generate.lattice(120, 150, seed=3, weights=(0, 20)),
+    "hubs": lambda: ew.generate.rmat(14, 24, seed=5, weights=(0, 20)),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_large_graphs_agree_with_the_cpu(name, kind):
+    program, values = PROGRAMS[name]
+    graph = LARGE[kind]()
+    expected = Prepared(program, graph, "cpu")(**values)
+    for delivery in DELIVERIES.values():
+        result = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))(**values)
+        for field, want in expected.fields.items():
+            tolerance = {"float32": 1e-4, "float64": 1e-9}.get(str(want.dtype), 0)
+            np.testing.assert_allclose(result.fields[field], want, rtol=tolerance, atol=1e-12, err_msg=field)
+        for field, want in expected.edge_fields.items():
+            np.testing.assert_array_equal(result.edge_fields[field], want, err_msg=field)
+        if not program.asynchronous:
+            assert result.supersteps == expected.supersteps
+
+
+@pytest.mark.parametrize("program", [Chain, Loop, Helped, Mirror, LateMirror, Highest])
+def test_programs_that_trap_an_engine(program):
+    graph = ew.generate.uniform(3000, 20_000, seed=1)
+    expected = Prepared(program, graph).reference({}, None).vertex_fields
+    for delivery in DELIVERIES.values():
+        result = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))()
+        for field, want in expected.items():
+            np.testing.assert_array_equal(result.fields[field], want)
+
+
+def test_float_sums_are_the_same_each_time():
+    program, values = PROGRAMS["pagerank"]
+    graph = ew.generate.rmat(14, 24, seed=5)
+    prepared = Prepared(program, graph, "cuda")
+    first = prepared(**values).rank.tobytes()
+    assert all(prepared(**values).rank.tobytes() == first for _ in range(5))
+
+
+def test_a_limit_and_arrays_for_fields():
+    graph = LARGE["lattice"]()
+    prepared = Prepared(SSSP, graph, "cuda")
+    whole = prepared(source=0)
+    cut = prepared(source=0, max_supersteps=5)
+    assert (cut.supersteps, cut.ended) == (5, "max_supersteps was reached")
+    np.testing.assert_array_equal(prepared(source=0).distance, whole.distance)
+    weight = np.arange(graph.num_arcs, dtype=graph.weights.dtype) % 7
+    np.testing.assert_array_equal(
+        prepared(source=0, weight=weight).distance, Prepared(SSSP, graph)(source=0, weight=weight).distance
+    )
+
+
+def test_an_exception_in_progress_ends_the_run():
+    """What Ctrl-C does, too: the kernel leaves at its next superstep, and the GPU can be used again."""
+
+    class Endless(ew.Program):
+        x = ew.vertex("int64")
+        combine = ew.SUM
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return state.x[edge.source] % 7
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.x[v] = message
+            return ew.ACTIVE
+
+    def stop(done):
+        raise KeyboardInterrupt
+
+    graph = ew.generate.uniform(3000, 20_000, seed=1)
+    prepared = Prepared(Endless, graph, "cuda")
+    with pytest.raises(KeyboardInterrupt):
+        prepared(progress=stop)
+    assert prepared(max_supersteps=10).supersteps == 10
