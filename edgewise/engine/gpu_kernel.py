@@ -25,6 +25,7 @@ from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
+    HALVES,
     INT64,
     WARP,
     array,
@@ -163,7 +164,7 @@ def make_gpu_kernel(
 
     @device_function
     def sum_of_lanes(value):
-        for step in (16, 8, 4, 2, 1):
+        for step in HALVES:
             value += shuffle_down(value, step)
         return value
 
@@ -249,7 +250,7 @@ def make_gpu_kernel(
             first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(v, holder)
             total, got = gather(vertex, first + lane(), last, WARP, stamp, everyone, state, graph, own, work)
             any_got = ballot(got) != 0
-            for step in (16, 8, 4, 2, 1):
+            for step in HALVES:
                 total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
             if any_got and lane() == 0:
                 messages[vertex] = total

@@ -19,15 +19,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numba import cuda, types
-from numba.cuda import compiler, dispatcher
+from numba import config, cuda, types
 
 from edgewise.kernels.cache import kept
 
 #: Threads of a block. One block of 1024 on each multiprocessor was the fastest of 256, 512 and 1024 on an H100: it has
 #: the fewest arrivals at a barrier for the number of threads that hide the memory's latency.
 THREADS = 1024
-WARP = 32
+#: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
+#: a warp has one lane. It has no barrier across blocks either: there a grid has one block.
+SIMULATED = bool(config.ENABLE_CUDASIM)
+WARP = 1 if SIMULATED else 32
+#: How far the steps of a reduction over a warp look ahead.
+HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF
 
 
@@ -56,11 +60,15 @@ def num_threads() -> Any:
 
 @device_function
 def ballot(flag: Any) -> Any:
+    if SIMULATED:
+        return np.uint32(flag)
     return np.uint32(cuda.ballot_sync(_ALL_LANES, flag))
 
 
 @device_function
 def shuffle(value: Any, from_lane: Any) -> Any:
+    if SIMULATED:
+        return value
     return cuda.shfl_sync(_ALL_LANES, value, from_lane)
 
 
@@ -162,6 +170,8 @@ class _Architecture:
 @contextmanager
 def _compiling_for(capability: tuple[int, int]) -> Any:
     """Answer numba-cuda's question for the current device without a driver."""
+    from numba.cuda import compiler, dispatcher
+
     asked = [(module, module.get_current_device) for module in (compiler, dispatcher)]
     for module, _ in asked:
         module.get_current_device = lambda: _Architecture(capability)
@@ -205,9 +215,9 @@ class Kernel:
     """A kernel on the current GPU."""
 
     def __init__(self, code: bytes) -> None:
-        from cuda.core import Device, ObjectCode
+        from cuda.core import ObjectCode
 
-        device = Device()
+        device = _device()
         device.set_current()
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
@@ -228,13 +238,17 @@ class Kernel:
         launch(Stream.from_handle(stream), config, self._kernel, *arguments)
 
 
+def _device() -> Any:
+    """The GPU that CuPy uses now."""
+    from cuda.core import Device
+
+    return Device(_cupy().cuda.runtime.getDevice())
+
+
 def problem() -> str | None:
     """Why no GPU can be used, or None."""
     try:
-        from cuda.core import Device
-
-        Device().set_current()
-        _cupy()
+        _device().set_current()
     except (
         Exception
     ) as error:  # the driver's and the packages' own, all of which mean that there is no GPU for us
@@ -244,9 +258,7 @@ def problem() -> str | None:
 
 def capability() -> tuple[int, int]:
     """The compute capability of the current GPU."""
-    from cuda.core import Device
-
-    found = Device().compute_capability
+    found = _device().compute_capability
     return found.major, found.minor
 
 

@@ -1,5 +1,10 @@
-"""Every kernel of the CUDA engine compiles to machine code for every architecture. This needs no GPU, and says nothing
-about what the kernels compute: tests/test_gpu.py does, where there is one."""
+"""What can be tested of the CUDA engine without a GPU: that every kernel compiles for every architecture, and computes
+the right answers in numba's simulator. tests/test_gpu.py tests it on a GPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from test_engines import PROGRAMS
@@ -46,6 +51,21 @@ def test_every_program_compiles(name, capability):
 @pytest.mark.parametrize(("capability", "name"), OTHERS)
 def test_every_architecture_is_compiled_for(capability, name):
     assert b".text.kernel" in machine_code(name, capability)
+
+
+def test_the_kernel_computes_the_right_answers_in_the_simulator():
+    """Three threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+    here = Path(__file__).resolve().parent
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(here.parent)}
+    done = subprocess.run(
+        [sys.executable, str(here / "simulate.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split("\n")[:-1] == list(PROGRAMS)
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():
