@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise import execution
 from edgewise.algorithms.bfs import bfs
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, VerificationError
 from edgewise.graph.csr import Rows
+from edgewise.kernels import launch
 
 SCHEDULES = [
     ew.Schedule(delivery, threads) for delivery in ("auto", ew.Push(), ew.Pull()) for threads in (1, 2, 3)
@@ -23,7 +23,7 @@ SCHEDULES = [
 @pytest.fixture(autouse=True, scope="module")
 def _threads_even_for_small_graphs():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "SMALL_WORK", 0)
+        patch.setattr(launch, "SMALL_WORK", 0)
         yield
 
 

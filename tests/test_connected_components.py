@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise import execution
 from edgewise.algorithms.connected_components import connected_components
 from edgewise.errors import MemoryLimitError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
+from edgewise.kernels import launch
 
 
 def by_search(graph):
@@ -49,7 +49,7 @@ def test_small_graphs(name):
 @pytest.fixture(autouse=True, scope="module")
 def _threads_even_for_small_graphs():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execution, "SMALL_WORK", 0)
+        patch.setattr(launch, "SMALL_WORK", 0)
         yield
 
 

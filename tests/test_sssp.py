@@ -103,7 +103,7 @@ def check(graph, start, expected, **options):
 @pytest.fixture
 def on_teams(monkeypatch):
     """Let teams run work of any size."""
-    monkeypatch.setattr("edgewise.execution.SMALL_WORK", 0)
+    monkeypatch.setattr("edgewise.kernels.launch.SMALL_WORK", 0)
 
 
 SMALL = {name: graph for name, graph in battery.graphs().items() if graph.num_vertices}
