@@ -11,9 +11,9 @@ between two forms:
 *pull over all*
     Warps take 32 vertices at a time and gather over their in-edges, without atomics.
 
-In both, a vertex with few edges is left to one lane, one with many is shared by the 32 lanes of the warp. Combiners
-that depend on the order, and those that the GPU has no atomic operation for, are always pulled: the lanes' parts are
-combined in a fixed order, so the sums do not depend on timing.
+Pushing, the arcs of the 32 vertices are dealt out to the lanes one by one; pulling, a vertex has one lane, eight, or
+all 32, by its degree. Combiners that depend on the order, and those that the GPU has no atomic operation for, are
+always pulled: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
 """
 
 from typing import Any
@@ -44,6 +44,7 @@ from edgewise.kernels.gpu import (
     pointer,
     shuffle,
     shuffle_down,
+    shuffle_up,
     thread_index,
     tuple_of,
 )
@@ -61,8 +62,9 @@ CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
 
-#: A vertex with so many edges is shared by the lanes of a warp.
-HEAVY = 16
+#: Pulling, a vertex with fewer in-edges is left to one lane, one with fewer than MANY to GROUP lanes, others to a warp.
+FEW, MANY = 6, 64
+GROUP = min(8, WARP)
 #: Pull where the frontier has more than one in so many of the in-edges (`edgewise.engine.cpu_kernel`).
 PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 14
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
@@ -163,58 +165,54 @@ def make_gpu_kernel(
         return np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
 
     @device_function
+    def sum_to_lane(value):
+        """The sum of the values of this lane and of those before it."""
+        for step in HALVES[::-1]:
+            before = shuffle_up(value, step)
+            if lane() >= step:
+                value += before
+        return value
+
+    @device_function
     def sum_of_lanes(value):
         for step in HALVES:
             value += shuffle_down(value, step)
         return value
 
     @device_function
-    def send(u, k, stamp, state, graph, own, messages, received):
-        """Send along one arc; whether its target got its first message by that."""
-        target = np.int64(graph[1][k])
+    def send(u, k, target, stamp, state, own, work, messages, received):
+        """Send along one arc; whether its target is halted and got its first message by that."""
         sent = edge_compute(make_out_edge(u, target, k, k, own), state)
         if sent is not None:
             combine_at(messages, target, store(cast(sent * 1)))
             if received[target] != stamp:
-                return atomic_exchange(received, target, np.uint32(stamp)) != stamp
+                first = atomic_exchange(received, target, np.uint32(stamp)) != stamp
+                return first and work[0][target] != stamp
         return False
 
     @device_function
-    def send_range(u, start, end, step, stamp, state, graph, own, work, messages, received, control, counter):
-        """Send along arcs of one vertex; list the halted vertices that got their first message."""
-        for k in range(start, end, step):
-            target = np.int64(graph[1][k])
-            if send(u, k, stamp, state, graph, own, messages, received) and work[0][target] != stamp:
-                work[3][atomic_add(control, counter, 1)] = np.uint32(target)
-
-    @device_function
     def push_warp(u, takes, stamp, state, graph, own, work, messages, received, control, counter):
-        """Send along the out-edges of the vertices that the lanes of this warp hold."""
-        start, end = np.int64(0), np.int64(0)
+        """Send along the out-edges of the vertices that the lanes of this warp hold, an arc to each lane."""
+        start, count = np.int64(0), np.int64(0)
         if takes:
-            start, end = np.int64(graph[0][u]), np.int64(graph[0][u + 1])
-        heavy = ballot(end - start >= HEAVY)
-        if end - start < HEAVY:
-            send_range(u, start, end, 1, stamp, state, graph, own, work, messages, received, control, counter)
-        while heavy != 0:
-            holder = first_bit(heavy)
-            heavy = np.uint32(heavy & (heavy - np.uint32(1)))
-            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(u, holder)
-            send_range(
-                vertex,
-                first + lane(),
-                last,
-                WARP,
-                stamp,
-                state,
-                graph,
-                own,
-                work,
-                messages,
-                received,
-                control,
-                counter,
-            )
+            start = np.int64(graph[0][u])
+            count = np.int64(graph[0][u + 1]) - start
+        upto = sum_to_lane(count)
+        total = shuffle(upto, WARP - 1)
+        for begin in range(0, total, WARP):
+            place = begin + lane()
+            holder = np.int64(0)
+            for (
+                step
+            ) in HALVES:  # the lanes whose vertices come before this place; at last, one fewer than all
+                if shuffle(upto, holder + step - 1) <= place:
+                    holder += step
+            vertex, k = shuffle(u, holder), shuffle(start - upto + count, holder) + place
+            first, target = False, np.int64(0)
+            if place < total:
+                target = np.int64(graph[1][k])
+                first = send(vertex, k, target, stamp, state, own, work, messages, received)
+            append(work[3], control, counter, target, first)
 
     @device_function
     def gather(v, start, end, step, stamp, everyone, state, graph, own, work):
@@ -233,28 +231,46 @@ def make_gpu_kernel(
         return total, got
 
     @device_function
+    def pull_shared(
+        chosen, lanes, v, start, end, stamp, everyone, state, graph, own, work, messages, received
+    ):
+        """Gather over the in-edges of the vertices of the chosen lanes, so many lanes for each."""
+        group, place = lane() // lanes, lane() % lanes
+        while chosen != 0:
+            mine = chosen
+            for _ in range(group):
+                mine = np.uint32(mine & (mine - np.uint32(1)))
+            for _ in range(WARP // lanes):
+                chosen = np.uint32(chosen & (chosen - np.uint32(1)))
+            holder = first_bit(mine) if mine != 0 else np.int64(0)
+            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(v, holder)
+            if mine == 0:
+                last = first
+            total, got = gather(vertex, first + place, last, lanes, stamp, everyone, state, graph, own, work)
+            bits = ballot(got)
+            for step in HALVES:
+                if step < lanes:
+                    total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
+            ours = np.uint32(bits >> np.uint32(group * lanes)) & np.uint32(0xFFFFFFFF >> (32 - lanes))
+            if place == 0 and ours != 0:
+                messages[vertex] = total
+                received[vertex] = stamp
+
+    @device_function
     def pull_warp(v, takes, stamp, everyone, state, graph, own, work, messages, received):
         """Gather over the in-edges of the vertices that the lanes of this warp hold."""
         start, end = np.int64(0), np.int64(0)
         if takes:
             start, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
-        heavy = ballot(end - start >= HEAVY)
-        if end - start < HEAVY:
+        degree = end - start
+        if degree < FEW:
             total, got = gather(v, start, end, 1, stamp, everyone, state, graph, own, work)
             if got:
                 messages[v] = total
                 received[v] = stamp
-        while heavy != 0:
-            holder = first_bit(heavy)
-            heavy = np.uint32(heavy & (heavy - np.uint32(1)))
-            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(v, holder)
-            total, got = gather(vertex, first + lane(), last, WARP, stamp, everyone, state, graph, own, work)
-            any_got = ballot(got) != 0
-            for step in HALVES:
-                total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
-            if any_got and lane() == 0:
-                messages[vertex] = total
-                received[vertex] = stamp
+        some, many = ballot(FEW <= degree < MANY), ballot(degree >= MANY)
+        pull_shared(some, GROUP, v, start, end, stamp, everyone, state, graph, own, work, messages, received)
+        pull_shared(many, WARP, v, start, end, stamp, everyone, state, graph, own, work, messages, received)
 
     @device_function
     def settle(v, stamp, state, work, messages, received):

@@ -6,8 +6,8 @@ in 5 to 8 µs. Compiling needs no GPU, which is how every kernel is compiled in 
 
 For use inside kernels, on all 32 lanes of a warp at once:
 
-``ballot(flag)``, ``shuffle(value, lane)``, ``shuffle_down(value, lanes)``
-    the flags of all lanes as bits; the value that a lane has, or that the lane so many further on has.
+``ballot(flag)``, ``shuffle(value, lane)``, ``shuffle_up(value, lanes)``, ``shuffle_down(value, lanes)``
+    the flags of all lanes as bits; the value that a lane has, or the lane so many before or after this one.
 ``grid_barrier(control, turn)``
     waits for every thread of a cooperative launch. ``control[0]`` counts arrivals; ``turn`` is 0 at first and then what
     the last barrier returned.
@@ -70,6 +70,11 @@ def shuffle(value: Any, from_lane: Any) -> Any:
     if SIMULATED:
         return value
     return cuda.shfl_sync(_ALL_LANES, value, from_lane)
+
+
+@device_function
+def shuffle_up(value: Any, lanes: Any) -> Any:
+    return cuda.shfl_up_sync(_ALL_LANES, value, lanes)
 
 
 @device_function
