@@ -48,8 +48,10 @@ def lane() -> Any:
 
 @device_function
 def thread_index() -> Any:
-    """The number of this thread in the grid."""
-    return np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+    """The number of this thread in the grid. Warps are numbered across blocks first: little work is then done by many
+    multiprocessors, not by the first one alone."""
+    warp = np.int64(cuda.threadIdx.x // WARP) * cuda.gridDim.x + cuda.blockIdx.x
+    return warp * WARP + cuda.threadIdx.x % WARP
 
 
 @device_function
