@@ -63,7 +63,7 @@ CANCELLED = 3
 LARGE, LOOK = 1 << 18, 64
 
 #: Pulling, a vertex with fewer in-edges is left to one lane, one with fewer than MANY to GROUP lanes, others to a warp.
-FEW, MANY = 6, 64
+FEW, MANY = 16, 64
 GROUP = min(8, WARP)
 #: Pull where the frontier has more than one in so many of the in-edges (`edgewise.engine.cpu_kernel`).
 PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 14
@@ -393,11 +393,15 @@ def make_gpu_kernel(
                     v = begin + lane()
                     pull_warp(v, v < n, stamp, count == n, state, graph, own, work, messages, received)
             elif pushes:
-                for begin in range(first, count, num_threads()):
-                    u = np.int64(0)
-                    if begin + lane() < count:
+                # A short list is spread over many warps, so that each has about as many arcs as lanes.
+                held = np.int64(WARP)
+                if count + edges < num_threads():
+                    held = max(np.int64(1), WARP * count // (count + edges))
+                warp, warps = me // WARP, num_threads() // WARP
+                for begin in range(warp * held, count, warps * held):
+                    u, takes = np.int64(0), lane() < held and begin + lane() < count
+                    if takes:
                         u = np.int64(listed[begin + lane()])
-                    takes = begin + lane() < count
                     push_warp(
                         u, takes, stamp, state, graph, own, work, messages, received, control, TOUCHED + turn
                     )
