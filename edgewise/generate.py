@@ -64,6 +64,8 @@ def rmat(
         assert scale is not None
         num_vertices = 1 << _checked("scale", scale, 0, 30)
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    if not _is_number(edge_factor):
+        raise GraphError(f"edge_factor is {edge_factor!r}; expected a number of at least 0")
     num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
     levels = (num_vertices - 1).bit_length()
     labels = _permutation(num_vertices, seed) if shuffle else None
@@ -217,7 +219,8 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
     """Random weights from the smallest to the largest, integers both included."""
     if bounds is None:
         return None
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2 or not bounds[0] <= bounds[1]:
+    pair = isinstance(bounds, tuple | list) and len(bounds) == 2
+    if not pair or not all(map(_is_number, bounds)) or bounds[0] > bounds[1]:
         raise GraphError(f"weights is {bounds!r}; expected None, or the smallest and the largest weight")
     low, high = bounds
     if isinstance(low, int) and isinstance(high, int):
@@ -226,6 +229,11 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
         return (_integers(seed, _WEIGHT, count, span, np.int64) + low).astype(dtype)
     # NumPy rounds after each operation, where compiled code might fuse two of them.
     return low + (high - low) * (_integers(seed, _WEIGHT, count, 2**32, np.int64) * 2.0**-32)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
 
 
 def _checked(name: str, value: Any, low: int, high: int) -> int:
@@ -253,7 +261,7 @@ def _integers(seed: int, stream: int, count: int, bound: int, dtype: type = np.i
 
 def _happens(share: float, name: str, seed: int, stream: int, count: int) -> np.ndarray:
     """Whether each of ``count`` events of this probability happens."""
-    if not 0 <= share <= 1:
+    if not _is_number(share) or not 0 <= share <= 1:
         raise GraphError(f"{name} is {share!r}; expected a share from 0 to 1")
     return _integers(seed, stream, count, 2**32, np.int64) < round(share * 2**32)
 
@@ -266,7 +274,8 @@ def _permutation(count: int, seed: int) -> np.ndarray:
 
 def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
     """The shares of a 32-bit range at which quadrants end, uint64, shape (3,)."""
-    if len(probabilities) != 4 or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
+    four = len(probabilities) == 4 and all(map(_is_number, probabilities))
+    if not four or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
         raise GraphError(f"probabilities are {probabilities!r}; expected four, none negative, that sum to 1")
     ends = np.cumsum(probabilities[:3])
     return sealed(np.array([round(float(end) * 2**32) for end in ends], np.uint64))

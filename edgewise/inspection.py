@@ -312,7 +312,11 @@ class _Checker:
             raise self.function.refuse(node, f"'{keyword}' cannot be used inside a program's function")
 
     def _check_name(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
-        if node.id in self.function.arguments and not isinstance(node.ctx, ast.Load):
+        if (
+            node.id in self.function.arguments
+            and not isinstance(node.ctx, ast.Load)
+            and self.role != "combine"
+        ):
             raise self.function.refuse(node, f"'{node.id}' is a parameter and may not be assigned")
         whole = not isinstance(parents.get(node), ast.Attribute)
         if node.id == self.state and whole:
@@ -404,7 +408,8 @@ def program_key(found: Specification) -> str | None:
         for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
         for name, value in group.items()
     ]
-    combines = [found.combine.name, *(declared.combine.name for declared in found.aggregators.values())]
+    combiners = [found.combine, *(declared.combine for declared in found.aggregators.values())]
+    combines = [f"{each.name} {each.identity(np.dtype(np.float64))!r}" for each in combiners]
     return "\n".join([*fields, *combines, str(found.program.asynchronous), *parts])
 
 

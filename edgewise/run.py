@@ -84,6 +84,8 @@ class Prepared:
     def __init__(
         self, program: type[Program], graph: Graph, device: str = "auto", schedule: Schedule | None = None
     ) -> None:
+        if not isinstance(graph, Graph):
+            raise ProgramError(f"got {graph!r} for the graph, expected an edgewise.Graph")
         self.program, self.graph, self._device, self._schedule = (
             program,
             graph,
@@ -265,8 +267,6 @@ def run(
     instance = program() if isinstance(program, type) and issubclass(program, Program) else program
     if not isinstance(instance, Program):
         raise ProgramError(f"run: got {program!r}, expected an instance of a subclass of edgewise.Program")
-    if not isinstance(graph, Graph):
-        raise ProgramError(f"run: got {graph!r}, expected an edgewise.Graph")
     return Prepared(type(instance), graph, device, schedule)(
         max_supersteps=max_supersteps,
         progress=progress,

@@ -318,3 +318,89 @@ def test_initialize_reads_fields_that_are_all_filled(program):
     prepared = Prepared(program, graph, schedule=ew.Schedule(num_threads=3))
     for _ in range(5):
         assert np.all(prepared().seen == 7)
+
+
+def stores_its_message(combiner, dtype):
+    """A program whose vertices store what they get without a look at it."""
+
+    class Stores(ew.Program):
+        got = ew.vertex(dtype)
+        combine = combiner
+        message = dtype
+        max_supersteps = 3
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return edge.source % 100 + 1
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.got[v] = message
+            return v % 3 != 0
+
+    return Stores
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+@pytest.mark.parametrize("combiner", [ew.MIN, ew.MAX, ew.SUM, ew.PRODUCT], ids=lambda each: each.name)
+def test_messages_that_are_stored_unseen_agree_with_the_reference(combiner, dtype):
+    """Loops without a branch of the program's own are those that the compiler turns into vector instructions."""
+    graph = ew.generate.uniform(300, 900, seed=4)
+    for schedule in battery.SCHEDULES.values():
+        prepared = Prepared(stores_its_message(combiner, dtype), graph, schedule=schedule)
+        expected = prepared.reference({}, 3).vertex_fields["got"]
+        np.testing.assert_array_equal(prepared().got, expected)
+
+
+class Swaps(ew.Program):
+    """What LLVM 22 gets wrong in a vectorised loop: a conditional load, then a conditional store to the same place."""
+
+    stock = ew.vertex("int64", init=5)
+    taken = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 2
+
+    @staticmethod
+    def initialize(v, state):
+        got = 2**40
+        if v % 7 != 3:
+            got = state.stock[v]
+            state.stock[v] = 2**40
+        state.taken[v] = got
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        got = 2**40
+        if state.stock[v] < 2**40 or message > 2:
+            got = state.stock[v]
+            state.stock[v] = 2**40
+        state.taken[v] = got + message
+        return ew.ACTIVE
+
+
+def test_fields_that_are_read_and_then_written_keep_that_order():
+    graph = ew.generate.uniform(3000, 9000, seed=4)
+    for schedule in battery.SCHEDULES.values():
+        prepared = Prepared(Swaps, graph, schedule=schedule)
+        expected = prepared.reference({}, 2).vertex_fields
+        for name, want in expected.items():
+            np.testing.assert_array_equal(prepared().fields[name], want)
+
+
+def test_a_combiner_may_be_a_loop_and_its_identity_is_part_of_the_compiled_code():
+    def gcd(a, b):
+        while b:
+            a, b = b, a % b
+        return a
+
+    graph = ew.Graph.from_edges([1, 2], [0, 0], num_vertices=4)
+    for identity in (0, 12):
+        prepared = Prepared(stores_its_message(ew.combiner(gcd, identity=identity), "int64"), graph)
+        got = prepared(max_supersteps=1).got
+        np.testing.assert_array_equal(got, prepared.reference({}, 1).vertex_fields["got"])
+        assert got[3] == identity

@@ -211,7 +211,7 @@ def test_weights(bounds: Any, dtype: Any) -> None:
         (lambda: generate.rmat(3, weights=(2, 1)), r"weights is \(2, 1\)"),
         (lambda: generate.rmat(3, weights=5), "weights is 5"),
         (lambda: generate.rmat(3, weights=(0, 2**33)), "number of different weights"),
-        (lambda: generate.rmat(3, weights=(0.0, float("inf"))), r"weight\[0\] is"),
+        (lambda: generate.rmat(3, weights=(0.0, float("inf"))), "weights is"),
         (lambda: generate.uniform(0, 5), "num_vertices is 0"),
         (lambda: generate.uniform(5, -5), "num_edges is -5"),
         (lambda: generate.lattice(0, 5), "rows is 0"),
@@ -228,4 +228,18 @@ def test_weights(bounds: Any, dtype: Any) -> None:
 )
 def test_arguments_that_are_refused(make: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: generate.rmat(3, probabilities=(0.5, 0.5, float("nan"), 0)),
+        lambda: generate.rmat(4, float("nan")),
+        lambda: generate.lattice(5, 5, "a"),
+        lambda: generate.path(5, weights=(1, "x")),
+    ],
+)
+def test_values_that_are_no_numbers_are_refused(make):
+    with pytest.raises(GraphError, match="expected"):
         make()

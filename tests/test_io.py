@@ -541,3 +541,11 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
         write(generate.path(3), path, progress=fail)
     assert path.read_text() == "before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph.txt"]
+
+
+def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
+    with pytest.raises(ParseError, match="path is None; expected the name of a file"):
+        read(None)
+    (tmp_path / "a.txt").write_text("0 1\n")
+    with pytest.raises(GraphError, match="num_vertices is 'x'; expected an integer"):
+        read(tmp_path / "a.txt", num_vertices="x")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms.pagerank import pagerank
+from edgewise.algorithms.pagerank import pagerank, verify_ranks
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
 from edgewise.graph.ids import Ids
@@ -118,10 +118,12 @@ def test_planted_errors_are_rejected():
     with pytest.raises(VerificationError, match="the ranks sum to"):
         result.verify(graph)
     result.rank[18] -= 1e-6
-    with pytest.raises(VerificationError, match=r"vertex 1[78] by"):
+    with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank"):
         result.verify(graph)
+    with pytest.raises(VerificationError, match=r"vertex 1[78] by"):
+        verify_ranks(result._walk, result.rank, result.residual)
     result.rank = np.roll(right, 1)
-    with pytest.raises(VerificationError, match="one more iteration"):
+    with pytest.raises(VerificationError, match="the last iteration, repeated"):
         result.verify(graph)
     result.rank = right - 2 * right * (np.arange(len(right)) == 3)
     with pytest.raises(VerificationError, match="vertex 3 has the rank"):
@@ -129,6 +131,24 @@ def test_planted_errors_are_rejected():
     result.rank = right[:-1]
     with pytest.raises(VerificationError, match="expected one for each"):
         result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"tol": 1e-3}, {"max_iterations": 1}, {"weighted": True}, {"damping": 0.5}]
+)
+def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options):
+    graph = ew.generate.rmat(12, 8, seed=1, weights=(1, 9))
+    result = pagerank(graph, **options)
+    assert result.verify(graph)
+    result.rank[17] += 1e-6
+    result.rank[18] -= 1e-6
+    with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank"):
+        result.verify(graph)
+
+
+def test_ranks_of_no_iteration_are_the_start():
+    graph = ew.generate.rmat(8, 8, seed=1)
+    assert pagerank(graph, max_iterations=0).verify(graph)
 
 
 @pytest.mark.parametrize(
@@ -159,3 +179,15 @@ def test_graphs_are_checked():
         pagerank(ew.Graph.from_edges([0], [1]), personalization={7: 1.0})
     with pytest.raises(ScheduleError, match="Pull"):
         pagerank(ew.Graph.from_edges([0], [1]), schedule=ew.Schedule(delivery=ew.Push()))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"personalization": {0: "x"}}, "personalization has the values \\['x'\\]; expected numbers"),
+        ({"dtype": "foo"}, "dtype is 'foo'; expected float64 or float32"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused(options, expected):
+    with pytest.raises(ParameterError, match=expected):
+        pagerank(ew.Graph.from_edges([0, 1], [1, 2]), **options)

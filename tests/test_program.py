@@ -589,3 +589,41 @@ def test_progress_counts_supersteps_and_can_end_a_run():
         ew.run(Endless(), PATH, progress=progress)
     assert seen == sorted(seen)
     assert seen[-1] > seen[0]
+
+
+class Bounded(ew.Program):
+    start = ew.parameter(ew.VERTEX)
+    step = ew.parameter("int32", default=1)
+    x = ew.vertex("int64")
+    combine = ew.MIN
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.step + state.start
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return ew.HALT
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"start": 0, "step": 2**40}, r"step=1099511627776\): expected an integer of at most 32 bits"),
+        ({"start": [0, 1]}, r"start=\[0, 1\]\): expected one vertex"),
+    ],
+)
+def test_values_that_no_parameter_can_hold_are_refused(values, expected):
+    graph = ew.Graph.from_edges([0, 1], [1, 2])
+    with pytest.raises(ProgramError, match=expected):
+        ew.prepare(Bounded, graph)(**values)
+
+
+def test_a_dtype_that_does_not_exist_and_a_graph_that_is_none_are_refused():
+    class Odd(Bounded):
+        x = ew.vertex("int7")
+
+    with pytest.raises(ProgramError, match="dtype 'int7'"):
+        ew.prepare(Odd, ew.Graph.from_edges([0, 1], [1, 2]))
+    with pytest.raises(ProgramError, match="got 3 for the graph"):
+        ew.prepare(Bounded, 3)

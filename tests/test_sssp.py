@@ -375,3 +375,8 @@ def test_progress_counts_supersteps():
     result = sssp(graph, 0, delta=0.5, progress=seen.append)
     assert all(0 <= done <= result.supersteps for done in seen)
     assert result.supersteps > 10
+
+
+def test_several_sources_are_refused():
+    with pytest.raises(ParameterError, match=r"source is \[0, 1\]; expected one vertex"):
+        ew.sssp(ew.Graph.from_edges([0, 1], [1, 2]), [0, 1])

@@ -45,6 +45,8 @@ class PageRankResult(Result):
         super().__init__(graph, run, self.iterations)
         self.rank, self.residual, self.damping = ranks.rank, float(ranks.sums[0]), walk.damping
         self._walk = walk
+        #: What the last iteration began with: each vertex's rank times its `Walk.scale`.
+        self._shares = ranks.shares[self.iterations & 1][:-1].copy() if self.iterations else None
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
@@ -57,7 +59,7 @@ class PageRankResult(Result):
             if graph is self.graph
             else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
         )
-        return verify_ranks(walk, self.rank, self.residual)
+        return verify_ranks(walk, self.rank, self.residual if self.iterations else np.inf, self._shares)
 
 
 class Walk:
@@ -114,7 +116,10 @@ def pagerank(
         ParameterError: a parameter out of its range.
         GraphError: weights that are missing or negative, an id that is not in the graph.
     """
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
     _check(graph, damping, tol, max_iterations, weighted, kind)
     n, work = graph.num_vertices, (graph.num_vertices + graph.num_arcs) * max_iterations
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
@@ -188,7 +193,12 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     """A distribution over the vertices, float64, shape (n,), that sums to 1."""
     values = np.zeros(graph.num_vertices)
     if isinstance(given, Mapping):
-        values[graph.index_of(list(given))] = list(given.values())
+        numbers = np.asarray(list(given.values()))
+        if len(given) and numbers.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"pagerank: {name} has the values {list(given.values())!r}; expected numbers"
+            )
+        values[graph.index_of(list(given))] = numbers
     else:
         array = np.asarray(given)
         if array.shape != values.shape or array.dtype.kind not in "biuf":
@@ -205,20 +215,38 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     return values / total if graph.num_vertices else values
 
 
-def verify_ranks(walk: Walk, rank: np.ndarray, residual: float) -> bool:
-    """Check ranks by one more iteration in float64, made of NumPy's sums. O(n + m).
+def _next_ranks(walk: Walk, shares: np.ndarray, dangling: float) -> np.ndarray:
+    """One iteration in float64, made of NumPy's sums.
 
-    An iteration brings any two distributions closer by the factor ``damping`` (in the sum of absolute differences), so
-    one more changes ranks by no more than ``damping * residual``; and ranks are within residual / (1 - damping) of the
-    exact ones.
+    Args:
+        walk: the walk that is ranked.
+        shares: shape (n,): what each vertex gives along one arc (of weight 1).
+        dangling: the rank of the vertices without out-arcs.
+    """
+    graph, n = walk.graph, walk.graph.num_vertices
+    given = shares[graph.sources]
+    if walk.weighted and graph.weights is not None:
+        given = given * graph.weights
+    gathered = np.bincount(graph.targets, weights=given, minlength=n)
+    spread = 1 - walk.damping + walk.damping * dangling
+    return spread * (1 / n if walk.jump is None else walk.jump) + walk.damping * gathered
+
+
+def verify_ranks(walk: Walk, rank: np.ndarray, residual: float, shares: np.ndarray | None = None) -> bool:
+    """Check ranks by repeating the last iteration, where its beginning is known, and by one more. O(n + m).
+
+    Repeating finds any rank that is off by more than rounding. Then, an iteration brings any two distributions closer
+    by the factor ``damping`` (in the sum of absolute differences), so one more changes ranks by no more than
+    ``damping * residual``; and ranks are within residual / (1 - damping) of the exact ones.
 
     Args:
         walk: the walk that was ranked.
         rank: shape (n,).
         residual: the sum of absolute changes of the last iteration that was run.
+        shares: what the last iteration began with, as in `_next_ranks`; None where that is not known.
 
     Raises:
-        VerificationError: naming the vertex that would change most.
+        VerificationError: naming the vertex that is wrong, or that would change most.
     """
     graph, n = walk.graph, walk.graph.num_vertices
     if rank.shape != (n,):
@@ -236,12 +264,15 @@ def verify_ranks(walk: Walk, rank: np.ndarray, residual: float) -> bool:
         raise VerificationError(f"vertex {name(v)} has the rank {rank[v]}; expected at least 0")
     if abs(exact.sum() - 1) > rounding:
         raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {rounding:.1e}")
-    given = (exact * walk.scale)[graph.sources]
-    if walk.weighted and graph.weights is not None:
-        given = given * graph.weights
-    gathered = np.bincount(graph.targets, weights=given, minlength=n)
-    spread = 1 - walk.damping + walk.damping * exact[walk.scale == 0].sum()
-    change = np.abs(spread * (1 / n if walk.jump is None else walk.jump) + walk.damping * gathered - exact)
+    if shares is not None:
+        before = np.divide(shares, walk.scale, out=np.zeros(n), where=walk.scale > 0)
+        again = _next_ranks(walk, shares.astype(np.float64), 1 - before.sum())
+        if np.abs(again - exact).sum() > rounding:
+            v = int(np.argmax(np.abs(again - exact)))
+            raise VerificationError(
+                f"vertex {name(v)} has the rank {rank[v]!r}; the last iteration, repeated, gives {again[v]!r}"
+            )
+    change = np.abs(_next_ranks(walk, exact * walk.scale, exact[walk.scale == 0].sum()) - exact)
     allowed = walk.damping * residual + rounding
     if change.sum() > allowed:
         v = int(np.argmax(change))

@@ -107,6 +107,8 @@ def sssp(
         ParameterError: a delta that is not positive and finite.
     """
     start = graph.index_of(source)
+    if np.ndim(start):
+        raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
     if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
         raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
     dtype = distance_dtype(graph)

@@ -95,7 +95,7 @@ def _dtype(name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype
         dtype = np.dtype(declared)
     except TypeError:
         dtype = None
-    if dtype not in DTYPES:
+    if dtype is None or dtype not in DTYPES:
         names = ", ".join(str(possible) for possible in DTYPES)
         raise ProgramError(f"{name} has the dtype {declared!r}; expected {names}, ew.WEIGHT or ew.VERTEX")
     return np.dtype(dtype)
@@ -130,7 +130,10 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
 
 def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> Any:
     if declared.dtype is VERTEX:
-        return int(binding.graph.index_of(value))
+        index = binding.graph.index_of(value)
+        if np.ndim(index):
+            raise _unfit(binding, name, value, "one vertex")
+        return int(index)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float):
@@ -142,8 +145,9 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
     if dtype.kind == "i":
         if isinstance(value, float):
             raise _unfit(binding, name, value, "an integer")
-        if not -(2**63) <= value < 2**63:
-            raise _unfit(binding, name, value, "an integer of at most 64 bits")
+        bits = 64 if declared.dtype in (None, WEIGHT) else 8 * np.dtype(declared.dtype).itemsize
+        if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+            raise _unfit(binding, name, value, f"an integer of at most {bits} bits")
     return {"b": bool, "i": int, "f": float}[dtype.kind](value)
 
 

@@ -46,7 +46,7 @@ from edgewise.engine.cpu_kernel import (
     named_kernel,
 )
 from edgewise.engine.glue import make_cast, make_glue
-from edgewise.kernels.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
+from edgewise.kernels.atomics import atomic_and, atomic_or, compare_and_swap, no_vectors, prefetch, unwrap
 from edgewise.kernels.cache import inner_function
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 
@@ -350,6 +350,7 @@ def make_async_kernel(
             if start >= n:
                 break
             for v in range(start, min(n, start + RANGE)):
+                no_vectors()
                 if initialize(v, state) and graph[2][v] < graph[2][v + 1]:
                     work[1][v] = FAR | FIRST
                     append(work[2], work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NOW, v)

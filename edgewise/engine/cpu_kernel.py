@@ -28,7 +28,7 @@ from numba import types
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram, numba_type
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
-from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, unwrap
+from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, no_vectors, unwrap
 from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.pointers import pointer_to
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
@@ -247,11 +247,10 @@ def make_kernel(
     @inner_function
     def settle(v, stamp, state, work):
         """Compute one vertex with its message; whether it is active next."""
-        messages, received, active = work[0], work[1], work[2]
-        incoming = identity
-        if received[v] == stamp:
-            incoming = messages[v]
-            messages[v] = identity
+        messages, active = work[0], work[2]
+        incoming = messages[v]
+        messages[v] = identity
+        no_vectors()
         if vertex_compute(v, incoming, state):
             active[v] = stamp + np.uint32(1)
             return True
@@ -434,6 +433,7 @@ def make_kernel(
             if start >= n:
                 break
             for v in range(start, min(n, start + RANGE)):
+                no_vectors()
                 if initialize(v, state):
                     work[2][v] = base + np.uint32(1)
                     count += 1

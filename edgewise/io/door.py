@@ -66,6 +66,8 @@ def read(
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
         GraphError: edges that make no graph with these options.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ParseError(f"path is {path!r}; expected the name of a file")
     file = TextFile(Path(path))
     options = ReadOptions(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from edgewise.errors import GraphError, ParseError
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 
@@ -32,8 +34,10 @@ class ReadOptions:
             raise ParseError(f"delimiter is {self.delimiter!r}; expected one character of ASCII")
         if self.comments is not None and not self.comments.isascii():
             raise ParseError(f"comments is {self.comments!r}; expected characters of ASCII")
-        if self.num_vertices is not None and self.num_vertices < 0:
-            raise GraphError(f"num_vertices is {self.num_vertices!r}; expected 0 or more")
+        if self.num_vertices is not None and (
+            not isinstance(self.num_vertices, int | np.integer) or self.num_vertices < 0
+        ):
+            raise GraphError(f"num_vertices is {self.num_vertices!r}; expected an integer of at least 0")
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""

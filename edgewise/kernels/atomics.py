@@ -109,6 +109,21 @@ def atomic_max(array: Any, i: Any, value: Any) -> Any:
 
 
 @intrinsic
+def no_vectors(typing_context: Any) -> Any:
+    """Keep the compiler from turning the loop around this into vector instructions; it makes no instruction itself.
+
+    LLVM 22 moves a conditional load of an element behind a conditional store to it when it vectorises a loop such
+    as ``x = default; if c[v]: x = a[v]; a[v] = 0`` with x used afterwards. Loops around users' functions may hold that.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.fence("seq_cst", targetscope="singlethread")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
 def spin_pause(typing_context: Any) -> Any:
     """Tell the processor that this thread is waiting in a loop."""
 
