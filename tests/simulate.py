@@ -34,8 +34,6 @@ from edgewise.run import Prepared
 THREADS = 3
 GRAPHS = {
     "nothing": ew.Graph.from_edges([], [], [], num_vertices=0),
-    "one vertex": ew.Graph.from_edges([], [], [], num_vertices=1),
-    "star": ew.Graph.from_edges([0] * 17, range(1, 18), range(17)),
     "many to one": ew.Graph.from_edges(range(1, 18), [0] * 17, range(17)),
     "random": ew.generate.uniform(8, 24, seed=1, weights=(0, 9)),
 }

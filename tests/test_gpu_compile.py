@@ -1,10 +1,5 @@
-"""What can be tested of the CUDA engine without a GPU: that every kernel compiles for every architecture, and computes
-the right answers in numba's simulator. tests/test_gpu.py tests it on a GPU."""
-
-import os
-import subprocess
-import sys
-from pathlib import Path
+"""Every kernel of the CUDA engine compiles for every architecture, which needs no GPU and says nothing of answers:
+tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU."""
 
 import pytest
 from test_engines import PROGRAMS
@@ -17,6 +12,9 @@ from edgewise.inspection import inspect_program
 
 gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
+#: Programs that between them use every part of the kernel; the others are compiled for the oldest architecture, too,
+#: by `make test-all`.
+ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 #: The architectures between and beyond, each with a program that uses other parts of the kernel.
 OTHERS = [((8, 0), "logic and aggregates"), ((10, 0), "edge fields"), ((12, 0), "pagerank")]
@@ -40,8 +38,13 @@ def machine_code(name, capability):
     return gpu.compile_kernel(kernel, signature(binding, message, parameters), capability, None)
 
 
-@pytest.mark.parametrize("capability", [OLDEST, NEWEST_MEASURED])
-@pytest.mark.parametrize("name", PROGRAMS)
+EVERY_PROGRAM = [(name, NEWEST_MEASURED) for name in PROGRAMS]
+EVERY_PROGRAM += [
+    pytest.param(name, OLDEST, marks=() if name in ALL_PARTS else pytest.mark.slow) for name in PROGRAMS
+]
+
+
+@pytest.mark.parametrize(("name", "capability"), EVERY_PROGRAM)
 def test_every_program_compiles(name, capability):
     code = machine_code(name, capability)
     assert code.startswith(b"\x7fELF")
@@ -51,21 +54,6 @@ def test_every_program_compiles(name, capability):
 @pytest.mark.parametrize(("capability", "name"), OTHERS)
 def test_every_architecture_is_compiled_for(capability, name):
     assert b".text.kernel" in machine_code(name, capability)
-
-
-def test_the_kernel_computes_the_right_answers_in_the_simulator():
-    """Three threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
-    here = Path(__file__).resolve().parent
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(here.parent)}
-    done = subprocess.run(
-        [sys.executable, str(here / "simulate.py")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split("\n")[:-1] == list(PROGRAMS)
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():
