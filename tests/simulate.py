@@ -17,7 +17,6 @@ from edgewise.engine.constants import constant_arrays
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.glue import own_array_order
 from edgewise.engine.gpu_kernel import (
-    AUTO,
     CONTROL_WORDS,
     ENDED,
     FOLDS,
@@ -92,7 +91,7 @@ def main():
                     graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
                 )
             expected = Prepared(program, graph).reference(values, program.max_supersteps)
-            for delivery in (AUTO, PUSH, PULL):
+            for delivery in (PUSH, PULL):
                 fields, supersteps, ended = simulate(program, graph, values, delivery)
                 for field, want in (expected.vertex_fields | expected.edge_fields).items():
                     np.testing.assert_allclose(
