@@ -14,14 +14,12 @@ import edgewise as ew
 from edgewise.engine.binding import bind, parameter_values
 from edgewise.engine.compiled import check_types, compiled_program
 from edgewise.engine.constants import constant_arrays
-from edgewise.engine.cpu_kernel import ENDINGS
+from edgewise.engine.cpu_kernel import ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order
 from edgewise.engine.gpu_kernel import (
     CONTROL_WORDS,
     ENDED,
     FOLDS,
-    PULL,
-    PUSH,
     SUPERSTEP,
     make_gpu_kernel,
     stored,

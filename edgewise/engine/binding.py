@@ -38,6 +38,13 @@ class Binding:
     parameters: dict[str, np.dtype]
     message: np.dtype | None
 
+    @property
+    def result_bytes(self) -> int:
+        """The memory of the fields that a run writes."""
+        vertex = sum(dtype.itemsize for dtype in self.vertex.values()) * self.graph.num_vertices
+        written = sum(self.edge[name].itemsize for name in self.found.edge_writes)
+        return vertex + written * self.graph.num_arcs
+
 
 def bind(found: Specification, graph: Graph) -> Binding:
     """Resolve every dtype of a program on a graph.

@@ -92,10 +92,8 @@ class CpuProgram:
             self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
         self._graph_table = addresses(self._graph)
         self._constants = self._lay_out({})
-        vertex = sum(dtype.itemsize for dtype in binding.vertex.values()) * graph.num_vertices
-        written = sum(binding.edge[name].itemsize for name in found.edge_writes) * graph.num_arcs
         #: Bytes that a run allocates beyond the graph.
-        self.memory_needed = vertex + written + Workspace.nbytes(graph.num_vertices, message)
+        self.memory_needed = binding.result_bytes + Workspace.nbytes(graph.num_vertices, message)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None

@@ -9,10 +9,10 @@ import numpy as np
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
-from edgewise.engine.cpu_kernel import ENDINGS
+from edgewise.engine.cpu import LAST_STAMP
+from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import (
-    AUTO,
     CANCEL,
     CONTROL_WORDS,
     ENDED,
@@ -20,8 +20,6 @@ from edgewise.engine.gpu_kernel import (
     FORM_NAMES,
     FORMS,
     PROGRESS,
-    PULL,
-    PUSH,
     SUPERSTEP,
     make_gpu_kernel,
     may_push,
@@ -35,8 +33,6 @@ from edgewise.kernels import gpu
 from edgewise.kernels.gpu import Kernel, array_words, compile_kernel
 from edgewise.schedule import Pull, Push
 
-#: Stamps have 32 bits; a workspace is given up long before they wrap.
-LAST_STAMP = 2**31
 #: The host asks for the end of a run without a pause for so long, then this often.
 SPIN_SECONDS, PAUSE_SECONDS = 300e-6, 100e-6
 PROGRESS_SECONDS = 0.1
@@ -96,10 +92,8 @@ class GpuProgram:
         arcs = graph.in_arcs if self._pull and found.needs_arc_index else graph.offsets
         self._graph = [on_gpu(graph, values) for values in (graph.offsets, graph.targets, *columns, arcs)]
         self._constants = self._lay_out({})
-        vertex = sum(dtype.itemsize for dtype in binding.vertex.values()) * graph.num_vertices
-        written = sum(binding.edge[name].itemsize for name in found.edge_writes) * graph.num_arcs
         #: Bytes that a run allocates on the GPU beyond the graph.
-        self.memory_needed = vertex + written + _Workspace.nbytes(graph.num_vertices, message)
+        self.memory_needed = binding.result_bytes + _Workspace.nbytes(graph.num_vertices, message)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None

@@ -22,6 +22,7 @@ import numpy as np
 
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
@@ -49,10 +50,10 @@ from edgewise.kernels.gpu import (
     tuple_of,
 )
 
-#: Words of the array `control`. The first counts arrivals at the barrier. COUNT and EDGES are the active vertices and
+#: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
 #: their out-edges, TOUCHED those that got a first message while being halted; each has three words, for this superstep,
 #: the next and the one after, which is set to 0 meanwhile.
-ARRIVALS, COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS = 0, 1, 4, 7, 10, 11, 12
+COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS = 1, 4, 7, 10, 11, 12
 CONTROL_WORDS = 16
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "pull over all vertices")
@@ -65,15 +66,11 @@ LARGE, LOOK = 1 << 18, 64
 #: Pulling, a vertex with fewer in-edges is left to one lane, one with fewer than MANY to GROUP lanes, others to a warp.
 FEW, MANY = 16, 64
 GROUP = min(8, WARP)
-#: Pull where the frontier has more than one in so many of the in-edges (`edgewise.engine.cpu_kernel`).
-PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 14
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
-#: The tuple arguments: arrays that are read or written without atomic operations.
-GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
+#: The arrays of a run that are read and written without atomic operations.
 WORK_ARRAYS = ("active", "list", "other_list", "touched")
-AUTO, PUSH, PULL = range(3)
 
 
 def may_push(found: Specification, message: np.dtype) -> bool:
@@ -202,9 +199,8 @@ def make_gpu_kernel(
         for begin in range(0, total, WARP):
             place = begin + lane()
             holder = np.int64(0)
-            for (
-                step
-            ) in HALVES:  # the lanes whose vertices come before this place; at last, one fewer than all
+            # Binary search: how many lanes hold vertices whose arcs all come before this place.
+            for step in HALVES:
                 if shuffle(upto, holder + step - 1) <= place:
                     holder += step
             vertex, k = shuffle(u, holder), shuffle(start - upto + count, holder) + place
