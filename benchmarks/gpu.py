@@ -1,62 +1,167 @@
-"""Time the plain programs on a GPU: `python -m benchmarks.gpu`. Graphs as in docs/benchmarks.md, with GPU sizes."""
+"""Time and verify edgewise on a GPU: `python -m benchmarks.gpu`. See docs/benchmarks.md.
+
+Times are wall times of whole calls, synchronised, medians, in milliseconds: the graph lies on the GPU, the results stay
+there, layouts were made by the first call. Each result is checked by its verifier, and that of a plain program by the
+built-in algorithm's.
+"""
 
 import argparse
+import csv
+import datetime
 import statistics
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 import edgewise as ew
 from benchmarks.ours import EXAMPLES, load
+from edgewise.kernels.door import cuda_door
 
-GRAPHS = {
-    "rmat18": lambda: ew.generate.rmat(18, 16, (0.45, 0.15, 0.15, 0.25), simple=True, weights=(1, 100)),
+GRAPHS: dict[str, Callable[[], ew.Graph]] = {
     "rmat20": lambda: ew.generate.rmat(20, 16, (0.45, 0.15, 0.15, 0.25), simple=True, weights=(1, 100)),
-    "uniform20": lambda: ew.generate.uniform(2**20, 2**24, simple=True, weights=(1, 100)),
+    "rmat22": lambda: ew.generate.rmat(22, 16, simple=True, weights=(1, 100)),
+    "uniform": lambda: ew.generate.uniform(2**20, 2**24, simple=True, weights=(1, 100)),
     "lattice": lambda: ew.generate.lattice(2048, 2048, removed=0.1, weights=(1, 100)),
 }
+#: Milliseconds on one H100 that were aimed at.
+GOALS = {
+    "bfs": (0.6, 1.0, 0.8, 12),
+    "sssp": (4, 6, 8, 45),
+    "pagerank": (7.5, 25, 8, 5),
+    "components": (0.6, 1.2, 0.6, 0.7),
+}
+SOURCES = 16
+
+
+def timed(call: Callable[[], Any], repeat: int) -> tuple[float, Any]:
+    """The median of so many calls in milliseconds after one that is not counted, and the last result."""
+    result, seconds = call(), []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = call()
+        seconds.append(time.perf_counter() - start)
+    return 1e3 * statistics.median(seconds), result
+
+
+def built_in(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
+    """The algorithms as calls."""
+    return {
+        "bfs": lambda: ew.bfs(graph, source, device="cuda"),
+        "sssp": lambda: ew.sssp(graph, source, device="cuda"),
+        "pagerank": lambda: ew.pagerank(graph, tol=0, max_iterations=50, dtype=np.float32, device="cuda"),
+        "components": lambda: ew.connected_components(graph, device="cuda"),
+    }
+
+
+def plain(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
+    """The programs of examples/ as calls; components on the graph with every arc both ways."""
+    both_ways = ew.Graph.from_edges(
+        graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
+    )
+    calls = {}
+    for name, program, values, on in (
+        ("bfs", "BFS", {"source": source}, graph),
+        ("sssp", "SSSP", {"source": source}, graph),
+        ("pagerank", "PageRank", {"tol": 0.0, "max_supersteps": 50}, graph),
+        ("components", "Components", {}, both_ways),
+    ):
+        prepared = ew.prepare(getattr(load(EXAMPLES / f"{name}.py"), program), on, device="cuda")
+        calls[name] = lambda prepared=prepared, values=values: prepared(**values)
+    return calls
+
+
+def agrees(name: str, result: Any, expected: Any) -> bool:
+    """Whether a plain program found what the built-in algorithm found."""
+    field = {"bfs": "level", "sssp": "distance", "pagerank": "rank", "components": "component"}[name]
+    want = getattr(expected, field)
+    got = result.fields[field] if field in result.fields else next(iter(result.fields.values()))
+    return np.allclose(got, want, rtol=1e-3, atol=1e-9)
+
+
+def rows(graph_name: str, repeat: int, programs: bool) -> Iterator[dict[str, Any]]:
+    """One row for each measurement on a graph."""
+    graph = GRAPHS[graph_name]()
+    source = int(graph.out_degree.argmax())
+    place = list(GRAPHS).index(graph_name)
+    plain_calls = plain(graph, source) if programs else {}
+    for name, call in built_in(graph, source).items():
+        first = call()
+        milliseconds, result = timed(call, repeat)
+        row = {"graph": graph_name, "vertices": graph.num_vertices, "arcs": graph.num_arcs, "algorithm": name}
+        yield row | {
+            "what": "edgewise",
+            "ms": milliseconds,
+            "goal_ms": GOALS[name][place],
+            "supersteps": result.supersteps,
+            "right": result.verify(graph),
+            "layout_ms": 1e3 * first.layout_seconds,
+            "explain": result.explain().replace("\n", "; "),
+        }
+        if name in ("bfs", "sssp"):
+            random = np.random.default_rng(1).integers(0, graph.num_vertices, SOURCES)
+            times, right = [], True
+            for s in random.tolist():
+                spent, found = timed(built_in(graph, s)[name], 3)
+                times.append(spent)
+                right = right and found.verify(graph)
+            yield row | {
+                "what": f"median of {SOURCES} sources",
+                "ms": statistics.median(times),
+                "right": right,
+            }
+        if name in plain_calls:
+            milliseconds, found = timed(plain_calls[name], repeat)
+            yield row | {
+                "what": "plain program",
+                "ms": milliseconds,
+                "supersteps": found.supersteps,
+                "right": agrees(name, found, result),
+                "explain": found.explain().replace("\n", "; "),
+            }
+
+
+def versions() -> str:
+    """The GPU and the versions of what was used."""
+    import cuda.core
+    import numba_cuda
+
+    cupy = cuda_door().cupy()
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    driver = cupy.cuda.runtime.driverGetVersion()
+    return (
+        f"{name}; CUDA {driver // 1000}.{driver % 1000 // 10}; cupy {cupy.__version__}; "
+        f"numba-cuda {numba_cuda.__version__}; cuda-core {cuda.core.__version__}; numpy {np.__version__}"
+    )
 
 
 def main() -> None:
-    """Print one line for each program and graph: time of the whole call, of supersteps, and the agreement."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--graphs", default=",".join(GRAPHS))
-    parser.add_argument("--repeat", type=int, default=7)
+    """Print a line for each measurement and write them all as CSV."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__.splitlines()[0])
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=15, help="calls that are timed (default: %(default)s)")
+    parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
+    parser.add_argument("--output", help="a CSV file (default: benchmarks/results/DATE-GPU.csv)")
     options = parser.parse_args()
+    machine, found = versions(), []
+    print(machine, flush=True)
     for name in options.graphs.split(","):
-        graph = GRAPHS[name]()
-        undirected = ew.Graph.from_edges(
-            graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
-        )
-        source = int(graph.out_degree.argmax())
-        print(f"{name}: {graph.num_vertices:,} vertices, {graph.num_arcs:,} arcs", flush=True)
-        for module, program, values, on in (
-            ("bfs", "BFS", {"source": source}, graph),
-            ("sssp", "SSSP", {"source": source}, graph),
-            ("pagerank", "PageRank", {"tol": 0.0, "max_supersteps": 50}, graph),
-            ("components", "Components", {}, undirected),
-        ):
-            example = getattr(load(EXAMPLES / f"{module}.py"), program)
-            expected = ew.prepare(example, on, device="cpu")(**values)
-            prepared = ew.prepare(example, on, device="cuda")
-            prepared(**values)
-            seconds, inside = [], []
-            for _ in range(options.repeat):
-                start = time.perf_counter()
-                result = prepared(**values)
-                seconds.append(time.perf_counter() - start)
-                inside.append(result.seconds)
-            same = all(
-                np.allclose(result.fields[f], expected.fields[f], rtol=1e-6, atol=1e-12)
-                for f in result.fields
-            )
-            milliseconds = 1e3 * statistics.median(seconds)
+        for row in rows(name, options.repeat, not options.no_plain):
+            found.append(row | {"machine": machine})
+            goal = f"goal {row['goal_ms']:g}" if "goal_ms" in row else ""
             print(
-                f"  {module:<11} {milliseconds:9.3f} ms  {result.supersteps:6} supersteps  "
-                f"{1e3 * milliseconds / max(1, result.supersteps):8.2f} µs each  "
-                f"{'same' if same else 'DIFFERENT'}  {result.explain().splitlines()[0]}",
+                f"{name:<8} {row['algorithm']:<10} {row['what']:<20} {row['ms']:9.3f} ms  {goal:<9} "
+                f"{'right' if row['right'] else 'WRONG'}  {row.get('explain', '')}",
                 flush=True,
             )
+    today = datetime.date.today().isoformat()
+    path = options.output or f"benchmarks/results/{today}-{machine.split(';')[0].replace(' ', '-')}.csv"
+    fields = ["graph", "vertices", "arcs", "algorithm", "what", "ms", "goal_ms", "supersteps", "right"]
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, [*fields, "layout_ms", "explain", "machine"])
+        writer.writeheader()
+        writer.writerows(found)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import launch
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
@@ -18,18 +19,30 @@ Progress = bool | Callable[[int], None] | None
 
 @dataclass
 class Execution:
-    """A run in progress. `seconds` and `compile_seconds` are set when it ends."""
+    """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
+    laying out."""
 
     schedule: Schedule
     num_threads: int
     progress: Callable[[int], None] | None
+    on_gpu: bool = False
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
     def launch(self, kernel: Callable[..., Any], *args: Any, work: int) -> None:
         """Run a team kernel over an estimated number of edges of work."""
         launch(kernel, *args, work=work, num_threads=self.num_threads, progress=self.progress)
+
+    @contextlib.contextmanager
+    def laying_out(self, what: str) -> Iterator[None]:
+        """Time what is made once for a graph and kept: "made the in-edges", say."""
+        started = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - started
+        self.layout_seconds += seconds
+        self.explain(f"{what} in {seconds:.3g} s; the graph keeps them")
 
     def explain(self, note: str) -> None:
         """Record one decision and its reason for `Result.explain`."""
@@ -47,31 +60,32 @@ def execution(
     memory_needed: int = 0,
     deliveries: tuple[type, ...] = (Push, Pull),
     total: int | None = None,
-    devices: tuple[str, ...] = ("cpu",),
+    gpu_memory: int | None = None,
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
     Args:
         name: what runs, for messages.
-        device: "auto" or one of ``devices``.
+        device: "cpu", "cuda" for the current NVIDIA GPU, or "auto": the GPU where there is one, unless the schedule
+            asks for CPU threads.
         schedule: the choices, or None for all defaults.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may allocate, results included.
         memory_needed: bytes that it will allocate.
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
-        devices: the devices that this run has a form for.
+        gpu_memory: bytes that it will allocate on a GPU; None if it has no form for one.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that this run cannot follow.
-        MemoryLimitError: more memory is needed than allowed.
+        DeviceError: device="cuda", and CUDA cannot be used.
+        MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
     schedule = Schedule() if schedule is None else schedule
-    if device not in ("auto", *devices):
-        expected = " or ".join(repr(known) for known in ("auto", *devices))
-        raise ScheduleError(f"{name}: device is {device!r}; expected {expected}")
     if not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
+    on_gpu = chooses_gpu(name, device, schedule) and gpu_memory is not None
+    needed = gpu_memory if on_gpu and gpu_memory is not None else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
         raise ScheduleError(
@@ -81,15 +95,32 @@ def execution(
     threads = available_threads() if schedule.num_threads is None else schedule.num_threads
     if not isinstance(threads, int) or threads < 1:
         raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
-    if memory_limit is not None and memory_needed > memory_limit:
+    if memory_limit is not None and needed > memory_limit:
         raise MemoryLimitError(
-            f"{name} needs {memory_needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
+            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
             "memory_limit, or use 32-bit weights and results"
         )
     bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
-    with bar as shown:
-        run = Execution(schedule, threads, shown)
+    room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
+    with bar as shown, room:
+        run = Execution(schedule, threads, shown, on_gpu)
         started, compiled = time.perf_counter(), compile_seconds()
         yield run
         run.compile_seconds = compile_seconds() - compiled
-        run.seconds = max(0.0, time.perf_counter() - started - run.compile_seconds)
+        spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
+        run.seconds = max(0.0, spent)
+
+
+def chooses_gpu(name: str, device: Any, schedule: Schedule) -> bool:
+    """Whether a run with this device goes to the GPU.
+
+    Raises:
+        ScheduleError: an unknown device.
+        DeviceError: device="cuda", and CUDA cannot be used.
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
+    if device == "cuda":
+        cuda_door()
+        return True
+    return device == "auto" and schedule.num_threads is None and cuda_problem() is None

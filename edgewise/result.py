@@ -10,6 +10,22 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 
 
+class HostArray:
+    """An array of a result. A run on a GPU leaves it there; it is copied when it is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __set__(self, result: "Result", values: Any) -> None:
+        result._arrays[self._name] = values
+        result._on_host.pop(self._name, None)
+
+    def __get__(self, result: "Result | None", owner: type) -> Any:
+        if result is None:
+            return self
+        return result.host_array(self._name)
+
+
 class Result:
     """The answer of one run. Arrays are indexed 0..n-1 in the order of ``graph.vertices``.
 
@@ -18,13 +34,17 @@ class Result:
         supersteps: supersteps (levels, iterations, rounds) that were run.
         seconds: wall time of the run, without compiling.
         compile_seconds: time spent on compiling, or on loading compiled code; 0 when warm.
+        layout_seconds: time spent on what is made once for a graph and kept: in-edges, copies and layouts on the GPU.
+            Not part of `seconds`.
     """
 
-    def __init__(self, graph: Graph, run: Execution, supersteps: int) -> None:
+    def __init__(self, graph: Graph, run: Execution, supersteps: int, arrays: dict[str, Any]) -> None:
         self.graph = graph
+        self._arrays, self._on_host = arrays, dict[str, np.ndarray]()
         self.supersteps = supersteps
         self.seconds = run.seconds
         self.compile_seconds = run.compile_seconds
+        self.layout_seconds = run.layout_seconds
         self._notes = tuple(run.notes)
 
     @abstractmethod
@@ -34,6 +54,21 @@ class Result:
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""
+
+    def host_array(self, name: str) -> np.ndarray:
+        """An array of the answer as a NumPy array, copied from the GPU the first time."""
+        if name not in self._on_host:
+            values = self._arrays[name]
+            self._on_host[name] = values if isinstance(values, np.ndarray) else values.get()
+        return self._on_host[name]
+
+    def on_device(self, name: str) -> Any:
+        """An array of the answer where the run left it: a CuPy array after a run on a GPU, else the NumPy array.
+
+        Raises:
+            KeyError: the result has no such array.
+        """
+        return self._arrays[name]
 
     def explain(self) -> str:
         """How the run was carried out and why, a line for each decision."""

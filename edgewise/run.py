@@ -1,6 +1,7 @@
 """Run a program on a graph: the one place that joins programs, graphs and engines and refuses what cannot be."""
 
 import json
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from edgewise.engine.binding import bind, parameter_values
 from edgewise.engine.compiled import check_types, compiled_program
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
-from edgewise.errors import DeviceError, ProgramError, VerificationError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.errors import ProgramError, VerificationError
+from edgewise.execution import Execution, Progress, chooses_gpu, execution
 from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import kept
+from edgewise.kernels.door import cuda_door
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
@@ -23,30 +25,40 @@ from edgewise.schedule import Pull, Push, Schedule
 class ProgramResult(Result):
     """The final state of a program's run. Fields are attributes: ``result.distance``.
 
+    Vertex fields have the shape (num_vertices,), a `VERTEX` field holds indices; edge fields that the program writes
+    have the shape (num_arcs,), in CSR order.
+
     Attributes:
-        fields: vertex fields by name, shape (num_vertices,); a `VERTEX` field holds indices.
-        edge_fields: the edge fields that the program writes, shape (num_arcs,), in CSR order.
         aggregates: the last value of each aggregator.
         ended: why the run ended.
     """
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
-        super().__init__(prepared.graph, run, outcome.supersteps)
-        self.fields = outcome.vertex_fields
-        self.edge_fields = outcome.edge_fields
+        arrays = {**outcome.vertex_fields, **outcome.edge_fields}
+        super().__init__(prepared.graph, run, outcome.supersteps, arrays)
         self.aggregates = outcome.aggregates
         self.ended = outcome.ended
         self._prepared, self._given = prepared, given
 
+    @cached_property
+    def fields(self) -> dict[str, np.ndarray]:
+        """The vertex fields, copied from the GPU if they are there."""
+        return {name: self.host_array(name) for name in self._prepared.found.vertex_fields}
+
+    @cached_property
+    def edge_fields(self) -> dict[str, np.ndarray]:
+        """The edge fields that the program writes."""
+        found = self._prepared.found
+        return {name: self.host_array(name) for name in found.edge_fields if name in found.edge_writes}
+
     def __getattr__(self, name: str) -> Any:
         """A vertex field, edge field or aggregate by its name."""
-        for group in ("fields", "edge_fields", "aggregates"):
-            values = self.__dict__.get(group, {})
-            if name in values:
-                return values[name]
-        raise AttributeError(
-            f"the result has no '{name}'; it has {', '.join(self.__dict__.get('fields', ()))}"
-        )
+        arrays, aggregates = self.__dict__.get("_arrays", {}), self.__dict__.get("aggregates", {})
+        if name in arrays:
+            return self.host_array(name)
+        if name in aggregates:
+            return aggregates[name]
+        raise AttributeError(f"the result has no '{name}'; it has {', '.join((*arrays, *aggregates))}")
 
     def columns(self) -> dict[str, np.ndarray]:
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
@@ -86,16 +98,14 @@ class Prepared:
     ) -> None:
         if not isinstance(graph, Graph):
             raise ProgramError(f"got {graph!r} for the graph, expected an edgewise.Graph")
-        self.program, self.graph, self._device, self._schedule = (
-            program,
-            graph,
-            device,
-            schedule or Schedule(),
-        )
+        self.program, self.graph = program, graph
+        self._schedule = Schedule() if schedule is None else schedule
+        self._device = device
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
         self._message: np.dtype | None = None
         self._engine: Any = None
+        self._on_gpu = False
         self._parameter_types: tuple[type, ...] = ()
 
     def __call__(
@@ -134,7 +144,7 @@ class Prepared:
             memory_limit=memory_limit,
             memory_needed=engine.memory_needed,
             total=limit,
-            devices=("cpu", "cuda"),
+            gpu_memory=engine.memory_needed if self._on_gpu else None,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)
@@ -157,9 +167,12 @@ class Prepared:
             compiled = compiled_program(self.found)
             self._message = self._message_dtype(compiled, parameters)
             arguments = (self._binding, self._message, self._schedule.delivery, self._may_pull())
-            if self._device == "cuda":
-                door, program = cuda_engine()
-                self._engine = program(compiled_program(self.found, door.device_function), *arguments)
+            self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
+            if self._on_gpu:
+                from edgewise.engine.gpu import GpuProgram
+
+                for_gpu = compiled_program(self.found, cuda_door().device_function)
+                self._engine = GpuProgram(for_gpu, *arguments)
             else:
                 self._engine = CpuProgram(compiled, *arguments)
             self._parameter_types = types
@@ -190,26 +203,6 @@ class Prepared:
         return isinstance(delivery, Pull) or graph.has_in_edges or self.found.combine.ordered(self._message)
 
 
-def cuda_engine() -> tuple[Any, Any]:
-    """The door to CUDA, and the engine behind it, which only a run with device="cuda" loads.
-
-    Raises:
-        DeviceError: CUDA cannot be used here.
-    """
-    try:
-        from edgewise.engine.gpu import GpuProgram
-        from edgewise.kernels import gpu
-    except ImportError as error:
-        raise DeviceError(
-            f"device='cuda' needs packages that are not there ({error}); pip install 'edgewise[cuda13]', or "
-            "'edgewise[cuda12]' for a driver of CUDA 12"
-        ) from error
-    problem = gpu.problem()
-    if problem:
-        raise DeviceError(f"device='cuda': {problem}")
-    return gpu, GpuProgram
-
-
 def prepare(
     program: type[Program], graph: Graph, *, device: str = "auto", schedule: Schedule | None = None
 ) -> Prepared:
@@ -225,7 +218,7 @@ def prepare(
     Args:
         program: a subclass of `Program`.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda" for the current NVIDIA GPU. "auto" is the CPU.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
         schedule: how to run it; None for the best choice at each superstep.
 
     Raises:
@@ -256,7 +249,7 @@ def run(
     Args:
         program: an instance, or a class all of whose parameters have defaults.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda" for the current NVIDIA GPU. "auto" is the CPU.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check: as for a call of what `prepare` returns.
 

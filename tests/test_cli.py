@@ -198,7 +198,7 @@ def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -
         (("pagerank", "--set", "dampin=1"), "pagerank has no parameter 'dampin'; it has damping"),
         (("pagerank", "--set", "damping"), "expected NAME=VALUE"),
         (("pagerank", "--set", "damping=two"), "damping is 'two'"),
-        (("pagerank", "--device", "tpu"), "device is 'tpu'; expected 'auto' or 'cpu'"),
+        (("pagerank", "--device", "tpu"), "device is 'tpu'; expected 'auto', 'cpu' or 'cuda'"),
         (("pagerank", "--threads", "0"), "num_threads is 0"),
         (("pagerank", "--read", "colour=1"), "edgewise.read has no parameter 'colour'"),
         (("pagerank", "--read", "columns=(0,7)"), "towns.txt"),

@@ -94,7 +94,8 @@ def test_a_limit_and_arrays_for_fields():
     np.testing.assert_array_equal(prepared(source=0).distance, whole.distance)
     weight = np.arange(graph.num_arcs, dtype=graph.weights.dtype) % 7
     np.testing.assert_array_equal(
-        prepared(source=0, weight=weight).distance, Prepared(SSSP, graph)(source=0, weight=weight).distance
+        prepared(source=0, weight=weight).distance,
+        Prepared(SSSP, graph, "cpu")(source=0, weight=weight).distance,
     )
 
 

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "edgewise"
 ORDER = [
     {"errors", "progress"},
     {"kernels"},
+    {"balance", "layout"},
     {"schedule"},
     {"execution"},
     {"graph"},

@@ -279,7 +279,7 @@ def test_what_is_no_program_is_refused():
 
 
 def test_devices_schedules_and_memory_are_checked():
-    with pytest.raises(ScheduleError, match="expected 'auto' or 'cpu'"):
+    with pytest.raises(ScheduleError, match="expected 'auto', 'cpu' or 'cuda'"):
         ew.run(Plain(), PATH, device="tpu")
     with pytest.raises(ScheduleError, match="num_threads"):
         ew.run(Plain(), PATH, schedule=ew.Schedule(num_threads=0))

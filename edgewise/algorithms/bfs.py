@@ -18,7 +18,6 @@ Steps. `_bfs_push`, `_bfs_pull`; `_bfs_traverse` chooses, with a cost model in p
 """
 
 import operator
-import time
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +45,7 @@ from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.result import Result, ids_or_none
+from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
 
 
@@ -59,22 +58,21 @@ class BFSResult(Result):
         parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
         max_depth: the highest level looked for, or None.
         supersteps: levels that were expanded.
-        in_edges_seconds: what it took to make the graph's in-edges, if this search did; not part of `seconds`.
     """
+
+    level, parent_index = HostArray(), HostArray()
 
     def __init__(
         self,
         graph: Graph,
         run: Execution,
-        search: Search,
+        found: tuple[Any, Any, int],
         source: Any,
         sources: np.ndarray,
         max_depth: int | None,
     ) -> None:
-        super().__init__(graph, run, int(search.status[LEVELS]))
-        self.level, self.parent_index = search.level.view(np.int32), search.parent.view(np.int32)
+        super().__init__(graph, run, found[2], {"level": found[0], "parent_index": found[1]})
         self.source, self.max_depth, self._sources = source, max_depth, sources
-        self.in_edges_seconds = 0.0
 
     @cached_property
     def parent(self) -> np.ndarray:
@@ -108,7 +106,7 @@ def bfs(
     """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
 
     Pulling needs the in-edges of a directed graph. A search that finds them missing and would gain by them makes
-    them, if `memory_limit` allows; the graph keeps them, and `BFSResult.in_edges_seconds` says what that took.
+    them, if `memory_limit` allows; the graph keeps them, and `layout_seconds` says what that took.
     ``Schedule(delivery=Push())`` does without.
 
     Args:
@@ -137,24 +135,36 @@ def bfs(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=needed,
+        gpu_memory=graph.num_vertices * 28 + graph.num_arcs // 4,
     ) as run:
-        search = make_search(graph.num_vertices, run.num_threads)
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
-        room = None if memory_limit is None else memory_limit - needed
-        if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
-            run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
-            forced = PUSH
-        work = graph.num_vertices + graph.num_arcs
-        seconds = 0.0
-        run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, forced, work=work)
-        if search.status[STATE] == WANTS_COLUMNS:
-            seconds = _make_in_edges(graph, run)
-            run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, forced, work=work)
-        _explain(run, search, forced)
-    result = BFSResult(graph, run, search, source, sources, max_depth)
-    result.in_edges_seconds = seconds
-    result.seconds = max(0.0, result.seconds - seconds)
-    return result
+        if run.on_gpu:
+            from edgewise.algorithms import _bfs_gpu
+
+            found = _bfs_gpu.search(graph, np.unique(sources), limit, forced, run)
+        else:
+            room = None if memory_limit is None else memory_limit - needed
+            found = _search(graph, sources, limit, forced, room, run)
+    return BFSResult(graph, run, found, source, sources, max_depth)
+
+
+def _search(
+    graph: Graph, sources: np.ndarray, limit: int, forced: int, room: int | None, run: Execution
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Levels, parents and the number of levels, on the CPU; `room` is the memory left for in-edges."""
+    search = make_search(graph.num_vertices, run.num_threads)
+    direction = forced
+    if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
+        run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
+        direction = PUSH
+    work = graph.num_vertices + graph.num_arcs
+    run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
+    if search.status[STATE] == WANTS_COLUMNS:
+        with run.laying_out("made the in-edges for pulling"):
+            graph.in_offsets  # noqa: B018  made on demand and kept
+        run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
+    _explain(run, search, direction)
+    return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
 
 
 def _as_depth(max_depth: Any) -> int:
@@ -182,15 +192,6 @@ def _unsigned(array: np.ndarray) -> np.ndarray:
 
 def _in_edges_bytes(graph: Graph) -> int:
     return graph.targets.nbytes + graph.offsets.nbytes
-
-
-def _make_in_edges(graph: Graph, run: Execution) -> float:
-    """Have the graph make its in-edges; the seconds that it took."""
-    started = time.perf_counter()
-    graph.in_offsets  # noqa: B018  made on demand and kept
-    seconds = time.perf_counter() - started
-    run.explain(f"made the in-edges for pulling in {seconds:.3g} s; the graph keeps them")
-    return seconds
 
 
 def _explain(run: Execution, search: Search, forced: int) -> None:

@@ -34,7 +34,7 @@ from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
-from edgewise.result import Result
+from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
 
 
@@ -47,10 +47,11 @@ class ComponentsResult(Result):
         supersteps: passes over all vertices.
     """
 
-    def __init__(self, graph: Graph, run: Execution, component: np.ndarray, found: np.ndarray) -> None:
-        super().__init__(graph, run, int(found[PASSES]))
-        self.component = component
-        self.num_components = int(found[ROOTS])
+    component = HostArray()
+
+    def __init__(self, graph: Graph, run: Execution, found: tuple[Any, int, int]) -> None:
+        super().__init__(graph, run, found[2], {"component": found[0]})
+        self.num_components = found[1]
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -87,27 +88,38 @@ def connected_components(
         A `ComponentsResult`. O(n + m) expected work.
     """
     n = graph.num_vertices
-    label, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
-    inside = np.empty(-(-n // 64) if graph.directed else 0, np.uint64)
+    inside = -(-n // 64) if graph.directed else 0
     with execution(
         "connected_components",
         device=device,
         schedule=schedule,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=label.nbytes + inside.nbytes,
+        memory_needed=4 * n + 8 * inside,
         deliveries=(),
+        gpu_memory=4 * n,
     ) as run:
-        if n > 0:
-            rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
-            columns = (rows[0][:0], rows[1][:0])
-            if graph.directed and graph.has_in_edges:
-                columns = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
-            run.launch(
-                connect, *rows, *columns, graph.directed, label, inside, found, work=n + graph.num_arcs
-            )
-            _explain(graph, run, found)
-    return ComponentsResult(graph, run, label.view(np.int32), found)
+        if run.on_gpu and n > 0:
+            from edgewise.algorithms import _components_gpu
+
+            found = (*_components_gpu.components(graph, run), _components_gpu.PASSES)
+        else:
+            found = _components(graph, inside, run)
+    return ComponentsResult(graph, run, found)
+
+
+def _components(graph: Graph, inside: int, run: Execution) -> tuple[np.ndarray, int, int]:
+    """Labels, the number of components and of passes, on the CPU."""
+    label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(8, np.int64)
+    if len(label):
+        rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
+        columns = (rows[0][:0], rows[1][:0])
+        if graph.directed and graph.has_in_edges:
+            columns = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
+        work, bits = len(label) + graph.num_arcs, np.empty(inside, np.uint64)
+        run.launch(connect, *rows, *columns, graph.directed, label, bits, found, work=work)
+        _explain(graph, run, found)
+    return label.view(np.int32), int(found[ROOTS]), int(found[PASSES])
 
 
 def _explain(graph: Graph, run: Execution, found: np.ndarray) -> None:

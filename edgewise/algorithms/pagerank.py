@@ -16,8 +16,9 @@ from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004
 Steps. `_power_iteration`: gather, settle, sum up, decide.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,24 @@ from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, 
 from edgewise.errors import GraphError, ParameterError, VerificationError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.result import Result
+from edgewise.result import HostArray, Result
 from edgewise.schedule import Pull, Schedule
+
+
+class Ranked(NamedTuple):
+    """What the iterations leave.
+
+    Attributes:
+        rank: shape (n,), here or on the GPU.
+        iterations, converged, residual: as in `PageRankResult`.
+        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+    """
+
+    rank: Any
+    iterations: int
+    converged: bool
+    residual: float
+    shares: Callable[[], np.ndarray]
 
 
 class PageRankResult(Result):
@@ -40,13 +57,12 @@ class PageRankResult(Result):
         damping: the probability of following an arc.
     """
 
-    def __init__(self, graph: Graph, run: Execution, ranks: Ranks, walk: "Walk") -> None:
-        self.iterations, self.converged = int(ranks.counters[DONE]), bool(ranks.counters[CONVERGED])
-        super().__init__(graph, run, self.iterations)
-        self.rank, self.residual, self.damping = ranks.rank, float(ranks.sums[0]), walk.damping
-        self._walk = walk
-        #: What the last iteration began with: each vertex's rank times its `Walk.scale`.
-        self._shares = ranks.shares[self.iterations & 1][:-1].copy() if self.iterations else None
+    rank = HostArray()
+
+    def __init__(self, graph: Graph, run: Execution, ranked: Ranked, walk: "Walk") -> None:
+        super().__init__(graph, run, ranked.iterations, {"rank": ranked.rank})
+        self.iterations, self.converged, self.residual = ranked[1:4]
+        self.damping, self._walk, self._ranked = walk.damping, walk, ranked
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
@@ -59,7 +75,9 @@ class PageRankResult(Result):
             if graph is self.graph
             else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
         )
-        return verify_ranks(walk, self.rank, self.residual if self.iterations else np.inf, self._shares)
+        if self.iterations == 0:
+            return verify_ranks(walk, self.rank, np.inf)
+        return verify_ranks(walk, self.rank, self.residual, self._ranked.shares())
 
 
 class Walk:
@@ -72,11 +90,15 @@ class Walk:
 
     def __init__(self, graph: Graph, damping: float, jump: np.ndarray | None, weighted: bool) -> None:
         self.graph, self.damping, self.jump, self.weighted = graph, damping, jump, weighted
-        if weighted:
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        graph = self.graph
+        if self.weighted:
             out = np.bincount(graph.sources, weights=graph.weights, minlength=graph.num_vertices)
         else:
             out = graph.out_degree
-        self.scale = np.divide(1.0, out, out=np.zeros(graph.num_vertices), where=out > 0)
+        return np.divide(1.0, out, out=np.zeros(graph.num_vertices), where=out > 0)
 
 
 def pagerank(
@@ -121,9 +143,9 @@ def pagerank(
     except TypeError:
         raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
     _check(graph, damping, tol, max_iterations, weighted, kind)
-    n, work = graph.num_vertices, (graph.num_vertices + graph.num_arcs) * max_iterations
+    n, limit = graph.num_vertices, int(max_iterations)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    begin = np.full(n, 1 / max(n, 1)) if start is None else distribution(graph, "start", start)
+    begin = None if start is None else distribution(graph, "start", start)
     with execution(
         "pagerank",
         device=device,
@@ -133,19 +155,32 @@ def pagerank(
         memory_needed=n * (4 * kind.itemsize + 8),
         deliveries=(Pull,),
         total=max_iterations,
+        gpu_memory=n * 6 * kind.itemsize,
     ) as run:
-        walk, ranks = Walk(graph, float(damping), jump, weighted), _begin(begin.astype(kind))
-        web = _web(walk, kind)
-        run.launch(iterate, web, ranks, walk.damping, n * float(tol), np.int64(max_iterations), work=work)
-        run.explain("pull: each vertex gathers over its in-edges")
-    return PageRankResult(graph, run, ranks, walk)
+        walk, enough = Walk(graph, float(damping), jump, weighted), n * float(tol)
+        if run.on_gpu and n > 0:
+            from edgewise.algorithms import _pagerank_gpu
+
+            ranked = _pagerank_gpu.rank(walk, begin, kind, enough, limit, run)
+        else:
+            ranked = _rank(walk, begin, kind, enough, limit, run)
+    return PageRankResult(graph, run, ranked, walk)
 
 
-def _begin(rank: np.ndarray) -> Ranks:
-    """The state before the first iteration."""
-    blocks = -(-len(rank) // BLOCK)
-    shares = np.zeros((2, len(rank) + 1), rank.dtype)
-    return Ranks(rank, shares, np.zeros((2, blocks)), np.zeros(2), np.zeros(16, np.int64))
+def _rank(
+    walk: Walk, begin: np.ndarray | None, kind: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """Iterate on the CPU."""
+    n = walk.graph.num_vertices
+    rank = np.full(n, 1 / max(n, 1), kind) if begin is None else begin.astype(kind)
+    shares = np.zeros((2, n + 1), kind)
+    ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
+    work = (n + walk.graph.num_arcs) * limit
+    run.launch(iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work)
+    run.explain("pull: each vertex gathers over its in-edges")
+    iterations = int(ranks.counters[DONE])
+    converged, residual = bool(ranks.counters[CONVERGED]), float(ranks.sums[0])
+    return Ranked(rank, iterations, converged, residual, lambda: shares[iterations & 1][:-1])
 
 
 def _web(walk: Walk, kind: np.dtype) -> Web:

@@ -31,10 +31,13 @@ from edgewise.algorithms._tentative import NONE, make_state
 from edgewise.errors import NegativeCycleError, ParameterError
 from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
-from edgewise.result import Result, ids_or_none
+from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Push, Schedule
 
-_Paths = tuple[np.ndarray, np.ndarray, int]
+_Paths = tuple[Any, Any, int]
+
+#: A GPU wants wider buckets by this factor: more work in vain, fewer supersteps.
+_GPU_DELTA = 3.0
 
 
 class SSSPResult(Result):
@@ -48,9 +51,10 @@ class SSSPResult(Result):
         supersteps: buckets emptied, or supersteps of Bellman-Ford. Buckets may depend on the number of threads.
     """
 
+    distance, parent_index = HostArray(), HostArray()
+
     def __init__(self, graph: Graph, run: Execution, start: int, paths: _Paths) -> None:
-        self.distance, self.parent_index, supersteps = paths
-        super().__init__(graph, run, supersteps)
+        super().__init__(graph, run, paths[2], {"distance": paths[0], "parent_index": paths[1]})
         self._start = start
         self.source = graph.ids_of(np.array([start])).tolist()[0]
 
@@ -120,13 +124,33 @@ def sssp(
         memory_limit=memory_limit,
         memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
         deliveries=(Push,),
+        gpu_memory=graph.num_vertices * (dtype.itemsize + 40) + graph.num_arcs // 4,
     ) as run:
         if weight_range(graph)[0] < 0:
+            if run.on_gpu:
+                run.explain("on the CPU, for there is no form for negative weights on the GPU")
             paths = _by_bellman_ford(graph, start, dtype, run)
+        elif run.on_gpu:
+            paths = _on_gpu(graph, start, dtype, delta, run)
         else:
             width = _auto_delta(graph) if delta == "auto" else float(delta)
             paths = _by_delta_stepping(graph, start, dtype, width, run)
     return SSSPResult(graph, run, start, paths)
+
+
+def _on_gpu(
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> _Paths:
+    """Distances, parents and supersteps, where no weight is negative."""
+    from edgewise.algorithms import _sssp_gpu
+
+    width = _GPU_DELTA * _auto_delta(graph) if delta == "auto" else float(delta)
+    distance, parent, supersteps, orphans = _sssp_gpu.shortest_paths(graph, start, dtype, width, run)
+    if orphans:
+        distance, parent = distance.get(), parent.get()
+        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached_value(dtype), run)
+        run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
+    return distance, parent, supersteps
 
 
 def _auto_delta(graph: Graph) -> float:

@@ -1,7 +1,5 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
-import time
-import weakref
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,11 @@ from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import (
-    CANCEL,
     CONTROL_WORDS,
     ENDED,
     FOLDS,
     FORM_NAMES,
     FORMS,
-    PROGRESS,
     SUPERSTEP,
     make_gpu_kernel,
     may_push,
@@ -28,14 +24,9 @@ from edgewise.engine.gpu_kernel import (
 )
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
-from edgewise.graph import Graph
 from edgewise.kernels import gpu
-from edgewise.kernels.gpu import Kernel, array_words, compile_kernel
+from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words
 from edgewise.schedule import Pull, Push
-
-#: The host asks for the end of a run without a pause for so long, then this often.
-SPIN_SECONDS, PAUSE_SECONDS = 300e-6, 100e-6
-PROGRESS_SECONDS = 0.1
 
 
 class _Workspace:
@@ -53,18 +44,6 @@ class _Workspace:
     def nbytes(num_vertices: int, message: np.dtype) -> int:
         """The memory that a workspace takes on the GPU."""
         return num_vertices * (stored(message).itemsize + 5 * 4)
-
-
-#: The arrays of a graph that lie on the GPU, by the identity of the array in the host's memory, which is kept, too.
-_resident: "weakref.WeakKeyDictionary[Graph, dict[int, tuple[np.ndarray, Any]]]" = weakref.WeakKeyDictionary()
-
-
-def on_gpu(graph: Graph, values: np.ndarray) -> Any:
-    """A copy on the GPU of one of a graph's own arrays, made once."""
-    copies = _resident.setdefault(graph, {})
-    if id(values) not in copies:
-        copies[id(values)] = (values, gpu.copy_of(values))
-    return copies[id(values)][1]
 
 
 class GpuProgram:
@@ -90,7 +69,7 @@ class GpuProgram:
         self._order = own_array_order(found)
         columns = (graph.in_offsets, graph.in_sources) if self._pull else (graph.offsets, graph.targets)
         arcs = graph.in_arcs if self._pull and found.needs_arc_index else graph.offsets
-        self._graph = [on_gpu(graph, values) for values in (graph.offsets, graph.targets, *columns, arcs)]
+        self._graph = [copied(graph, values) for values in (graph.offsets, graph.targets, *columns, arcs)]
         self._constants = self._lay_out({})
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + _Workspace.nbytes(graph.num_vertices, message)
@@ -107,38 +86,33 @@ class GpuProgram:
         workspace.host[...] = 0
         kernel = self._kernel(parameters, constants.uniform)
         control = workspace.control
-        arguments: list[Any] = [values.data.ptr for values in self._graph]
-        arguments += [workspace.active.data.ptr, *(entries.data.ptr for entries in workspace.lists)]
-        for key in self._order:
-            values = own[key]
-            arguments += _words(values) if values.dtype.kind == "b" else [values.data.ptr]
-        for values in (workspace.messages, workspace.received, control):
-            arguments += _words(values)
-        arguments.append(workspace.host.ctypes.data)
-        scalars = (
+        arguments: list[Any] = [*self._graph, workspace.active, *workspace.lists]
+        arguments += [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
+        arguments += [words(values) for values in (workspace.messages, workspace.received, control)]
+        arguments += [
+            workspace.host,
             graph.num_vertices,
             graph.num_arcs,
             workspace.base,
             -1 if limit is None else limit,
             self._delivery,
-            int(self._pull),
+            self._pull,
             constants.supplied,
-        )
-        arguments += [np.int64(value) for value in scalars]
+        ]
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
-        kernel.launch(gpu.current_stream(), arguments, min(kernel.blocks, wanted))
-        _wait(run, workspace.host)
-        words = control.get()
-        supersteps = int(words[SUPERSTEP])
+        kernel.start(arguments, min(kernel.blocks, wanted))
+        gpu.wait(workspace.host, run.progress)
+        told = control.get()
+        supersteps = int(told[SUPERSTEP])
         workspace.base += supersteps + 2
-        ended = ENDINGS[int(words[ENDED])]
+        ended = ENDINGS[int(told[ENDED])]
         aggregates = {name: own["aggregate", name].get()[0].item() for name in found.aggregators}
         self._free.append(workspace)
-        counts = words[FORMS : FORMS + len(FORM_NAMES)].tolist()
+        counts = told[FORMS : FORMS + len(FORM_NAMES)].tolist()
         forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]
         return Outcome(
-            {name: own["vertex", name].get() for name in found.vertex_fields},
-            {name: own["edge", name].get() for name in found.edge_fields if name in found.edge_writes},
+            {name: own["vertex", name] for name in found.vertex_fields},
+            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
             supersteps,
             ended,
@@ -152,7 +126,7 @@ class GpuProgram:
         owned = (graph.weights, graph.in_weights if self._pull else None, graph.targets)
         owned_ids = {id(values) for values in owned if values is not None}
         copies = {
-            key: on_gpu(graph, values)
+            key: copied(graph, values)
             if id(values) in owned_ids or key[0] == "degree"
             else gpu.copy_of(values)
             for key, values in constants.arrays.items()
@@ -206,27 +180,3 @@ class GpuProgram:
                 return workspace
         identity = self._binding.found.combine.identity(self._message)
         return _Workspace(self._binding.graph.num_vertices, identity, self._message)
-
-
-def _words(values: Any) -> tuple[Any, ...]:
-    """What is passed for an array argument."""
-    return array_words(values.data.ptr, values.size, values.dtype)
-
-
-def _wait(run: Execution, host: np.ndarray) -> None:
-    """Wait for the kernel, showing progress; Ctrl-C makes it end at its next superstep."""
-    done = gpu.finished()
-    started = shown = time.perf_counter()
-    try:
-        while not done():
-            now = time.perf_counter()
-            if now - started > SPIN_SECONDS:
-                time.sleep(PAUSE_SECONDS)
-            if run.progress is not None and now - shown > PROGRESS_SECONDS:
-                shown = now
-                run.progress(int(host[PROGRESS]))
-    except BaseException:
-        host[CANCEL] = 1
-        while not done():
-            time.sleep(PAUSE_SECONDS)
-        raise

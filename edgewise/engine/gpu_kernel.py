@@ -26,8 +26,10 @@ from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAG
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
+    CANCEL,
     HALVES,
     INT64,
+    PROGRESS,
     WARP,
     array,
     atomic_add,
@@ -57,8 +59,6 @@ COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS = 1, 4, 7, 10, 11, 12
 CONTROL_WORDS = 16
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "pull over all vertices")
-#: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
-CANCEL, PROGRESS = 0, 1
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64

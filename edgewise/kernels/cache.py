@@ -7,6 +7,7 @@ edgewise's modules that it builds on, the versions of Python, numba and llvmlite
 and for a user's program its source and the values that it closes over (see `edgewise.inspection`).
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -14,7 +15,7 @@ import pickle
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -81,6 +82,15 @@ _seconds = 0.0
 def compile_seconds() -> float:
     """Seconds that this process has spent on compiling kernels and loading compiled ones. It only grows."""
     return _seconds
+
+
+@contextlib.contextmanager
+def counted_as_compiling() -> Iterator[None]:
+    """Count what is done here among `compile_seconds`."""
+    global _seconds
+    started = time.perf_counter()
+    yield
+    _seconds += time.perf_counter() - started
 
 
 class DiskCache:

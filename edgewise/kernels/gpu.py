@@ -13,26 +13,32 @@ For use inside kernels, on all 32 lanes of a warp at once:
     the last barrier returned.
 """
 
+import functools
 import re
-from collections.abc import Callable
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numba import config, cuda, types
 
-from edgewise.kernels.cache import kept
+from edgewise.errors import DeviceError, MemoryLimitError
+from edgewise.kernels.cache import counted_as_compiling, kept
 
+#: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
+#: a warp has one lane. It has no barrier across blocks either: there a grid has one block, of few threads.
+SIMULATED = bool(config.ENABLE_CUDASIM)
 #: Threads of a block. One block of 1024 on each multiprocessor was the fastest of 256, 512 and 1024 on an H100: it has
 #: the fewest arrivals at a barrier for the number of threads that hide the memory's latency.
-THREADS = 1024
-#: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
-#: a warp has one lane. It has no barrier across blocks either: there a grid has one block.
-SIMULATED = bool(config.ENABLE_CUDASIM)
+THREADS = 24 if SIMULATED else 1024
 WARP = 1 if SIMULATED else 32
 #: How far the steps of a reduction over a warp look ahead.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF
+#: Constants for ``cuda.shared.array(length, dtype)`` in a kernel: an array that the threads of a block share.
+INT32, INT64, UINT32, FLOAT64 = types.int32, types.int64, types.uint32, types.float64
 
 
 def device_function(function: Callable[..., Any]) -> Any:
@@ -58,6 +64,40 @@ def thread_index() -> Any:
 def num_threads() -> Any:
     """Threads in the grid."""
     return np.int64(cuda.gridDim.x) * cuda.blockDim.x
+
+
+@device_function
+def block_thread() -> Any:
+    """The number of this thread in its block."""
+    return np.int64(cuda.threadIdx.x)
+
+
+@device_function
+def block_size() -> Any:
+    """Threads in the block."""
+    return np.int64(cuda.blockDim.x)
+
+
+@device_function
+def block_index() -> Any:
+    return np.int64(cuda.blockIdx.x)
+
+
+@device_function
+def num_blocks() -> Any:
+    return np.int64(cuda.gridDim.x)
+
+
+@device_function
+def block_barrier() -> Any:
+    """Wait for all threads of the block."""
+    cuda.syncthreads()
+
+
+@device_function
+def fence() -> Any:
+    """What this block wrote before a barrier of the block is seen by all before what this thread writes from now on."""
+    cuda.threadfence()
 
 
 @device_function
@@ -101,6 +141,66 @@ def first_bit(bits: Any) -> Any:
     return np.int64(cuda.ffs(bits)) - 1
 
 
+if SIMULATED:
+
+    @device_function
+    def load_fresh(values: Any, i: Any) -> Any:
+        return values[i]
+
+    @device_function
+    def load_once(values: Any, i: Any) -> Any:
+        return values[i]
+
+else:
+
+    @device_function
+    def load_fresh(values: Any, i: Any) -> Any:
+        """An element as it is in memory now. The compiler believes that asking twice at one place gives one answer."""
+        return cuda.ldcv(values, i)
+
+    @device_function
+    def load_once(values: Any, i: Any) -> Any:
+        """An element that is not needed again soon: caches rather keep others."""
+        return cuda.ldcs(values, i)
+
+
+if SIMULATED:
+
+    def float_bits(dtype: np.dtype) -> tuple[Any, Any]:
+        whole = np.dtype(f"i{dtype.itemsize}").type
+        return lambda value: dtype.type(value).view(whole), lambda bits: whole(bits).view(dtype.type)
+
+else:
+
+    def float_bits(dtype: np.dtype) -> tuple[Any, Any]:
+        """Device functions from a float to its bits as an integer, and back. Floats of at least 0 keep their order."""
+        to, back = (
+            (cuda.libdevice.float_as_int, cuda.libdevice.int_as_float)
+            if dtype.itemsize == 4
+            else (cuda.libdevice.double_as_longlong, cuda.libdevice.longlong_as_double)
+        )
+        real, whole = dtype.type, np.dtype(f"i{dtype.itemsize}").type
+        return device_function(lambda value: to(real(value))), device_function(lambda bits: back(whole(bits)))
+
+
+@device_function
+def arrive(control: Any, i: Any, value: Any) -> None:
+    """Count this block at a word: its lower half counts, its upper half adds up the values."""
+    cuda.atomic.add(control, i, np.int64(value) << 32 | 1)
+
+
+@device_function
+def await_arrivals(control: Any, i: Any, now: Any, arrivals: Any) -> Any:
+    """Wait until so many have arrived at a word (fewer than 2**31 in all); the word then. `now` is what it was before.
+
+    Loads wait less than atomic operations, which queue up with the arrivals. The compiler takes such a load for one of
+    a value that never changes, so its address is made to depend on the value before.
+    """
+    while (now & 0xFFFFFFFF) < arrivals:
+        now = load_fresh(control, i + ((now & 0xFFFFFFFF) >> 31))
+    return now
+
+
 @device_function
 def grid_barrier(control: Any, turn: Any) -> Any:
     """Wait for all threads of the grid; what they wrote before is seen by all afterwards."""
@@ -108,9 +208,9 @@ def grid_barrier(control: Any, turn: Any) -> Any:
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         cuda.threadfence()
-        cuda.atomic.add(control, 0, 1)
-        while cuda.atomic.add(control, 0, 0) < turn * cuda.gridDim.x:
-            pass
+        now = cuda.atomic.add(control, 0, 1) + 1
+        while now < turn * cuda.gridDim.x:
+            now = load_fresh(control, now >> 62)
         cuda.threadfence()
     cuda.syncthreads()
     return turn
@@ -140,13 +240,19 @@ def atomic_exchange(values: Any, i: Any, value: Any) -> Any:
     return cuda.atomic.exch(values, i, value)
 
 
+@device_function
+def compare_and_swap(values: Any, i: Any, expected: Any, value: Any) -> Any:
+    """Store the value where the element is as expected; its old value."""
+    return cuda.atomic.cas(values, i, expected, value)
+
+
 def pointer(dtype: np.dtype) -> Any:
-    """The type of a kernel's argument that is the address of an array. Booleans need an array (`array_words`)."""
+    """The type of a kernel's argument that is the address of an array. Booleans need an array (`words`)."""
     return types.CPointer(_element(dtype))
 
 
 def array(dtype: np.dtype) -> Any:
-    """The type of an argument that is an array, as atomic operations need it: seven words, see `array_words`."""
+    """The type of an argument that is an array, as atomic operations need it: seven words, see `words`."""
     return types.Array(_element(dtype), 1, "C")
 
 
@@ -154,17 +260,15 @@ def _element(dtype: np.dtype) -> Any:
     return types.boolean if dtype.kind == "b" else getattr(types, dtype.name)
 
 
-INT64 = types.int64
-
-
 def tuple_of(kinds: list[Any]) -> Any:
     """The type of a tuple argument; its parts are passed one after the other."""
     return types.Tuple(kinds)
 
 
-def array_words(address: int, length: int, dtype: np.dtype) -> tuple[int, ...]:
+def words(values: Any) -> tuple[int, ...]:
     """What is passed for an argument of type `array`."""
-    return (0, 0, length, dtype.itemsize, address, length, dtype.itemsize)
+    size, itemsize = values.size, values.dtype.itemsize
+    return (0, 0, size, itemsize, values.data.ptr, size, itemsize)
 
 
 class _Architecture:
@@ -201,7 +305,8 @@ def compile_kernel(
         key: what the code depends on beyond edgewise's sources; None to compile it anew each time.
     """
     question = None if key is None else f"{capability} {signature} {key}"
-    return kept(question, function.__module__, lambda: _compiled(function, signature, capability))
+    with counted_as_compiling():
+        return kept(question, function.__module__, lambda: _compiled(function, signature, capability))
 
 
 def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int]) -> bytes:
@@ -219,7 +324,7 @@ def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capabili
 
 
 class Kernel:
-    """A kernel on the current GPU."""
+    """A kernel on the current GPU, launched cooperatively: all its blocks are resident."""
 
     def __init__(self, code: bytes) -> None:
         from cuda.core import ObjectCode
@@ -231,25 +336,51 @@ class Kernel:
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
-    def launch(self, stream: int, arguments: list[Any], blocks: int) -> None:
-        """Start the kernel with all blocks resident.
+    def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
+        """Start the kernel on the current stream.
 
         Args:
-            stream: the address of a CUDA stream.
-            arguments: addresses as integers, everything else as NumPy scalars.
-            blocks: at most `blocks`.
+            arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers and floats.
+            blocks: at most `blocks`, which is the default.
         """
         from cuda.core import LaunchConfig, Stream, launch
 
-        config = LaunchConfig(grid=blocks, block=THREADS, is_cooperative=True)
-        launch(Stream.from_handle(stream), config, self._kernel, *arguments)
+        config = LaunchConfig(grid=blocks or self.blocks, block=THREADS, is_cooperative=True)
+        launch(Stream.from_handle(current_stream()), config, self._kernel, *_passed(arguments))
+
+
+def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Arguments as a launch takes them."""
+    for value in arguments:
+        if isinstance(value, tuple):
+            yield from value
+        elif isinstance(value, np.ndarray):
+            yield value.ctypes.data
+        elif isinstance(value, float):
+            yield np.float64(value)
+        elif isinstance(value, int | np.integer):
+            yield np.int64(value)
+        else:
+            yield value.data.ptr
+
+
+def fixed_kernel(function: Callable[..., Any], types: tuple[Any, ...], *variant: Any) -> Kernel:
+    """A kernel of edgewise's own for arguments of these types, on the current GPU; for its caller to keep.
+
+    Args:
+        function: the kernel, or where there are several variants, what makes one.
+        types: of its arguments.
+        variant: what to give to `function` to get the kernel.
+    """
+    made = function(*variant) if variant else function
+    return Kernel(compile_kernel(made, types, capability(), f"{function.__qualname__} {variant}"))
 
 
 def _device() -> Any:
     """The GPU that CuPy uses now."""
     from cuda.core import Device
 
-    return Device(_cupy().cuda.runtime.getDevice())
+    return Device(cupy().cuda.runtime.getDevice())
 
 
 def problem() -> str | None:
@@ -269,7 +400,8 @@ def capability() -> tuple[int, int]:
     return found.major, found.minor
 
 
-def _cupy() -> Any:
+def cupy() -> Any:
+    """CuPy, for memory, sorting, scans and arithmetic on whole arrays."""
     import cupy
 
     return cupy
@@ -277,38 +409,132 @@ def _cupy() -> Any:
 
 def copy_of(values: np.ndarray) -> Any:
     """A copy on the GPU."""
-    return _cupy().asarray(values)
+    return cupy().asarray(values)
+
+
+def host_copy(values: Any) -> np.ndarray:
+    """A copy in the host's memory."""
+    return values.get()
 
 
 def empty(length: int, dtype: Any) -> Any:
     """An array on the GPU with no particular values."""
-    return _cupy().empty(length, dtype)
+    return cupy().empty(length, dtype)
 
 
 def zeros(length: int, dtype: Any) -> Any:
     """An array of zeros on the GPU."""
-    return _cupy().zeros(length, dtype)
+    return cupy().zeros(length, dtype)
 
 
 def full(length: int, value: Any, dtype: Any) -> Any:
     """An array of one value on the GPU."""
-    return _cupy().full(length, value, dtype)
+    return cupy().full(length, value, dtype)
+
+
+def signals(length: int) -> np.ndarray:
+    """Zeros in the host's memory that the GPU reads and writes at the same address, int64: see CANCEL and PROGRESS."""
+    found = pinned(length, np.int64)
+    found[...] = 0
+    return found
 
 
 def pinned(length: int, dtype: Any) -> np.ndarray:
     """An array in the host's memory that the GPU reads and writes at the same address."""
     dtype = np.dtype(dtype)
-    memory = _cupy().cuda.alloc_pinned_memory(length * dtype.itemsize)
+    memory = cupy().cuda.alloc_pinned_memory(length * dtype.itemsize)
     return np.frombuffer(memory, dtype, length)
 
 
 def current_stream() -> int:
     """The address of the caller's current stream."""
-    return int(_cupy().cuda.get_current_stream().ptr)
+    return int(cupy().cuda.get_current_stream().ptr)
 
 
-def finished() -> Callable[[], bool]:
-    """A question: whether all that the current stream was given until now is done."""
-    event = _cupy().cuda.Event(disable_timing=True)
-    event.record(_cupy().cuda.get_current_stream())
-    return lambda: bool(event.done)
+#: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
+CANCEL, PROGRESS = 0, 1
+#: The host asks for the end of a run without a pause for so long, then this often; progress is shown this often.
+SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
+
+
+def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
+    """Wait for the kernel that the current stream was given last, showing progress.
+
+    An interruption (Ctrl-C) asks the kernel to end, waits for it, and goes on as an exception.
+
+    Raises:
+        DeviceError: the kernel faulted, after which this process cannot use the GPU.
+    """
+    event = cupy().cuda.Event(disable_timing=True)
+    event.record(cupy().cuda.get_current_stream())
+    started = shown = time.perf_counter()
+    try:
+        while not _done(event):
+            now = time.perf_counter()
+            if now - started > SPIN_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+            if progress is not None and now - shown > SHOW_SECONDS:
+                shown = now
+                progress(int(host[PROGRESS]))
+    except DeviceError:
+        raise
+    except BaseException:
+        host[CANCEL] = 1
+        while not _done(event):
+            time.sleep(PAUSE_SECONDS)
+        raise
+
+
+def _done(event: Any) -> bool:
+    try:
+        return bool(event.done)
+    except cupy().cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(
+            f"a kernel failed on the GPU ({error}); this process cannot use the GPU any more: start it anew"
+        ) from error
+
+
+_residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+
+
+def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
+    """What belongs to an object and lies on the GPU, made when it is first asked for; it lives as long as that."""
+    held = _residents.setdefault(owner, {})
+    if key not in held:
+        held[key] = make()
+    return held[key]
+
+
+def copied(owner: Any, values: np.ndarray) -> Any:
+    """The copy on the GPU of an array that belongs to an object, made once."""
+    return resident(owner, id(values), lambda: (values, cupy().asarray(values)))[1]
+
+
+@functools.cache
+def _memory() -> int:
+    """Bytes of memory that the GPU has."""
+    return int(cupy().cuda.runtime.memGetInfo()[1])
+
+
+@contextmanager
+def room(name: str, needed: int) -> Iterator[None]:
+    """Refuse what the GPU's memory does not hold, before it is begun where that can be told.
+
+    Raises:
+        MemoryLimitError: with what is needed and what is free.
+    """
+    pool = cupy().get_default_memory_pool()
+    # To ask the driver takes as long as a search: only where it may be too much.
+    if needed > pool.free_bytes() and pool.total_bytes() + needed > _memory() // 2:
+        free = cupy().cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+        if needed > free:
+            raise MemoryLimitError(
+                f"{name} needs {needed:,} bytes on the GPU, of which {free:,} are free; free some, use a smaller "
+                "dtype, or run on the CPU with device='cpu'"
+            )
+    try:
+        yield
+    except cupy().cuda.memory.OutOfMemoryError as error:
+        raise MemoryLimitError(
+            f"{name}: the GPU's memory is used up ({error}); run on the CPU with device='cpu'"
+        ) from error

@@ -1,0 +1,374 @@
+"""PageRank on a GPU: all iterations in one cooperative launch with one barrier each, over `edgewise.layout.columns`.
+
+A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of
+rows, what vertices give (their shares) in the order of numbers. Sums have a fixed order, so the same call gives the
+same ranks.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms._gpu_graph import laid_out
+from edgewise.algorithms.pagerank import Ranked, Walk
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.gpu import (
+    CANCEL,
+    FLOAT64,
+    HALVES,
+    INT64,
+    PROGRESS,
+    WARP,
+    Kernel,
+    array,
+    block_barrier,
+    block_index,
+    block_size,
+    block_thread,
+    copied,
+    copy_of,
+    cuda,
+    cupy,
+    device_function,
+    empty,
+    fixed_kernel,
+    grid_barrier,
+    host_copy,
+    lane,
+    load_once,
+    num_blocks,
+    num_threads,
+    pinned,
+    pointer,
+    shuffle_down,
+    signals,
+    thread_index,
+    tuple_of,
+    wait,
+    words,
+    zeros,
+)
+from edgewise.layout.columns import Columns, make_columns
+
+#: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
+ABORTED = 16
+CONTROL_WORDS = 32
+#: Words of the host's array after CANCEL and PROGRESS.
+DONE, CONVERGED = 2, 3
+HOST_WORDS = 4
+
+
+def signature(dtype: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for ranks of this dtype."""
+    vertex, word, real = np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.float64)
+    return (
+        tuple_of([pointer(vertex), pointer(vertex), pointer(word), pointer(vertex), pointer(dtype)]),
+        tuple_of([pointer(dtype)] * 6),
+        pointer(real),
+        array(word),
+        pointer(word),
+        pointer(real),
+        *[FLOAT64] * 2,
+        *[INT64] * 5,
+    )
+
+
+@functools.cache
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps)
+
+
+def rank(
+    walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """Iterate on the GPU until one iteration changes less than `enough`, at most `limit`."""
+    graph, weighted, jump = walk.graph, walk.weighted, walk.jump
+    n, xp = graph.num_vertices, cupy()
+    columns = laid_out(
+        graph, ("columns", weighted), lambda: _columns(graph, weighted), "laid in-edges out on the GPU", run
+    )
+    scale, weights = laid_out(
+        graph,
+        ("scale", weighted, dtype),
+        lambda: _scale(graph, columns, weighted, dtype),
+        "laid weights out on the GPU",
+        run,
+    )
+    kernel = _kernel(dtype, weighted, jump is not None)
+    begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
+    shares, result = [empty(n + 1, dtype) for _ in range(2)], empty(n, dtype)
+    jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
+    control, host, residual = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(1, np.float64)
+    kernel.start(
+        [
+            *columns[:4],
+            weights,
+            begin,
+            *shares,
+            scale,
+            jumps,
+            result,
+            empty(4 * kernel.blocks, np.float64),
+            words(control),
+            host,
+            residual,
+            walk.damping,
+            enough,
+            n,
+            columns.heaviest,
+            columns.heavy,
+            columns.groups,
+            limit,
+        ]
+    )
+    wait(host, run.progress)
+    iterations = int(host[DONE])
+    alone = columns.heavy + columns.heaviest
+    run.explain(f"pull on the GPU: {columns.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
+
+    def last_shares() -> np.ndarray:
+        found = xp.empty(n, dtype)
+        found[columns.vertices] = shares[(iterations - 1) & 1][columns.numbers]
+        return host_copy(found)
+
+    return Ranked(result, iterations, bool(host[CONVERGED]), float(residual[0]), last_shares)
+
+
+def _columns(graph: Graph, weighted: bool) -> Columns:
+    in_offsets, in_sources = copied(graph, graph.in_offsets), copied(graph, graph.in_sources)
+    return make_columns(in_offsets, in_sources, copy_of(graph.out_degree), weighted)
+
+
+def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
+    xp = cupy()
+    if weighted:
+        weights = copied(graph, graph.in_weights)[columns.arcs].astype(dtype)
+        out = xp.bincount(
+            copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
+        )
+    else:
+        weights, out = xp.empty(0, dtype), copy_of(graph.out_degree)
+    out = out[columns.vertices].astype(np.float64)
+    return xp.where(out > 0, 1 / xp.where(out > 0, out, 1), 0).astype(dtype), weights
+
+
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
+    cast = dtype.type
+    nothing = cast(0)
+
+    @device_function
+    def gather(first, end, step, n, sources, weights, shares):
+        """The sum over arcs first, first + step, ..., eight at a time, so that their accesses overlap."""
+        a, b, c, d, e, f, g, h = nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing
+        k = first
+        while k < end:
+            i1, i2, i3, i4 = k + step, k + 2 * step, k + 3 * step, k + 4 * step
+            i5, i6, i7 = k + 5 * step, k + 6 * step, k + 7 * step
+            u0 = np.int64(load_once(sources, k))
+            u1 = np.int64(load_once(sources, i1)) if i1 < end else n
+            u2 = np.int64(load_once(sources, i2)) if i2 < end else n
+            u3 = np.int64(load_once(sources, i3)) if i3 < end else n
+            u4 = np.int64(load_once(sources, i4)) if i4 < end else n
+            u5 = np.int64(load_once(sources, i5)) if i5 < end else n
+            u6 = np.int64(load_once(sources, i6)) if i6 < end else n
+            u7 = np.int64(load_once(sources, i7)) if i7 < end else n
+            if weighted:
+                a += shares[u0] * weights[k]
+                b += shares[u1] * weights[min(i1, end - 1)]
+                c += shares[u2] * weights[min(i2, end - 1)]
+                d += shares[u3] * weights[min(i3, end - 1)]
+                e += shares[u4] * weights[min(i4, end - 1)]
+                f += shares[u5] * weights[min(i5, end - 1)]
+                g += shares[u6] * weights[min(i6, end - 1)]
+                h += shares[u7] * weights[min(i7, end - 1)]
+            else:
+                a += shares[u0]
+                b += shares[u1]
+                c += shares[u2]
+                d += shares[u3]
+                e += shares[u4]
+                f += shares[u5]
+                g += shares[u6]
+                h += shares[u7]
+            k += 8 * step
+        return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+    @device_function
+    def settle(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
+        """A row's new rank; by how much it changed, and the rank if it has no out-arcs."""
+        handed = spread * np.float64(jump) if jumps else spread
+        value, change = cast(handed + damping * np.float64(total)), 0.0
+        if keep:
+            change = abs(np.float64(value) - np.float64(before))
+            ranks[0][row] = value
+        new[number] = value * scale
+        return change, (np.float64(value) if scale == nothing else 0.0)
+
+    @device_function
+    def bounds(unit, units, begin):
+        """Where a unit's arcs begin and end; nothing beyond the last unit."""
+        if unit < units:
+            return begin[unit], begin[unit + 1]
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums):
+        """One iteration over all units; what this thread's rows changed, and their dangling rank."""
+        changed, dangling = 0.0, 0.0
+        begin = walk[2]
+        for row in range(block_index(), heaviest, num_blocks()):
+            total = np.float64(
+                gather(begin[row] + block_thread(), begin[row + 1], block_size(), n, walk[3], walk[4], old)
+            )
+            for step in HALVES:
+                total += shuffle_down(total, step)
+            block_barrier()
+            if lane() == 0:
+                sums[2 + block_thread() // WARP] = total
+            block_barrier()
+            if block_thread() == 0:
+                total = 0.0
+                for warp in range(block_size() // WARP):
+                    total += sums[2 + warp]
+                scale, number, before = ranks[3][row], np.int64(walk[1][row]), ranks[0][row]
+                jump = ranks[4][row] if jumps else nothing
+                more, hanging = settle(
+                    row, total, spread, damping, keep, scale, number, before, jump, ranks, new
+                )
+                changed += more
+                dangling += hanging
+        # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
+        # depend on the sum is loaded before it.
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        units, base, forth = heaviest + heavy + groups, heaviest, True
+        unit = base + warp
+        here, end = bounds(unit, units, begin)
+        while base < units:
+            base, forth, now = base + warps, not forth, unit
+            unit = base + (warp if forth else warps - 1 - warp)
+            first, upto = here, end
+            here, end = bounds(unit, units, begin)
+            row = now
+            if now >= heaviest + heavy:
+                row = heaviest + heavy + (now - heaviest - heavy) * WARP + lane()
+            elif lane() != 0:
+                row = n
+            scale, number, before, jump = nothing, np.int64(0), nothing, nothing
+            if now < units and row < n:
+                scale, number = ranks[3][row], np.int64(walk[1][row])
+                if keep:
+                    before = ranks[0][row]
+                if jumps:
+                    jump = ranks[4][row]
+            total = gather(first + lane(), upto, WARP, n, walk[3], walk[4], old)
+            if now < heaviest + heavy:
+                for step in HALVES:
+                    total += shuffle_down(total, step)
+            if now < units and row < n:
+                more, hanging = settle(
+                    row, total, spread, damping, keep, scale, number, before, jump, ranks, new
+                )
+                changed += more
+                dangling += hanging
+        return changed, dangling
+
+    @device_function
+    def add_up(changed, dangling, partial, parity, control, generation, sums):
+        """Sums over all threads, in a fixed order, in `sums`; a barrier of all."""
+        for step in HALVES:
+            changed += shuffle_down(changed, step)
+            dangling += shuffle_down(dangling, step)
+        warp, warps = block_thread() // WARP, block_size() // WARP
+        block_barrier()
+        if lane() == 0:
+            sums[2 + warp] = changed
+            sums[34 + warp] = dangling
+        block_barrier()
+        row = partial_row(parity)
+        if warp == 0:
+            changed, dangling = 0.0, 0.0
+            for w in range(lane(), warps, WARP):
+                changed += sums[2 + w]
+                dangling += sums[34 + w]
+            for step in HALVES:
+                changed += shuffle_down(changed, step)
+                dangling += shuffle_down(dangling, step)
+            if lane() == 0:
+                partial[row + block_index()] = changed
+                partial[row + num_blocks() + block_index()] = dangling
+        generation = grid_barrier(control, generation)
+        if warp == 0:
+            changed, dangling = 0.0, 0.0
+            for b in range(lane(), num_blocks(), WARP):
+                changed += partial[row + b]
+                dangling += partial[row + num_blocks() + b]
+            for step in HALVES:
+                changed += shuffle_down(changed, step)
+                dangling += shuffle_down(dangling, step)
+            if lane() == 0:
+                sums[0] = changed
+                sums[1] = dangling
+        block_barrier()
+        return generation
+
+    @device_function
+    def partial_row(parity):
+        return parity * 2 * num_blocks()
+
+    def pagerank_kernel(
+        walk, ranks, partial, control, host, results, damping, enough, n, heaviest, heavy, groups, limit
+    ):
+        """Iterate; see the module.
+
+        Args:
+            walk: vertices, numbers, begin and sources of the layout, and weights in its order.
+            ranks: in the order of rows: ranks to begin with and to end with; two of shares (n + 1 each) by number;
+                scale and jump in the order of rows; the result by vertex.
+            partial: float64, (4 * blocks,).
+            control: CONTROL_WORDS zeros.
+            host: HOST_WORDS words in the host's memory.
+            results: one word in the host's memory, for the change of the last iteration.
+            damping, enough: the probability of following an arc, and the change below which to end.
+            n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
+        """
+        sums = cuda.shared.array(66, FLOAT64)
+        me, generation = thread_index(), np.int64(0)
+        dangling = 0.0
+        for row in range(me, n, num_threads()):
+            value = ranks[0][row]
+            ranks[1][np.int64(walk[1][row])] = value * ranks[3][row]
+            if ranks[3][row] == nothing:
+                dangling += np.float64(value)
+        if me == 0:
+            ranks[1][n] = nothing
+            ranks[2][n] = nothing
+        generation = add_up(0.0, dangling, partial, 0, control, generation, sums)
+        iteration, converged = np.int64(0), False
+        while iteration < limit and not converged and control[ABORTED + (iteration & 1)] == 0:
+            spread = 1.0 - damping + damping * sums[1]
+            if not jumps:
+                spread /= n
+            block_barrier()
+            iteration += 1
+            old, new = (ranks[1], ranks[2]) if iteration & 1 else (ranks[2], ranks[1])
+            keep = enough > 0.0 or iteration == limit
+            changed, dangling = iterate(
+                spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums
+            )
+            if me == 0:
+                host[PROGRESS] = iteration
+                control[ABORTED + (iteration & 1)] = host[CANCEL]
+            generation = add_up(changed, dangling, partial, iteration & 1, control, generation, sums)
+            converged = keep and sums[0] < enough
+        for row in range(me, n, num_threads()):
+            ranks[5][np.int64(walk[0][row])] = ranks[0][row]
+        if me == 0:
+            host[DONE] = iteration
+            host[CONVERGED] = converged
+            results[0] = sums[0]
+
+    return pagerank_kernel

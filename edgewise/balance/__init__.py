@@ -1,0 +1,1 @@
+"""Who does which edges: how arcs are dealt out to the threads of a GPU."""

@@ -1,0 +1,184 @@
+"""The four algorithms on a GPU give what they give on the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
+
+import battery
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+
+pytestmark = pytest.mark.gpu
+
+SMALL = battery.graphs()
+#: Frontiers that stay in the blocks, that overflow them, and that are pulled; vertices with more arcs than one lane,
+#: one warp or one block takes alone.
+LARGE = {
+    "path": lambda: ew.generate.path(5000, weights=(0, 3)),
+    "star": lambda: ew.generate.star(200_000, weights=(1, 9)),
+    "lattice": lambda: ew.generate.lattice(300, 400, seed=3, weights=(0, 20)),
+    "one-way streets": lambda: ew.generate.lattice(200, 200, one_way=0.3, seed=4, weights=(1, 100)),
+    "hubs": lambda: ew.generate.rmat(17, 24, seed=5, weights=(0, 20)),
+    "uniform": lambda: ew.generate.uniform(60_000, 900_000, seed=7, weights=(1, 1000)),
+    "sparse": lambda: ew.generate.uniform(100_000, 90_000, seed=8, weights=(1, 10)),
+}
+
+
+def graphs():
+    """Small graphs, the same with other weights or none or undirected, and random ones."""
+    for name, graph in SMALL.items():
+        if graph.num_vertices == 0:
+            continue
+        yield name, graph
+        arcs = (graph.sources, graph.targets)
+        for dtype in (np.int64, np.float32, np.float64):
+            weights = graph.weights.astype(dtype) / (4 if dtype != np.int64 else 1)
+            yield (
+                f"{name} {dtype.__name__}",
+                ew.Graph.from_edges(*arcs, weights.astype(dtype), num_vertices=graph.num_vertices),
+            )
+        yield f"{name} bare", ew.Graph.from_edges(*arcs, num_vertices=graph.num_vertices)
+        yield (
+            f"{name} both ways",
+            ew.Graph.from_edges(*arcs, graph.weights, False, num_vertices=graph.num_vertices),
+        )
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(2, 3000))
+        m = int(random.integers(0, 6 * n))
+        weights = random.integers(0, int(random.integers(1, 50)), m)
+        yield (
+            f"random {seed}",
+            ew.Graph.from_edges(*random.integers(0, n, (2, m)), weights, bool(seed % 3), num_vertices=n),
+        )
+
+
+def large():
+    for name, make in LARGE.items():
+        yield name, make()
+
+
+def both(algorithm, graph, *args, **options):
+    """The result on the GPU, verified, and that on the CPU."""
+    on_cpu, on_gpu = (algorithm(graph, *args, device=device, **options) for device in ("cpu", "cuda"))
+    assert "GPU" in on_gpu.explain()
+    assert on_gpu.verify(graph)
+    return on_gpu, on_cpu
+
+
+def same(name, got, expected, *attributes):
+    for attribute in attributes:
+        np.testing.assert_array_equal(
+            getattr(got, attribute), getattr(expected, attribute), err_msg=f"{name}: {attribute}"
+        )
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+def test_bfs(make):
+    for name, graph in make():
+        for delivery in ("auto", ew.Push(), ew.Pull()):
+            got, expected = both(ew.bfs, graph, 0, schedule=ew.Schedule(delivery=delivery))
+            same(name, got, expected, "level", "parent_index", "supersteps")
+
+
+def test_bfs_from_several_sources_and_to_a_depth():
+    graph = LARGE["lattice"]()
+    for depth in (0, 1, 7, 200):
+        got, expected = both(ew.bfs, graph, [5, 70_000, 5, 119_999], max_depth=depth)
+        same(depth, got, expected, "level", "parent_index")
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+def test_sssp(make):
+    for name, graph in make():
+        got, expected = both(ew.sssp, graph, 0)
+        same(name, got, expected, "distance", "parent_index")
+        assert got.distance.dtype == expected.distance.dtype
+
+
+@pytest.mark.parametrize("delta", [1, 17, 1e9])
+def test_sssp_with_any_delta(delta):
+    for name in ("hubs", "lattice"):
+        got, expected = both(ew.sssp, LARGE[name](), 3, delta=delta)
+        same(name, got, expected, "distance", "parent_index")
+
+
+def test_negative_weights_are_left_to_the_cpu():
+    graph = ew.Graph.from_edges([0, 1, 0], [1, 2, 2], [5, -3, 4])
+    result = ew.sssp(graph, 0, device="cuda")
+    assert result.distance.tolist() == [0, 5, 2]
+    assert "on the CPU" in result.explain()
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+def test_components(make):
+    for name, graph in make():
+        for in_edges in (False, True):
+            if in_edges:
+                graph.in_offsets  # noqa: B018  makes them
+            got, expected = both(ew.connected_components, graph)
+            same(name, got, expected, "component", "num_components")
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pagerank(make, dtype):
+    for name, graph in make():
+        got, expected = both(ew.pagerank, graph, tol=0, max_iterations=20, dtype=dtype)
+        tolerance = 1e-12 if dtype == np.float64 else 3e-6
+        assert np.abs(got.rank.astype(float) - expected.rank).sum() <= tolerance, name
+        assert got.rank.dtype == dtype
+
+
+def test_pagerank_with_all_its_options():
+    for name in ("hubs", "sparse"):
+        graph = LARGE[name]()
+        n = graph.num_vertices
+        jump, start = np.arange(n) % 5, np.arange(n) % 3
+        for options in (
+            {"personalization": jump},
+            {"start": start, "damping": 0.5},
+            {"weighted": True},
+            {"weighted": True, "personalization": jump, "start": start, "tol": 1e-9},
+        ):
+            got, expected = both(ew.pagerank, graph, **options)
+            assert (got.iterations, got.converged) == (expected.iterations, expected.converged)
+            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-9, atol=1e-15, err_msg=name)
+            assert got.residual == pytest.approx(expected.residual, rel=1e-6, abs=1e-12)
+
+
+def test_the_same_call_gives_the_same_ranks():
+    graph = LARGE["hubs"]()
+    first = ew.pagerank(graph, dtype=np.float32, device="cuda").rank.tobytes()
+    assert all(ew.pagerank(graph, dtype=np.float32, device="cuda").rank.tobytes() == first for _ in range(5))
+
+
+def test_results_stay_on_the_gpu():
+    import cupy
+
+    result = ew.bfs(LARGE["lattice"](), 0, device="cuda")
+    assert isinstance(result.on_device("level"), cupy.ndarray)
+    np.testing.assert_array_equal(result.on_device("level").get(), result.level)
+    assert isinstance(result.on_device("level"), cupy.ndarray)
+
+
+def test_auto_is_the_gpu_unless_cpu_threads_are_asked_for():
+    graph = LARGE["lattice"]()
+    assert "GPU" in ew.bfs(graph, 0).explain()
+    assert "GPU" not in ew.bfs(graph, 0, schedule=ew.Schedule(num_threads=2)).explain()
+
+
+def test_too_little_memory_is_refused_before_the_run():
+    graph = LARGE["lattice"]()
+    with pytest.raises(MemoryLimitError, match="needs 3,"):
+        ew.bfs(graph, 0, device="cuda", memory_limit=1000)
+
+
+def test_an_interruption_ends_the_run():
+    graph = ew.generate.path(3_000_000)
+
+    def stop(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ew.bfs(graph, 0, device="cuda", progress=stop)
+    assert ew.bfs(graph, 2_999_000, device="cuda").level.max() == 999
