@@ -1,4 +1,4 @@
-"""The CUDA engine's kernel in numba's simulator, in a process of its own: see tests/simulate.py."""
+"""Kernels in numba's simulator, in processes of their own: see tests/simulate.py and tests/simulate_algorithms.py."""
 
 import os
 import subprocess
@@ -11,16 +11,26 @@ from test_engines import PROGRAMS
 pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
 
-def test_the_kernel_computes_the_right_answers_in_the_simulator():
-    """Three threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+def simulated(script):
+    """The lines that a script prints in the simulator."""
     here = Path(__file__).resolve().parent
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(here.parent)}
     done = subprocess.run(
-        [sys.executable, str(here / "simulate.py")],
+        [sys.executable, str(here / script)],
         env=environment,
         capture_output=True,
         text=True,
         timeout=280,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split("\n")[:-1] == list(PROGRAMS)
+    return done.stdout.split("\n")[:-1]
+
+
+def test_programs_give_the_right_answers_in_the_simulator():
+    """Three threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+    assert simulated("simulate.py") == list(PROGRAMS)
+
+
+def test_algorithms_give_the_right_answers_in_the_simulator():
+    graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways"]
+    assert simulated("simulate_algorithms.py") == graphs

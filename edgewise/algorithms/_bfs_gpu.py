@@ -322,8 +322,10 @@ def bfs_kernel(
         n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
         forced: AUTO, or the form of all levels.
     """
-    queues, hubs = cuda.shared.array(_BOTH_QUEUES, UINT32), cuda.shared.array(_BOTH_QUEUES, UINT32)
-    tally, counts = cuda.shared.array(_TALLY_WORDS, INT64), cuda.shared.array(_COUNTS, INT32)
+    queues = cuda.shared.array(_BOTH_QUEUES, UINT32)
+    hubs = cuda.shared.array(_BOTH_QUEUES, UINT32)
+    tally = cuda.shared.array(_TALLY_WORDS, INT64)
+    counts = cuda.shared.array(_COUNTS, INT32)
     me, generation = thread_index(), np.int64(0)
     if block_thread() < _TALLY_WORDS:
         tally[block_thread()] = 0

@@ -164,11 +164,9 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
     """
     offsets, targets = graph[0], graph[1]
     me, generation = thread_index(), np.int64(0)
-    roots, counts, best = (
-        cuda.shared.array(SLOTS, INT32),
-        cuda.shared.array(SLOTS, INT32),
-        cuda.shared.array(1, INT64),
-    )
+    roots = cuda.shared.array(SLOTS, INT32)
+    counts = cuda.shared.array(SLOTS, INT32)
+    best = cuda.shared.array(1, INT64)
     for v in range(me, n, num_threads()):
         parent, k, end = v, np.int64(offsets[v]), np.int64(offsets[v + 1])
         if k < end:

@@ -451,9 +451,12 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             delta: by how much the threshold rises.
             n, source, unreached, few_blocks: vertices, the source, the key of no distance, blocks of the form *few*.
         """
-        queues, keys = cuda.shared.array(_BOTH_QUEUES, UINT32), cuda.shared.array(_BOTH_QUEUES, INT64)
-        hubs, hub_keys = cuda.shared.array(_BOTH_QUEUES, UINT32), cuda.shared.array(_BOTH_QUEUES, INT64)
-        beyond, tally = cuda.shared.array(LOCAL_FAR, UINT32), cuda.shared.array(_TALLY_WORDS, INT64)
+        queues = cuda.shared.array(_BOTH_QUEUES, UINT32)
+        keys = cuda.shared.array(_BOTH_QUEUES, INT64)
+        hubs = cuda.shared.array(_BOTH_QUEUES, UINT32)
+        hub_keys = cuda.shared.array(_BOTH_QUEUES, INT64)
+        beyond = cuda.shared.array(LOCAL_FAR, UINT32)
+        tally = cuda.shared.array(_TALLY_WORDS, INT64)
         counts = cuda.shared.array(_COUNTS, INT32)
         shared = (queues, keys, beyond, counts, tally)
         me, generation = thread_index(), np.int64(0)

@@ -143,11 +143,12 @@ def _on_gpu(
 ) -> _Paths:
     """Distances, parents and supersteps, where no weight is negative."""
     from edgewise.algorithms import _sssp_gpu
+    from edgewise.kernels.gpu import host_copy
 
     width = _GPU_DELTA * _auto_delta(graph) if delta == "auto" else float(delta)
     distance, parent, supersteps, orphans = _sssp_gpu.shortest_paths(graph, start, dtype, width, run)
     if orphans:
-        distance, parent = distance.get(), parent.get()
+        distance, parent = host_copy(distance), host_copy(parent)
         attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached_value(dtype), run)
         run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
     return distance, parent, supersteps

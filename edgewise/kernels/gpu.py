@@ -407,7 +407,7 @@ def cupy() -> Any:
     return cupy
 
 
-def copy_of(values: np.ndarray) -> Any:
+def copy_of(values: Any) -> Any:
     """A copy on the GPU."""
     return cupy().asarray(values)
 
@@ -505,7 +505,7 @@ def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
     return held[key]
 
 
-def copied(owner: Any, values: np.ndarray) -> Any:
+def copied(owner: Any, values: Any) -> Any:
     """The copy on the GPU of an array that belongs to an object, made once."""
     return resident(owner, id(values), lambda: (values, cupy().asarray(values)))[1]
 

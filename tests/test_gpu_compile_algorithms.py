@@ -1,0 +1,40 @@
+"""Every CUDA kernel of the algorithms compiles for every architecture, which needs no GPU and says nothing of answers:
+tests/simulate_algorithms.py runs kernels in numba's simulator, tests/test_gpu_algorithms.py on a GPU."""
+
+import numpy as np
+import pytest
+
+gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+
+OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
+#: Offsets, weights, distances and ranks: those of most graphs, and those of large or precise ones.
+SMALL = tuple(map(np.dtype, (np.uint32, np.int32, np.int32, np.float32)))
+BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
+
+
+def kernels(offsets, weight, distance, rank):
+    """The kernels for these dtypes, each as a function and the types of its arguments."""
+    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.layout import columns
+
+    special = rank == np.float64
+    return {
+        "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
+        "sssp": (_sssp_gpu.make_kernel(distance, True), _sssp_gpu.signature(offsets, weight, distance)),
+        "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
+        "pagerank": (_pagerank_gpu.make_kernel(rank, special, special), _pagerank_gpu.signature(rank)),
+        "columns": (columns.fill_kernel, columns.fill_signature(offsets)),
+    }
+
+
+NAMES = ("bfs", "sssp", "components", "pagerank", "columns")
+CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
+#: The architectures between and beyond, each with another kernel.
+CASES += [("columns", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
+
+
+@pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)
+def test_every_kernel_compiles(name, capability, dtypes):
+    code = gpu.compile_kernel(*kernels(*dtypes)[name], capability, None)
+    assert code.startswith(b"\x7fELF")
+    assert b".text.kernel" in code
