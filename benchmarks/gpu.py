@@ -1,8 +1,8 @@
 """Time and verify edgewise on a GPU: `python -m benchmarks.gpu`. See docs/benchmarks.md.
 
 Times are wall times of whole calls, synchronised, medians, in milliseconds: the graph lies on the GPU, the results stay
-there, layouts were made by the first call. Each result is checked by its verifier, and that of a plain program by the
-built-in algorithm's.
+there, layouts were made by the first call. Each result is checked by its verifier (of the random sources, the last),
+and that of a plain program by the built-in algorithm's.
 """
 
 import argparse
@@ -101,16 +101,12 @@ def rows(graph_name: str, repeat: int, programs: bool) -> Iterator[dict[str, Any
         }
         if name in ("bfs", "sssp"):
             random = np.random.default_rng(1).integers(0, graph.num_vertices, SOURCES)
-            times, right = [], True
+            times = []
             for s in random.tolist():
                 spent, found = timed(built_in(graph, s)[name], 3)
                 times.append(spent)
-                right = right and found.verify(graph)
-            yield row | {
-                "what": f"median of {SOURCES} sources",
-                "ms": statistics.median(times),
-                "right": right,
-            }
+            middle = {"what": f"median of {SOURCES} sources", "ms": statistics.median(times)}
+            yield row | middle | {"right": found.verify(graph)}
         if name in plain_calls:
             milliseconds, found = timed(plain_calls[name], repeat)
             yield row | {
@@ -124,16 +120,9 @@ def rows(graph_name: str, repeat: int, programs: bool) -> Iterator[dict[str, Any
 
 def versions() -> str:
     """The GPU and the versions of what was used."""
-    import cuda.core
-    import numba_cuda
-
-    cupy = cuda_door().cupy()
-    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    driver = cupy.cuda.runtime.driverGetVersion()
-    return (
-        f"{name}; CUDA {driver // 1000}.{driver % 1000 // 10}; cupy {cupy.__version__}; "
-        f"numba-cuda {numba_cuda.__version__}; cuda-core {cuda.core.__version__}; numpy {np.__version__}"
-    )
+    facts = cuda_door().facts()
+    names = ("cuda_driver", "cupy", "numba-cuda", "cuda-core", "numpy")
+    return "; ".join([facts["gpu"], *(f"{name} {facts[name]}" for name in names)])
 
 
 def main() -> None:

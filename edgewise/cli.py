@@ -39,7 +39,7 @@ Settings = Annotated[
         "--set", metavar="NAME=VALUE", help="Another parameter: --set damping=0.9. May be repeated."
     ),
 ]
-Device = Annotated[str, typer.Option(help="auto or cpu.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; by default all.")]
 Output = Annotated[
     Path | None, typer.Option(help="Write the values of all vertices: .csv, .tsv, also with .gz.")
@@ -143,6 +143,9 @@ def run(
 @app.command()
 def info(
     graph_file: Annotated[Path | None, typer.Argument(metavar="[GRAPH]", help="A file of edges.")] = None,
+    device: Annotated[
+        bool, typer.Option("--device", help="Describe the GPU, or why none can be used.")
+    ] = False,
     as_json: AsJson = False,
     undirected: Undirected = False,
     weighted: Weighted = None,
@@ -153,7 +156,9 @@ def info(
     with plain_errors():
         from edgewise import report
 
-        if graph_file is None:
+        if device:
+            facts = report.device_facts()
+        elif graph_file is None:
             facts = report.installation_facts()
         else:
             graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)

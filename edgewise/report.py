@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.kernels.cache import cache_directory, compile_seconds
+from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.team import available_threads
 from edgewise.result import Result
 
@@ -281,3 +282,11 @@ def installation_facts() -> Facts:
         "threads": available_threads(),
         "compiled_code": str(cache_directory()),
     }
+
+
+def device_facts() -> Facts:
+    """The GPU that runs use, or why none can be used and what mends that."""
+    problem = cuda_problem()
+    if problem:
+        return {"gpu": None, "problem": problem, "device_auto": "cpu"}
+    return {**cuda_door().facts(), "device_auto": "cuda"}

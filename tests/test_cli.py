@@ -354,3 +354,21 @@ def test_the_answer_of_a_subprocess_is_that_of_the_library(tmp_path: Path) -> No
     subprocess.run(command, capture_output=True, check=True)
     written = np.array(read_columns(tmp_path / "out.csv")["rank"], dtype=float)
     assert np.array_equal(written, ew.pagerank(ew.read(tmp_path / "g.mtx")).rank)
+
+
+def test_the_device_is_described_or_why_there_is_none_and_what_mends_it():
+    facts = json.loads(succeed("info", "--device", "--json"))
+    if facts["gpu"] is None:
+        assert facts["device_auto"] == "cpu"
+        assert facts["problem"]
+    else:
+        assert facts["device_auto"] == "cuda"
+        assert facts["memory_bytes"] > 0
+
+
+def test_a_package_that_the_gpu_needs_is_named(monkeypatch):
+    from edgewise.kernels import door
+
+    monkeypatch.setattr(door, "_NEEDED", ("numpy", "no_such_package"))
+    problem = door.cuda_problem.__wrapped__()
+    assert problem.startswith("the package no_such_package is not installed; pip install 'edgewise[cuda13]'")

@@ -19,6 +19,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -398,6 +399,21 @@ def capability() -> tuple[int, int]:
     """The compute capability of the current GPU."""
     found = _device().compute_capability
     return found.major, found.minor
+
+
+def facts() -> dict[str, Any]:
+    """The current GPU, and the versions of what uses it."""
+    runtime, device = cupy().cuda.runtime, _device()
+    driver, (major, minor) = runtime.driverGetVersion(), capability()
+    return {
+        "gpu": device.name,
+        "compute_capability": f"{major}.{minor}",
+        "multiprocessors": device.properties.multiprocessor_count,
+        "memory_bytes": _memory(),
+        "cuda_driver": f"{driver // 1000}.{driver % 1000 // 10}",
+        **{name: version(name) for name in ("numba-cuda", "cuda-core", "numpy")},
+        "cupy": cupy().__version__,
+    }
 
 
 def cupy() -> Any:

@@ -28,7 +28,7 @@ from edgewise.kernels.gpu import (
 )
 
 #: In-degrees above which a row is left to a warp, and to a block.
-HEAVY, HEAVIEST = 128, 2048
+HEAVY, HEAVIEST = 48, 2048
 
 
 class Columns(NamedTuple):
