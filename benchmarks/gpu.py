@@ -31,6 +31,7 @@ GOALS = {
     "sssp": (4, 6, 8, 45),
     "pagerank": (7.5, 25, 8, 5),
     "components": (0.6, 1.2, 0.6, 0.7),
+    "build": (5, 14, 5, 5),
 }
 SOURCES = 16
 
@@ -72,6 +73,27 @@ def plain(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
     return calls
 
 
+def building(graph: ew.Graph, weighted: bool) -> Callable[[], Any]:
+    """A call that makes rows and columns from shuffled edge arrays on the GPU."""
+    cupy = cuda_door().cupy()
+    order = np.random.default_rng(1).permutation(graph.num_arcs)
+    columns = [graph.sources, graph.targets, *([graph.weights] if weighted else [])]
+    on_gpu = [cupy.asarray(column[order]) for column in columns]
+
+    def build() -> ew.Graph:
+        made = ew.Graph.from_edges(*on_gpu, num_vertices=graph.num_vertices)
+        made.on_gpu("in_offsets")
+        cupy.cuda.get_current_stream().synchronize()
+        return made
+
+    return build
+
+
+def same_graph(made: ew.Graph, graph: ew.Graph) -> bool:
+    """Whether a graph was built right, but for the order of the arcs in a row: by its degrees and in-edges."""
+    return np.array_equal(made.offsets, graph.offsets) and np.array_equal(made.in_sources, graph.in_sources)
+
+
 def agrees(name: str, result: Any, expected: Any) -> bool:
     """Whether a plain program found what the built-in algorithm found."""
     field = {"bfs": "level", "sssp": "distance", "pagerank": "rank", "components": "component"}[name]
@@ -85,6 +107,18 @@ def rows(graph_name: str, repeat: int, programs: bool) -> Iterator[dict[str, Any
     graph = GRAPHS[graph_name]()
     source = int(graph.out_degree.argmax())
     place = list(GRAPHS).index(graph_name)
+    for what, weighted in (("edgewise", False), ("edgewise, weights", True)):
+        milliseconds, made = timed(building(graph, weighted), repeat)
+        yield {
+            "graph": graph_name,
+            "vertices": graph.num_vertices,
+            "arcs": graph.num_arcs,
+            "algorithm": "build",
+            "what": what,
+            "ms": milliseconds,
+            "goal_ms": GOALS["build"][place],
+            "right": same_graph(made, graph),
+        }
     plain_calls = plain(graph, source) if programs else {}
     for name, call in built_in(graph, source).items():
         first = call()

@@ -182,3 +182,36 @@ def test_an_interruption_ends_the_run():
     with pytest.raises(KeyboardInterrupt):
         ew.bfs(graph, 0, device="cuda", progress=stop)
     assert ew.bfs(graph, 2_999_000, device="cuda").level.max() == 999
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_graphs_are_built_on_the_gpu(directed):
+    import cupy
+
+    random = np.random.default_rng(1)
+    columns = (*random.integers(0, 50_000, (2, 400_000)), random.integers(1, 100, 400_000))
+    expected = ew.Graph.from_edges(*columns, directed, 50_000)
+    graph = ew.Graph.from_edges(*map(cupy.asarray, columns), directed, 50_000)
+    for name in ("offsets", "targets", "weights", "in_offsets", "in_sources", "in_weights"):
+        assert isinstance(graph.on_gpu(name), cupy.ndarray)
+        np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name), err_msg=name)
+    same(directed, ew.sssp(graph, 0), ew.sssp(expected, 0, device="cpu"), "distance", "parent_index")
+
+
+def test_graphs_are_built_from_dlpack():
+    import cupy
+
+    class Tensor:
+        """A column that knows DLPack only."""
+
+        def __init__(self, values):
+            self._values = cupy.asarray(values)
+
+        def __dlpack__(self, **options):
+            return self._values.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self._values.__dlpack_device__()
+
+    graph = ew.Graph.from_edges(Tensor([0, 1, 1]), Tensor([1, 2, 0]), num_vertices=3)
+    assert graph.targets.tolist() == [1, 2, 0]

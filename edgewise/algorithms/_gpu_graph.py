@@ -1,4 +1,4 @@
-"""A graph's arrays on the GPU, copied when a run first asks for them."""
+"""A graph's arrays on the GPU, brought there when a run first asks for them."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.gpu import copied, resident
+from edgewise.kernels.gpu import resident
 
 
 class GraphOnGpu(NamedTuple):
@@ -26,12 +26,12 @@ class GraphOnGpu(NamedTuple):
 def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOnGpu:
     """The graph on the GPU; its in-edges, too, made if it has none, or else its out-edges in their place."""
 
-    def copy() -> GraphOnGpu:
-        rows = (copied(graph, graph.offsets), copied(graph, graph.targets))
-        columns = (copied(graph, graph.in_offsets), copied(graph, graph.in_sources)) if in_edges else rows
-        return GraphOnGpu(rows, columns, np.dtype(f"u{graph.offsets.itemsize}"))
+    def arrays() -> GraphOnGpu:
+        rows = (graph.on_gpu("offsets"), graph.on_gpu("targets"))
+        columns = (graph.on_gpu("in_offsets"), graph.on_gpu("in_sources")) if in_edges else rows
+        return GraphOnGpu(rows, columns, np.dtype(f"u{rows[0].dtype.itemsize}"))
 
-    return laid_out(graph, ("arrays", in_edges), copy, "copied the arrays to the GPU", run)
+    return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
 
 
 def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:

@@ -27,7 +27,6 @@ from edgewise.kernels.gpu import (
     block_index,
     block_size,
     block_thread,
-    copied,
     copy_of,
     cuda,
     cupy,
@@ -137,15 +136,16 @@ def rank(
 
 
 def _columns(graph: Graph, weighted: bool) -> Columns:
-    in_offsets, in_sources = copied(graph, graph.in_offsets), copied(graph, graph.in_sources)
-    return make_columns(in_offsets, in_sources, copy_of(graph.out_degree), weighted)
+    offsets = graph.on_gpu("offsets")
+    out_degree = offsets[1:] - offsets[:-1]
+    return make_columns(graph.on_gpu("in_offsets"), graph.on_gpu("in_sources"), out_degree, weighted)
 
 
 def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
     """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
     xp = cupy()
     if weighted:
-        weights = copied(graph, graph.in_weights)[columns.arcs].astype(dtype)
+        weights = graph.on_gpu("in_weights")[columns.arcs].astype(dtype)
         out = xp.bincount(
             copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
         )

@@ -53,7 +53,6 @@ from edgewise.kernels.gpu import (
     block_index,
     block_size,
     block_thread,
-    copied,
     cuda,
     device_function,
     empty,
@@ -651,18 +650,18 @@ def shortest_paths(
         delta: by how much the threshold rises.
         run: the run that this is.
     """
-    n, m, weights = graph.num_vertices, graph.num_arcs, graph.weights
+    n, m = graph.num_vertices, graph.num_arcs
     on_gpu = graph_on_gpu(graph, run)
     lengths = in_lengths = on_gpu.rows[1]
-    if weights is not None:
+    if graph.weighted:
         lengths, in_lengths = laid_out(
             graph,
             "weights",
-            lambda: (copied(graph, weights), copied(graph, graph.in_weights)),
-            "copied weights",
+            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
+            "brought the weights to the GPU",
             run,
         )
-    kernel = _kernel(on_gpu.offsets, None if weights is None else weights.dtype, dtype)
+    kernel = _kernel(on_gpu.offsets, lengths.dtype if graph.weighted else None, dtype)
     dist, parent = empty(n, key_dtype(dtype)), empty(n, np.uint32)
     lists = [empty(most_pieces(n, m), np.int64) for _ in range(2)] + [empty(n, np.uint32) for _ in range(3)]
     control, host, stamps = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), empty(2 * n, np.uint32)

@@ -67,9 +67,10 @@ class GpuProgram:
         self._free: list[_Workspace] = []
         found, graph = binding.found, binding.graph
         self._order = own_array_order(found)
-        columns = (graph.in_offsets, graph.in_sources) if self._pull else (graph.offsets, graph.targets)
-        arcs = graph.in_arcs if self._pull and found.needs_arc_index else graph.offsets
-        self._graph = [copied(graph, values) for values in (graph.offsets, graph.targets, *columns, arcs)]
+        columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
+        self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
+        needs_arcs = self._pull and found.needs_arc_index
+        self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
         self._constants = self._lay_out({})
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + _Workspace.nbytes(graph.num_vertices, message)

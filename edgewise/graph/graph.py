@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.graph import csr
+from edgewise.graph import csr, gpu_rows
 from edgewise.graph.checks import (
     as_count,
     check_choice,
@@ -15,10 +15,12 @@ from edgewise.graph.checks import (
     check_symmetric,
     ids_in_order,
 )
+from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_id_column
 from edgewise.graph.merge import merge_parallel_arcs
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
+from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
@@ -43,15 +45,41 @@ class Graph:
         weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
     """
 
-    def __init__(self, rows: csr.Rows, ids: Ids, directed: bool, num_loops: int) -> None:
-        self._ids = ids
+    def __init__(
+        self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
+    ) -> None:
+        self._ids, self._rows = ids, _sealed_rows(rows)
         self.num_vertices = ids.num_vertices
-        self.num_arcs = len(rows.targets)
+        self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = directed
-        self.offsets = sealed(rows.offsets)
-        self.targets = sealed(rows.targets)
-        self.weights = None if rows.weights is None else sealed(rows.weights)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where the arcs of each vertex begin."""
+        return self._rows.offsets
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Where each arc goes."""
+        return self._rows.targets
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """The weight of each arc, or None."""
+        return self._rows.weights
+
+    def on_gpu(self, name: str) -> Any:
+        """One of this graph's arrays on the GPU, as a CuPy array: copied there once, or there already.
+
+        Args:
+            name: "offsets", "targets", "weights", "in_offsets", "in_sources" or "in_weights".
+        """
+        inward = name.startswith("in_")
+        rows = self._columns if inward else self._rows
+        if isinstance(rows, GpuRows):
+            return rows.on_gpu[name.removeprefix("in_").replace("sources", "targets")]
+        return cuda_door().copied(self, getattr(self, name))
 
     @classmethod
     def from_edges(
@@ -69,7 +97,9 @@ class Graph:
 
         Args:
             source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns
-                of a data frame.
+                of a data frame. From integers on a GPU (``__cuda_array_interface__``, as CuPy and PyTorch have
+                it, or DLPack) the graph is built there, on CuPy's current stream, and stays there; its arrays
+                are copied to the host when they are read. Merging parallel edges is done on the host.
             weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
                 and smaller integers become int32, float16 becomes float32.
             directed: False to give each edge both directions.
@@ -87,6 +117,18 @@ class Graph:
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
+        if lies_on_gpu(source) or lies_on_gpu(target):
+            columns = (gpu_column(source, "source"), gpu_column(target, "target"))
+            values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
+            check_lengths(*columns, values)
+            count = as_count(num_vertices)
+            if parallel_edges == "keep":
+                rows, ids, loops = gpu_rows.build(
+                    *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
+                )
+                return cls(rows, ids, directed, loops, len(rows.on_gpu["targets"]))
+            source, target = map(cuda_door().host_copy, columns)
+            weight = None if values is None else cuda_door().host_copy(values)
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
@@ -179,8 +221,7 @@ class Graph:
 
     def as_directed(self) -> "Graph":
         """The same arcs as a directed graph: two for each edge of an undirected one. Arrays are shared."""
-        rows = csr.Rows(self.offsets, self.targets, self.weights)
-        return self if self.directed else Graph(rows, self._ids, True, num_loops=0)
+        return self if self.directed else Graph(self._rows, self._ids, True, 0, self.num_arcs)
 
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
@@ -193,7 +234,8 @@ class Graph:
     @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self.weights is not None
+        rows = self._rows
+        return (rows.on_gpu["weights"] if isinstance(rows, GpuRows) else rows.weights) is not None
 
     @property
     def vertices(self) -> np.ndarray:
@@ -238,13 +280,12 @@ class Graph:
         return self.out_degree if not self.directed else sealed(np.diff(self.in_offsets).astype(np.int32))
 
     @cached_property
-    def _columns(self) -> csr.Rows:
+    def _columns(self) -> csr.Rows | GpuRows:
         """The arcs by target. Those of an undirected graph are its rows."""
         if not self.directed:
-            return csr.Rows(self.offsets, self.targets, self.weights)
-        columns = csr.transpose(csr.Rows(self.offsets, self.targets, self.weights))
-        weights = None if columns.weights is None else sealed(columns.weights)
-        return csr.Rows(sealed(columns.offsets), sealed(columns.targets), weights)
+            return self._rows
+        rows = self._rows
+        return rows.transposed() if isinstance(rows, GpuRows) else _sealed_rows(csr.transpose(rows))
 
     @property
     def has_in_edges(self) -> bool:
@@ -288,7 +329,8 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes of the arrays held now, those made on demand included; strings count as their references."""
         made = [self._ids, *vars(self).values()]
-        made += [part for group in made if isinstance(group, csr.Rows | Ids) for part in vars(group).values()]
+        groups = [group for group in made if isinstance(group, csr.Rows | GpuRows | Ids)]
+        made += [part for group in groups for part in vars(group).values()]
         arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
         return sum(array.nbytes for array in arrays.values())
 
@@ -310,3 +352,11 @@ class Graph:
         }
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
         return f"<table>{rows}</table>"
+
+
+def _sealed_rows(rows: csr.Rows | GpuRows) -> csr.Rows | GpuRows:
+    """The same rows, not to be written to."""
+    if isinstance(rows, GpuRows):
+        return rows
+    weights = None if rows.weights is None else sealed(rows.weights)
+    return csr.Rows(sealed(rows.offsets), sealed(rows.targets), weights)

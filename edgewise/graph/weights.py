@@ -10,15 +10,15 @@ _KEPT = (np.int32, np.int64, np.float32, np.float64)
 _WIDENED = {"b": np.int32, "i": np.int32, "f": np.float32}
 
 
-def as_weights(weight: Any) -> np.ndarray:
-    """A column of weights as a contiguous int32, int64, float32 or float64 array.
+def as_weights(weight: Any, arrays: Any = np) -> Any:
+    """A column of weights as a contiguous int32, int64, float32 or float64 array, of NumPy or, as `arrays`, of CuPy.
 
     Booleans and smaller integers become int32, and float16 becomes float32; no other dtype is changed.
 
     Raises:
         GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
     """
-    array = np.asarray(weight)
+    array = arrays.asarray(weight)
     if array.ndim != 1:
         raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
     if array.dtype.kind in "iuf":
@@ -31,8 +31,8 @@ def as_weights(weight: Any) -> np.ndarray:
             )
         array = array.astype(_WIDENED[array.dtype.kind])
     if array.dtype.kind == "f":
-        finite = np.isfinite(array)
+        finite = arrays.isfinite(array)
         if not finite.all():
-            at = int(np.argmin(finite))
+            at = int(arrays.argmin(finite))
             raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
-    return np.ascontiguousarray(array)
+    return arrays.ascontiguousarray(array)

@@ -1,0 +1,148 @@
+"""Rows whose arrays lie on the GPU: built there by sorting, copied to the host when they are first read there."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import GraphError
+from edgewise.graph import csr
+from edgewise.graph.ids import Ids
+from edgewise.kernels.door import cuda_door
+from edgewise.kernels.launch import sealed
+
+#: Arcs that one word holds beside a vertex.
+MAX_ARCS = 2**32
+
+
+class GpuRows:
+    """The arcs of each vertex, one row after another, on the GPU.
+
+    Attributes:
+        on_gpu: CuPy arrays: ``offsets``, ``targets`` and ``weights`` (or None) as in `edgewise.graph.csr.Rows`.
+    """
+
+    def __init__(self, offsets: Any, targets: Any, weights: Any) -> None:
+        self.on_gpu = {"offsets": offsets, "targets": targets, "weights": weights}
+
+    def _on_host(self, name: str) -> np.ndarray:
+        return sealed(cuda_door().host_copy(self.on_gpu[name]))
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """A copy in the host's memory."""
+        return self._on_host("offsets")
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """A copy in the host's memory."""
+        return self._on_host("targets")
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """A copy in the host's memory, or None."""
+        return None if self.on_gpu["weights"] is None else self._on_host("weights")
+
+    def transposed(self) -> "GpuRows":
+        """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
+        xp = cuda_door().cupy()
+        offsets, targets, weights = self.on_gpu.values()
+        places = xp.arange(len(targets))
+        sources = xp.searchsorted(offsets, places, side="right") - 1
+        return _rows(targets, sources, weights, len(offsets) - 1)
+
+
+def lies_on_gpu(column: Any) -> bool:
+    """Whether a column is an array on a GPU, by one of the two protocols for that."""
+    if hasattr(column, "__cuda_array_interface__"):
+        return True
+    return hasattr(column, "__dlpack_device__") and int(column.__dlpack_device__()[0]) == 2
+
+
+def gpu_column(column: Any, name: str) -> Any:
+    """A column of numbers as a CuPy array, not copied where it lies on the GPU already."""
+    xp = cuda_door().cupy()
+    by_interface = hasattr(column, "__cuda_array_interface__") or not lies_on_gpu(column)
+    array = xp.asarray(column) if by_interface else xp.from_dlpack(column)
+    if array.ndim != 1:
+        raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an entry for each edge")
+    return array
+
+
+def build(
+    source: Any,
+    target: Any,
+    weights: Any,
+    num_vertices: int | None,
+    *,
+    both_directions: bool,
+    drop_loops: bool,
+) -> tuple[GpuRows, Ids, int]:
+    """Rows of the targets of each source, each in the order of the input, built on the current stream.
+
+    Args:
+        source, target: integers, shape (m,), CuPy arrays.
+        weights: None, or shape (m,).
+        num_vertices: as in `Graph.from_edges`.
+        both_directions: put each edge into the rows of both its ends, a self-loop once.
+        drop_loops: leave out edges from a vertex to itself.
+
+    Returns:
+        The rows, the ids, and the number of self-loops in the rows.
+
+    Raises:
+        GraphError: ids that are no integers, an id out of range, or more than 2**32 arcs.
+    """
+    xp = cuda_door().cupy()
+    for name, column in (("source", source), ("target", target)):
+        if column.dtype.kind not in "iu":
+            raise GraphError(f"{name} has dtype {column.dtype}; expected integers on the GPU")
+    if num_vertices is None:
+        both = xp.concatenate([source, target])
+        if both.dtype.kind not in "iu":
+            raise GraphError(f"ids of {source.dtype} and {target.dtype} have no common integers; convert one")
+        known, numbers = xp.unique(both, return_inverse=True)
+        ids = Ids(len(known), cuda_door().host_copy(known).astype(np.int64))
+        source, target = numbers[: len(source)], numbers[len(source) :]
+    else:
+        ids = Ids(num_vertices)
+        _check_in_range(source, target, num_vertices)
+    loops = source == target
+    if drop_loops:
+        kept = ~loops
+        source, target, loops = source[kept], target[kept], loops[kept]
+        weights = None if weights is None else weights[kept]
+    num_loops = int(xp.count_nonzero(loops))
+    if both_directions:
+        # Edge by edge, there and back; a loop only there.
+        kept = xp.stack([xp.ones_like(loops), ~loops], axis=1).ravel()
+        there, back = (source, target), (target, source)
+        source, target = (
+            xp.stack([one, other], axis=1).ravel()[kept] for one, other in zip(there, back, strict=True)
+        )
+        weights = None if weights is None else xp.repeat(weights, 2)[kept]
+    return _rows(source, target, weights, ids.num_vertices), ids, num_loops
+
+
+def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
+    """Refuse the first edge that is out of range."""
+    xp = cuda_door().cupy()
+    wrong = (source < 0) | (source >= num_vertices) | (target < 0) | (target >= num_vertices)
+    if len(source) and bool(wrong.any()):
+        edge = int(xp.argmax(wrong))
+        raise GraphError(
+            f"edge {edge} joins {int(source[edge])} and {int(target[edge])}; num_vertices={num_vertices} allows ids "
+            f"from 0 to {num_vertices - 1}. Leave num_vertices out for ids of any size"
+        )
+
+
+def _rows(source: Any, target: Any, weights: Any, num_vertices: int) -> GpuRows:
+    """Rows by one stable sort: source and place in one word."""
+    xp, num_arcs = cuda_door().cupy(), len(source)
+    if num_arcs >= MAX_ARCS:
+        raise GraphError(f"{num_arcs:,} arcs; a graph built on the GPU has at most {MAX_ARCS - 1:,}")
+    keys = source.astype(np.int64) << 32 | xp.arange(num_arcs)
+    keys.sort()
+    order = keys & (MAX_ARCS - 1)
+    offsets = xp.searchsorted(keys >> 32, xp.arange(num_vertices + 1)).astype(csr.offset_dtype(num_arcs))
+    return GpuRows(offsets, target[order].astype(np.int32), None if weights is None else weights[order])

@@ -1,0 +1,103 @@
+"""Graphs built on a GPU, with NumPy in the place of CuPy; tests/test_gpu_algorithms.py builds them on a GPU."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import GraphError
+from edgewise.graph import gpu_rows
+from edgewise.graph import graph as graph_module
+
+DOOR = SimpleNamespace(cupy=lambda: np, host_copy=np.array, copied=lambda owner, values: values)
+
+
+class OnGpu(np.ndarray):
+    """An array that says that it lies on a GPU."""
+
+    __cuda_array_interface__ = None
+
+
+def on_gpu(values):
+    return np.asarray(values).view(OnGpu)
+
+
+@pytest.fixture(autouse=True)
+def numpy_for_cupy(monkeypatch):
+    for module in (gpu_rows, graph_module):
+        monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
+
+
+def assert_same(graph, expected):
+    for name in (
+        "offsets",
+        "targets",
+        "in_offsets",
+        "in_sources",
+        "weights",
+        "in_weights",
+        "vertices",
+        "in_arcs",
+    ):
+        got, want = getattr(graph, name), getattr(expected, name)
+        np.testing.assert_array_equal(got, want, err_msg=name)
+        if want is not None:
+            assert got.dtype == want.dtype, name
+    for name in ("num_vertices", "num_arcs", "num_edges", "directed", "weighted"):
+        assert getattr(graph, name) == getattr(expected, name)
+    assert repr(graph) == repr(expected)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("self_loops", ["keep", "drop"])
+@pytest.mark.parametrize("parallel_edges", ["keep", "min"])
+@pytest.mark.parametrize("weight", [None, np.int32, np.int64, np.float32, np.float64, np.int8])
+def test_the_same_graph_as_on_the_host(directed, self_loops, parallel_edges, weight):
+    random = np.random.default_rng(1)
+    for n, m in ((1, 0), (1, 3), (7, 40), (300, 900)):
+        source, target = random.integers(0, n, (2, m))
+        weights = None if weight is None else random.integers(0, 9, m).astype(weight)
+        for count in (n, n + 5, None):
+            options = {"parallel_edges": parallel_edges, "self_loops": self_loops}
+            graph = ew.Graph.from_edges(
+                on_gpu(source),
+                on_gpu(target),
+                None if weights is None else on_gpu(weights),
+                directed,
+                count,
+                **options,
+            )
+            assert_same(graph, ew.Graph.from_edges(source, target, weights, directed, count, **options))
+
+
+def test_ids_of_any_size_are_numbered_in_ascending_order():
+    ids = np.array([5, -3, 2**40, 5, 7], np.int64)
+    graph = ew.Graph.from_edges(on_gpu(ids[:-1]), on_gpu(ids[1:]))
+    assert graph.vertices.tolist() == [-3, 5, 7, 2**40]
+    assert_same(graph, ew.Graph.from_edges(ids[:-1], ids[1:]))
+
+
+def test_what_lies_on_the_gpu_is_given_back_as_it_is():
+    graph = ew.Graph.from_edges(on_gpu([1, 0, 1]), on_gpu([0, 1, 1]), on_gpu([1.5, 2.5, 3.5]))
+    assert graph.on_gpu("targets") is graph.on_gpu("targets")
+    assert graph.on_gpu("in_sources").tolist() == [1, 0, 1]
+    assert graph.on_gpu("in_weights").tolist() == [1.5, 2.5, 3.5]
+    assert graph.as_directed().on_gpu("weights").tolist() == [2.5, 1.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (([0, 9], [1, 1]), "edge 1 joins 9 and 1; num_vertices=5 allows ids from 0 to 4"),
+        (([0, -1], [1, 1]), "edge 1 joins -1 and 1"),
+        (([0.5], [1]), "source has dtype float64; expected integers"),
+        (([[0]], [[1]]), "source has shape .*expected one dimension"),
+        (([0], [1, 2]), "source has 1, target has 2 entries"),
+        (([0], [1], [np.nan]), r"weight\[0\] is nan; expected finite numbers"),
+        (([0], [1], ["x"]), "weight has dtype"),
+    ],
+)
+def test_bad_columns_are_refused(columns, message):
+    with pytest.raises(GraphError, match=message):
+        ew.Graph.from_edges(*map(on_gpu, columns), num_vertices=5)
