@@ -183,6 +183,8 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
     _flatten(n, label)
     generation = grid_barrier(control, generation)
     most = _most_frequent(n, label, roots, counts, best)
+    # Nobody links before all have sampled: every block has to skip the same tree.
+    generation = grid_barrier(control, generation)
     largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)
     sampled = most >> 32
     # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen

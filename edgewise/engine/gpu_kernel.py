@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.balance.deal import append, holder_of, sum_to_lane
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
@@ -37,17 +38,14 @@ from edgewise.kernels.gpu import (
     atomic_max,
     atomic_min,
     ballot,
-    count_bits,
     device_function,
     first_bit,
     grid_barrier,
     lane,
-    lanes_before,
     num_threads,
     pointer,
     shuffle,
     shuffle_down,
-    shuffle_up,
     thread_index,
     tuple_of,
 )
@@ -146,29 +144,8 @@ def make_gpu_kernel(
                 messages[target] = value
 
     @device_function
-    def append(entries, control, counter, v, wanted):
-        """Add vertices to a list, one of each lane that wants it. All lanes of the warp take part."""
-        bits = ballot(wanted)
-        if bits != 0:
-            leader, position = first_bit(bits), np.int64(0)
-            if lane() == leader:
-                position = atomic_add(control, counter, count_bits(bits))
-            position = shuffle(position, leader)
-            if wanted:
-                entries[position + lanes_before(bits)] = np.uint32(v)
-
-    @device_function
     def degree(v, graph):
         return np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
-
-    @device_function
-    def sum_to_lane(value):
-        """The sum of the values of this lane and of those before it."""
-        for step in HALVES[::-1]:
-            before = shuffle_up(value, step)
-            if lane() >= step:
-                value += before
-        return value
 
     @device_function
     def sum_of_lanes(value):
@@ -198,11 +175,7 @@ def make_gpu_kernel(
         total = shuffle(upto, WARP - 1)
         for begin in range(0, total, WARP):
             place = begin + lane()
-            holder = np.int64(0)
-            # Binary search: how many lanes hold vertices whose arcs all come before this place.
-            for step in HALVES:
-                if shuffle(upto, holder + step - 1) <= place:
-                    holder += step
+            holder = holder_of(place, upto)
             vertex, k = shuffle(u, holder), shuffle(start - upto + count, holder) + place
             first, target = False, np.int64(0)
             if place < total:
@@ -281,34 +254,47 @@ def make_gpu_kernel(
         return False
 
     @device_function
-    def settle_lists(
-        listed, count, touched, following, stamp, state, graph, work, messages, received, control, turn
+    def settle_some(
+        n,
+        listed,
+        count,
+        touched,
+        following,
+        stamp,
+        state,
+        graph,
+        work,
+        messages,
+        received,
+        control,
+        turn,
+        all_of_them,
     ):
-        """Compute the vertices that were active and those that got a message, and list those that are active next."""
-        end, first, edges = count + touched, thread_index() - lane(), np.int64(0)
+        """Compute the vertices that are active or got a message, and list those that are active next.
+
+        They are looked for among all vertices, or else stand in two lists.
+        """
+        end = n if all_of_them else count + touched
+        first, edges = thread_index() - lane(), np.int64(0)
         for begin in range(first, end, num_threads()):
             goes_on, v, i = False, np.int64(0), begin + lane()
-            if i < end:
-                v = np.int64(listed[i]) if i < count else np.int64(work[3][i - count])
+            takes = i < end
+            if takes:
+                v = i
+                if all_of_them:
+                    takes = work[0][v] == stamp or received[v] == stamp
+                else:
+                    v = np.int64(listed[i]) if i < count else np.int64(work[3][i - count])
+            if takes:
                 goes_on = settle(v, stamp, state, work, messages, received)
                 if goes_on:
                     edges += degree(v, graph)
             append(following, control, COUNT + turn, v, goes_on)
-        edges = sum_of_lanes(edges)
-        if lane() == 0 and edges != 0:
-            atomic_add(control, EDGES + turn, edges)
+        add_edges(edges, control, turn)
 
     @device_function
-    def settle_all(n, following, stamp, state, graph, work, messages, received, control, turn):
-        """Compute all vertices that are active or got a message, and list those that are active next."""
-        first, edges = thread_index() - lane(), np.int64(0)
-        for begin in range(first, n, num_threads()):
-            goes_on, v = False, begin + lane()
-            if v < n and (work[0][v] == stamp or received[v] == stamp):
-                goes_on = settle(v, stamp, state, work, messages, received)
-                if goes_on:
-                    edges += degree(v, graph)
-            append(following, control, COUNT + turn, v, goes_on)
+    def add_edges(edges, control, turn):
+        """Add the out-edges of the vertices that this thread listed to those of all."""
         edges = sum_of_lanes(edges)
         if lane() == 0 and edges != 0:
             atomic_add(control, EDGES + turn, edges)
@@ -344,9 +330,7 @@ def make_gpu_kernel(
                 work[0][v] = base + 1
                 edges += degree(v, graph)
             append(work[1], control, COUNT, v, starts)
-        edges = sum_of_lanes(edges)
-        if lane() == 0 and edges != 0:
-            atomic_add(control, EDGES, edges)
+        add_edges(edges, control, 0)
         generation = grid_barrier(control, generation)
         if has_aggregates:
             generation = aggregate(n, state, own, control, generation)
@@ -407,23 +391,22 @@ def make_gpu_kernel(
                 control[TOUCHED + spare] = 0
                 control[FORMS + (PULL_ALL if pull else PUSH_LIST)] += 1
             generation = grid_barrier(control, generation)
-            if pull:
-                settle_all(n, next_list, stamp, state, graph, work, messages, received, control, following)
-            else:
-                settle_lists(
-                    listed,
-                    count,
-                    control[TOUCHED + turn],
-                    next_list,
-                    stamp,
-                    state,
-                    graph,
-                    work,
-                    messages,
-                    received,
-                    control,
-                    following,
-                )
+            settle_some(
+                n,
+                listed,
+                count,
+                control[TOUCHED + turn],
+                next_list,
+                stamp,
+                state,
+                graph,
+                work,
+                messages,
+                received,
+                control,
+                following,
+                pull,
+            )
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 host[PROGRESS] = superstep
