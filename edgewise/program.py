@@ -44,11 +44,13 @@ The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``do
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from types import FunctionType
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from edgewise.errors import ProgramError
+from edgewise.source import source_of
 
 ACTIVE: Final = True
 HALT: Final = False
@@ -268,6 +270,15 @@ class Program:
     message: ClassVar[Any] = None
     asynchronous: ClassVar[bool] = False
     max_supersteps: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Read the sources of the functions now: their files may be edited before the first run."""
+        super().__init_subclass__(**options)
+        for value in vars(cls).values():
+            declared = value.function if isinstance(value, Aggregator | Combiner) else value
+            function = declared.__func__ if isinstance(declared, staticmethod) else declared
+            if isinstance(function, FunctionType):
+                source_of(function)
 
     def __init__(self, **values: Any) -> None:
         """Take values for parameters, and arrays for fields, by name."""

@@ -1,6 +1,6 @@
 """The contract of programs: what is refused before a run, and what ``check=True`` finds in one."""
 
-import importlib
+import importlib.util
 import linecache
 import os
 import signal
@@ -526,6 +526,130 @@ def test_the_key_tells_every_edit(tmp_path, monkeypatch):
         sys.dont_write_bytecode = before
         for name in ("helper", "edited"):  # other tests have modules of these names
             sys.modules.pop(name, None)
+
+
+REFERRING = """
+import enum
+from collections import namedtuple
+import numba
+import edgewise as ew
+
+class Mode(enum.IntEnum):
+    A = {member}
+
+Pair = namedtuple("Pair", {fields})
+PAIR = Pair(1, 2)
+NESTED = {nested}
+
+def inner(x):
+    return x
+
+def amount(x, k={default}):
+    return inner(x) + k
+
+@numba.njit{options}
+def other(x, k={compiled_default}):
+    return x + k
+
+class Referring(ew.Program):
+    value = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return amount(1) + other(1) + Mode.A.value
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message + PAIR.b + len(NESTED[0])
+        return ew.HALT
+"""
+REFERRED = {
+    "member": 1,
+    "fields": "('a', 'b')",
+    "nested": "((1, 2), (3, 4, 5))",
+    "default": 1,
+    "compiled_default": 1,
+    "options": "",
+}
+
+
+def referring(folder, number, **changed):
+    """The program above in a file of its own, with some of its values changed."""
+    path = folder / f"referring{number}.py"
+    path.write_text(REFERRING.format(**{**REFERRED, **changed}))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return path, module.Referring
+
+
+def test_the_key_tells_defaults_enumerations_and_tuples_and_the_program_runs_with_them(tmp_path):
+    _, program = referring(tmp_path, 0)
+    assert ew.run(program, ew.Graph.from_edges([0], [1])).value[1] == 2 + 2 + 1 + 2 + 2
+    changes = [
+        {"member": 2},
+        {"fields": "('b', 'a')"},
+        {"nested": "((1, 2, 3), (4, 5))"},
+        {"default": 2},
+        {"compiled_default": 2},
+        {"options": "(fastmath=True)"},
+    ]
+    programs = [program, *(referring(tmp_path, i + 1, **change)[1] for i, change in enumerate(changes))]
+    keys = [inspect_program(each).key.replace(each.__module__, "") for each in programs]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_file_that_is_edited_after_the_import_changes_nothing(tmp_path):
+    path, program = referring(tmp_path, 0)
+    before = inspect_program(program)
+    path.write_text(path.read_text().replace("amount(1)", "amount(edge.index)"))
+    after = inspect_program(program)
+    assert (after.key, after.edge_reads) == (before.key, set())
+
+
+def test_a_source_that_is_not_what_was_imported_is_refused(tmp_path):
+    path = tmp_path / "late.py"
+    indented = textwrap.indent(REFERRING[REFERRING.index("class Ref") :], "    ")
+    late = f"import edgewise as ew\ndef make():\n{indented}    return Referring\n"
+    path.write_text(late)
+    spec = importlib.util.spec_from_file_location("late", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text(late.replace("amount(1)", "amount(2)"))
+    with pytest.raises(ProgramError, match=r"edge_compute in late.py, line 8: its file was edited after"):
+        inspect_program(module.make())
+
+
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+def test_helpers_that_call_each_other_are_refused():
+    class Recursive(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            return even(edge.source)
+
+    refused(
+        Recursive, f"even in test_program.py, line {line_of(even, 'def even')}: it calls itself by way of"
+    )
+
+
+def test_a_module_that_is_passed_on_gives_no_key():
+    class Passing(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            module = np
+            return module.sqrt(edge.source)
+
+    assert inspect_program(Plain).key is not None
+    assert inspect_program(Passing).key is None
 
 
 def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):
