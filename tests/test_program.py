@@ -12,10 +12,12 @@ import time
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
 from edgewise.inspection import inspect_program
+from edgewise.kernels.cache import kept, kernel
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
@@ -459,6 +461,53 @@ def test_calls_after_a_fork():
         os._exit(0 if np.array_equal(prepared().count, expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert np.array_equal(prepared().count, expected)
+
+
+def test_a_fork_while_another_thread_compiles():
+    compiling, may_end = threading.Event(), threading.Event()
+
+    def compile_something():
+        with global_compiler_lock:
+            compiling.set()
+            may_end.wait(0.2)
+
+    thread = threading.Thread(target=compile_something)
+    thread.start()
+    compiling.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        ew.run(Degrees, PATH, schedule=ew.Schedule(num_threads=1))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
+
+
+def test_damaged_files_of_compiled_code_are_written_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path))
+
+    def load(function_key):
+        cached = kernel(_add_one, key=function_key)
+        assert cached(1) == 2
+
+    def ask():
+        return kept("what", __name__, lambda: b"that")
+
+    load("key")
+    assert ask() == b"that"
+    files = sorted(tmp_path.iterdir())
+    assert [file.suffix for file in files] in ([".answer", ".code"], [".code", ".answer"])
+    for damage in (lambda _: b"", lambda data: data[:-5], lambda data: data[:40] + b"~" + data[41:]):
+        whole = {file: file.read_bytes() for file in files}
+        for file in files:
+            file.write_bytes(damage(whole[file]))
+        load("key")
+        assert ask() == b"that"
+        assert all(file.read_bytes() != damage(whole[file]) for file in files)
+
+
+def _add_one(value):
+    return value + 1
 
 
 EDITED = """
