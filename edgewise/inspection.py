@@ -431,11 +431,12 @@ def program_key(found: Specification) -> str | None:
 
 def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
     """Texts that change when a value, or anything that a function refers to, changes."""
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, Dispatcher):
-        yield f"{sorted(value.targetoptions.items())} {value.locals}"
-        yield str([] if value._can_compile else value.nopython_signatures)
-        value = value.py_func
+        dispatcher: Any = value
+        yield f"{sorted(dispatcher.targetoptions.items())} {dispatcher.locals}"
+        yield str(dispatcher._can_compile or dispatcher.nopython_signatures)
+        value = dispatcher.py_func
     if isinstance(value, types.FunctionType):
         if id(value) in seen:
             yield f"function {seen[id(value)]}"
@@ -469,7 +470,7 @@ def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
         raise _Unknown
 
 
-def _describe_type(kind: type, seen: dict[int, int]) -> Iterator[str]:
+def _describe_type(kind: Any, seen: dict[int, int]) -> Iterator[str]:
     """What code can depend on in a type: the members of an enumeration, the fields of a named tuple."""
     if issubclass(kind, enum.Enum):
         yield f"{[base.__qualname__ for base in kind.__mro__]} {len(kind.__members__)}"

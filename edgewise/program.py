@@ -196,7 +196,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
 
     Args:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
-            vertex (``to_frame`` shows it as the user's id; -1 is none).
+            vertex (``to_frame`` shows it as the user's id; the index -1 is none).
         init: the value at the start of a run, `INFINITY` for the largest. An array with one value for each
             vertex may be given when the program is made: ``MyProgram(name=array)``.
     """
