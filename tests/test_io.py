@@ -378,6 +378,10 @@ def test_broken_csv(file: Any, text: str, message: str) -> None:
         (f"{MATRIX} real general\n2 2\n", ":2: got '2 2'; expected 'rows columns entries'"),
         (f"{MATRIX} real general\n2 2 -1\n", ":2: got '2 2 -1'"),
         (f"{MATRIX} real general\n2 3 1\n1 2 1\n", ":2: the matrix is 2 by 3"),
+        (
+            f"{MATRIX} real general\n99999999999 99999999999 0\n",
+            ":2: .* would need 799,999,999,992 bytes for ids",
+        ),
         (f"{MATRIX} real general\n2 2 2\n1 2 1\n", "declares 2 entries and holds 1"),
         (f"{MATRIX} real general\n2 2 1\n1 2 1\n2 1 1\n", "declares 1 entries and holds 2"),
         (f"{MATRIX} real general\n2 2 1\n1 3 1\n", ":3: got '1 3 1'; expected an id from 1 to 2 in column 2"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from edgewise.errors import ParseError
 from edgewise.graph import Graph
+from edgewise.graph.ids import MAX_VERTICES
 from edgewise.io.formats import Format
 from edgewise.io.lines import Layout, read_edges
 from edgewise.io.options import ReadOptions
@@ -70,6 +71,11 @@ def _read_sizes(file: TextFile) -> tuple[int, int, int]:
         rows, columns, entries = map(int, words)
         if rows != columns:
             raise ParseError(f"{file.path}:{number}: the matrix is {rows} by {columns}; a graph is square")
+        if rows > MAX_VERTICES:
+            raise ParseError(
+                f"{file.path}:{number}: {rows:,} vertices would need {8 * rows:,} bytes for ids alone; at most "
+                "2**31 - 1 can be had"
+            )
         return number, rows, entries
     raise ParseError(f"{file.path} has no line 'rows columns entries' after its comments")
 
