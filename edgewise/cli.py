@@ -28,6 +28,8 @@ app = typer.Typer(
 
 #: From Ctrl-C to the end of the process, if nothing else ends it.
 SECONDS_TO_LEAVE = 0.6
+#: A progress bar hides the cursor of a terminal.
+SHOW_CURSOR = b"\x1b[?25h"
 
 TaskName = Annotated[
     str,
@@ -257,6 +259,8 @@ def leave_on_interrupt() -> None:
             while reader.recv(1)[0] != signal.SIGINT:
                 pass
             time.sleep(SECONDS_TO_LEAVE)
+            if sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), SHOW_CURSOR)
             os._exit(130)
 
     threading.Thread(target=watch, name="edgewise-interrupt", daemon=True).start()

@@ -18,6 +18,7 @@ import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import kept, kernel
+from edgewise.kernels.team import _CANCEL, Team
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
@@ -432,6 +433,18 @@ def test_calls_from_several_threads():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.timeout(20)
+def test_a_run_from_the_progress_function_of_another_is_refused():
+    def wait(thread, size, control):  # until the team is told to leave
+        while not control[_CANCEL]:
+            time.sleep(0.01)
+
+    team = Team(2)
+    with pytest.raises(ScheduleError, match="started from the progress function of another"):
+        team.run(wait, progress=lambda done: team.run(wait))
+    team.run(lambda thread, size, control: None)
 
 
 class Degrees(ew.Program):

@@ -71,7 +71,8 @@ class Graph:
             source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns
                 of a data frame.
             weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
-                and smaller integers become int32, float16 becomes float32.
+                and integers of 8 or 16 bits, signed or not, become int32, float16 becomes float32. Others, such
+                as uint32 and uint64, are refused.
             directed: False to give each edge both directions.
             num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
                 it, the vertices are the ids that occur, integers in ascending order and strings by first

@@ -28,6 +28,15 @@ _HEAD = 2**16
 _LONGEST_LINE = 2**28
 
 
+#: What may stand around fields.
+BLANKS = " \t\r"
+
+
+def first_lines(head: bytes) -> list[str]:
+    """The lines of the start of a file, as the compiled scan sees them: they end at line feeds alone."""
+    return head.decode(errors="replace").replace("\r", " ").split("\n")
+
+
 class TextFile:
     """A file of lines of text, plain or compressed.
 
