@@ -1,10 +1,12 @@
 """The command line: thin, no algorithm in it. Heavy imports wait until a command needs them."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ app = typer.Typer(
 
 #: From Ctrl-C to the end of the process, if nothing else ends it.
 SECONDS_TO_LEAVE = 0.6
+#: A progress bar hides the cursor of a terminal.
+SHOW_CURSOR = b"\x1b[?25h"
 
 TaskName = Annotated[
     str,
@@ -71,8 +75,32 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except EdgewiseError as error:
-        typer.echo(f"edgewise: error: {error}", err=True)
-        raise typer.Exit(2) from None
+        problem = str(error)
+    except MemoryError as error:
+        problem = f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
+    else:
+        return
+    typer.echo(f"edgewise: error: {problem}", err=True)
+    raise typer.Exit(2)
+
+
+def show(text: str) -> None:
+    """Print an answer.
+
+    Raises:
+        OutputError: it cannot be written, as to a disk that is full.
+    """
+    from edgewise.errors import OutputError
+
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python writes the rest again at its end
+        raise OutputError(f"cannot write the answer: {error.strerror}") from None
 
 
 def read_graph(
@@ -87,7 +115,7 @@ def read_graph(
     options: dict[str, Any] = {
         name: literal(text) for name, text in parse_settings("--read", reading).items()
     }
-    check_names("edgewise.read", read, {"path": path, **options})
+    check_names("edgewise.read", functools.partial(read, path), options)
     given = {"directed": False if undirected else None, "weighted": weighted, "delimiter": delimiter}
     options |= {name: value for name, value in given.items() if value is not None}
     started, compiled = time.perf_counter(), compile_seconds()
@@ -137,7 +165,7 @@ def run(
             with progress_bar(f"writing {output.name}: vertices", graph.num_vertices) as progress:
                 write_columns(output, {"vertex": graph.vertices, **result.columns()}, progress)
         report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
-        typer.echo(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
+        show(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 
 
 @app.command()
@@ -163,7 +191,7 @@ def info(
         else:
             graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)
             facts = {**report.graph_facts(graph), **report.degree_facts(graph), "read_seconds": read_seconds}
-        typer.echo(json.dumps(facts) if as_json else report.lines(facts))
+        show(json.dumps(facts) if as_json else report.lines(facts))
 
 
 @app.command()
@@ -191,7 +219,7 @@ def generate(
         graph = make(**values)
         with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
             write(graph, output, progress)
-        typer.echo(f"{output}: {graph_line(graph)}")
+        show(f"{output}: {graph_line(graph)}")
 
 
 @app.command()
@@ -218,7 +246,7 @@ def verify(
         columns = read_columns(result_file)
         graph, _ = read_graph(graph_file, undirected, weighted, delimiter, reading)
         verify_saved(name, graph, columns, task.arguments(graph, texts))
-        typer.echo(f"{result_file} passes the verifier of {name} on {graph_file}")
+        show(f"{result_file} passes the verifier of {name} on {graph_file}")
 
 
 def leave_on_interrupt() -> None:
@@ -236,6 +264,8 @@ def leave_on_interrupt() -> None:
             while reader.recv(1)[0] != signal.SIGINT:
                 pass
             time.sleep(SECONDS_TO_LEAVE)
+            if sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), SHOW_CURSOR)
             os._exit(130)
 
     threading.Thread(target=watch, name="edgewise-interrupt", daemon=True).start()

@@ -5,6 +5,7 @@ compare integers with integers. So each edge can be made by itself, in any order
 can turn one edge into another.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -64,13 +65,13 @@ def rmat(
         assert scale is not None
         num_vertices = 1 << _checked("scale", scale, 0, 30)
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    if not _is_number(edge_factor):
+    if not _is_number(edge_factor) or not _is_number(edge_factor * num_vertices):
         raise GraphError(f"edge_factor is {edge_factor!r}; expected a number of at least 0")
     num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
     levels = (num_vertices - 1).bit_length()
-    labels = _permutation(num_vertices, seed) if shuffle else None
-    source, target = np.empty((2, num_edges), np.int32)
     limits = _limits(probabilities)
+    source, target = np.empty((2, num_edges), np.int32)
+    labels = _permutation(num_vertices, seed) if shuffle else None
     launch(
         _rmat, _key(seed, _QUADRANT), levels, limits, num_vertices, labels, source, target, work=num_edges * 8
     )
@@ -224,6 +225,8 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
         raise GraphError(f"weights is {bounds!r}; expected None, or the smallest and the largest weight")
     low, high = bounds
     if isinstance(low, int) and isinstance(high, int):
+        for bound in bounds:
+            _checked("a weight", bound, -(2**63), 2**63 - 1)
         dtype = np.int32 if low >= -(2**31) and high < 2**31 else np.int64
         span = _checked("the number of different weights", high - low + 1, 1, 2**32)
         return (_integers(seed, _WEIGHT, count, span, np.int64) + low).astype(dtype)
@@ -232,8 +235,11 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and bool(np.isfinite(value))
+    """Whether a value is a finite number that a float can hold."""
+    try:
+        return isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _checked(name: str, value: Any, low: int, high: int) -> int:
@@ -274,7 +280,8 @@ def _permutation(count: int, seed: int) -> np.ndarray:
 
 def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
     """The shares of a 32-bit range at which quadrants end, uint64, shape (3,)."""
-    four = len(probabilities) == 4 and all(map(_is_number, probabilities))
+    several = isinstance(probabilities, tuple | list | np.ndarray)
+    four = several and len(probabilities) == 4 and all(map(_is_number, probabilities))
     if not four or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
         raise GraphError(f"probabilities are {probabilities!r}; expected four, none negative, that sum to 1")
     ends = np.cumsum(probabilities[:3])

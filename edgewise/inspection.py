@@ -5,11 +5,13 @@ decided here, once for all engines, and is reported with the user's function and
 """
 
 import ast
+import dis
+import enum
 import inspect
+import itertools
 import os
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ from numba.core.dispatcher import Dispatcher
 
 from edgewise.errors import ProgramError
 from edgewise.program import INFINITY, Aggregator, Combiner, EdgeField, Parameter, Program, VertexField
+from edgewise.source import Source, all_code, code_text, source_of
 
 #: What every state has besides the program's own names.
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
@@ -52,10 +55,23 @@ class UserFunction:
     """One function of a program and where its source stands."""
 
     name: str
-    function: Callable[..., Any]
-    tree: ast.FunctionDef
-    file: str
-    first_line: int
+    function: types.FunctionType
+    source: Source
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """Its definition."""
+        return self.source.tree
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.function.__code__.co_filename
+
+    @property
+    def first_line(self) -> int:
+        """The line of its first decorator, or of its ``def``."""
+        return self.function.__code__.co_firstlineno
 
     @property
     def arguments(self) -> list[str]:
@@ -163,6 +179,10 @@ def inspect_program(program: type[Program]) -> Specification:
         found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
     for name, function in found.functions.items():
         _Checker(found, function, role=name if name in _PARAMETERS else "aggregator").check()
+        if not function.source.is_current:
+            raise ProgramError(
+                f"{function.where()}: its file was edited after it was imported; import it again"
+            )
     refuse_infinity(found)
     found.key = program_key(found)
     return found
@@ -210,18 +230,14 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
         function = function.py_func
     if not isinstance(function, types.FunctionType):
         raise ProgramError(f"{name} is {declared!r}; expected a function ({', '.join(expected)})")
-    code = function.__code__
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(source).body[0]
-    except (OSError, TypeError, SyntaxError):
-        tree = None
-    if not isinstance(tree, ast.FunctionDef):
+    source = source_of(function)
+    if source is None:
+        code = function.__code__
         raise ProgramError(
             f"{name} in {code.co_filename}, line {code.co_firstlineno}: its source cannot be read as a def; "
             "define the program in a file or a notebook cell"
         )
-    found = UserFunction(name, function, tree, code.co_filename, code.co_firstlineno)
+    found, tree = UserFunction(name, function, source), source.tree
     plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
     if len(found.arguments) != len(expected) or not plain:
         hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
@@ -398,7 +414,7 @@ class _Unknown(Exception):
 
 def program_key(found: Specification) -> str | None:
     """The text behind `Specification.key`."""
-    seen: set[int] = set()
+    seen: dict[int, int] = {}
     try:
         parts = [part for function in found.functions.values() for part in _describe(function.function, seen)]
     except _Unknown:
@@ -410,84 +426,100 @@ def program_key(found: Specification) -> str | None:
     ]
     combiners = [found.combine, *(declared.combine for declared in found.aggregators.values())]
     combines = [f"{each.name} {each.identity(np.dtype(np.float64))!r}" for each in combiners]
-    return "\n".join([*fields, *combines, str(found.program.asynchronous), *parts])
+    return "\n".join([np.__version__, *fields, *combines, str(found.program.asynchronous), *parts])
 
 
-def _describe(value: Any, seen: set[int]) -> Iterator[str]:
+def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
     """Texts that change when a value, or anything that a function refers to, changes."""
+    kind: Any = type(value)
     if isinstance(value, Dispatcher):
-        value = value.py_func
+        dispatcher: Any = value
+        yield f"{sorted(dispatcher.targetoptions.items())} {dispatcher.locals}"
+        yield str(dispatcher._can_compile or dispatcher.nopython_signatures)
+        value = dispatcher.py_func
     if isinstance(value, types.FunctionType):
         if id(value) in seen:
+            yield f"function {seen[id(value)]}"
             return
-        seen.add(id(value))
-        yield _function_text(value)
-        for name, referred in sorted(references(value).items()):
-            yield name
-            yield from _describe(referred, seen)
-    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
-        yield f"{type(value).__name__} {value!r}"
-    elif isinstance(value, tuple):
+        seen[id(value)] = len(seen)
+        yield code_text(value.__code__)
+        yield from _describe(value.__defaults__, seen)
+        for group in (value.__kwdefaults__ or {}, references(value)):
+            yield str(len(group))
+            for name, referred in sorted(group.items()):
+                yield name
+                yield from _describe(referred, seen)
+    elif isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
+        yield f"{kind.__name__} {value.dtype.descr} {value.shape} {value.tobytes().hex()}"
+    elif value is None or kind in (bool, int, float, complex, str, bytes):
+        yield f"{kind.__name__} {value!r}"
+    elif kind is tuple or (isinstance(value, tuple) and _is_named_tuple(kind)):
+        yield from () if kind is tuple else _describe(kind, seen)
+        yield f"tuple {len(value)}"
         for item in value:
             yield from _describe(item, seen)
-    elif isinstance(value, np.ndarray):
-        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    elif isinstance(value, types.ModuleType):
-        yield f"{value.__name__} {getattr(value, '__version__', '')}"
-    elif isinstance(value, types.BuiltinFunctionType | type | np.ufunc):
+    elif isinstance(value, enum.Enum):
+        yield f"member {value.name}"
+        yield from _describe(kind, seen)
+    elif isinstance(value, type):
+        yield f"{value.__module__}.{value.__qualname__}"
+        yield from _describe_type(value, seen)
+    elif isinstance(value, types.BuiltinFunctionType | np.ufunc):
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
         raise _Unknown
 
 
-def _function_text(function: types.FunctionType) -> str:
-    """A function's source, or its byte code where there is no source."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        code = function.__code__
-        return f"{code.co_code.hex()} {code.co_consts!r} {code.co_names!r}"
+def _describe_type(kind: Any, seen: dict[int, int]) -> Iterator[str]:
+    """What code can depend on in a type: the members of an enumeration, the fields of a named tuple."""
+    if issubclass(kind, enum.Enum):
+        yield f"{[base.__qualname__ for base in kind.__mro__]} {len(kind.__members__)}"
+        for name, member in kind.__members__.items():
+            yield name
+            yield from _describe(member.value, seen)
+    elif _is_named_tuple(kind):
+        yield str(kind._fields)
+        yield from _describe(tuple(kind._field_defaults.items()), seen)
+    elif kind.__module__ not in ("builtins", "numpy"):
+        raise _Unknown
+
+
+def _is_named_tuple(kind: type) -> Any:
+    """Whether a type was made by `collections.namedtuple` or is a `typing.NamedTuple`."""
+    return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
 
 
 def references(function: types.FunctionType) -> dict[str, Any]:
-    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules."""
-    found: dict[str, Any] = {}
+    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
+
+    A dotted name goes as far as it leads through modules.
+    """
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     outside = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-    for name in (*function.__code__.co_names, *function.__code__.co_freevars):
-        if name in outside:
-            found[name] = outside[name]
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return found
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            dotted = ast.unparse(node)
-            value = _resolve(dotted, found)
-            if value is not None:
-                found[dotted] = value
+    found: dict[str, Any] = {}
+    for code in all_code(function.__code__):
+        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+        for i, step in enumerate(steps):
+            name = step.argval
+            if step.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or name not in outside:
+                continue
+            value = outside[name]
+            for part in itertools.takewhile(
+                lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[i + 1 :]
+            ):
+                if not isinstance(value, types.ModuleType):
+                    break
+                name, value = f"{name}.{part.argval}", getattr(value, part.argval, None)
+            found[name] = value
     return found
-
-
-def _resolve(dotted: str, outside: dict[str, Any]) -> Any:
-    """The value of ``module.name.name`` as far as it goes through modules, or None."""
-    first, *rest = dotted.split(".")
-    value = outside.get(first)
-    for name in rest:
-        if not isinstance(value, types.ModuleType):
-            return None
-        value = getattr(value, name, None)
-    return value
 
 
 def refuse_infinity(found: Specification) -> None:
     """INFINITY stands for a value that depends on the field, so it has no meaning inside a function."""
     for function in found.functions.values():
-        if isinstance(function.function, types.FunctionType):
-            for name, value in references(function.function).items():
-                if value is INFINITY:
-                    raise ProgramError(
-                        f"{function.where()}: {name} is only for init=; inside a function use math.inf for floats, "
-                        "or compare with a parameter"
-                    )
+        for name, value in references(function.function).items():
+            if value is INFINITY:
+                raise ProgramError(
+                    f"{function.where()}: {name} is only for init=; inside a function use math.inf for floats, "
+                    "or compare with a parameter"
+                )

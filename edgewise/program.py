@@ -44,11 +44,13 @@ The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``do
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from types import FunctionType
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from edgewise.errors import ProgramError
+from edgewise.source import source_of
 
 ACTIVE: Final = True
 HALT: Final = False
@@ -194,7 +196,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
 
     Args:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
-            vertex (``to_frame`` shows it as the user's id; -1 is none).
+            vertex (``to_frame`` shows it as the user's id; the index -1 is none).
         init: the value at the start of a run, `INFINITY` for the largest. An array with one value for each
             vertex may be given when the program is made: ``MyProgram(name=array)``.
     """
@@ -268,6 +270,15 @@ class Program:
     message: ClassVar[Any] = None
     asynchronous: ClassVar[bool] = False
     max_supersteps: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Read the sources of the functions now: their files may be edited before the first run."""
+        super().__init_subclass__(**options)
+        for value in vars(cls).values():
+            declared = value.function if isinstance(value, Aggregator | Combiner) else value
+            function = declared.__func__ if isinstance(declared, staticmethod) else declared
+            if isinstance(function, FunctionType):
+                source_of(function)
 
     def __init__(self, **values: Any) -> None:
         """Take values for parameters, and arrays for fields, by name."""

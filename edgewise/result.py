@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import MissingDependencyError
+from edgewise.errors import GraphError, MissingDependencyError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 
@@ -94,10 +94,21 @@ class Result:
         )
 
 
-def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
-    """The user's ids of vertex indices, of which negative ones stand for no vertex.
+def no_vertex(graph: Graph) -> Any:
+    """What stands for no vertex among ids: "" among strings, else -1, or None where a vertex has the id -1."""
+    if len(graph.vertices) and isinstance(graph.vertices[0], str):
+        return ""
+    try:
+        graph.index_of(-1)
+    except GraphError:
+        return -1
+    return None
 
-    No vertex is "" where ids are strings and -1 otherwise.
+
+def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
+    """The user's ids of vertex indices, of which negative ones stand for `no_vertex`.
+
+    The array holds Python objects where the ids are such, or no vertex does not fit their dtype.
     """
     none = indices < 0
     if not none.any():
@@ -106,9 +117,10 @@ def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
         ids = np.zeros(len(indices), graph.vertices.dtype)
     else:
         ids = graph.ids_of(np.where(none, indices.max(), indices))
-    if ids.dtype.kind == "u":
+    nothing = no_vertex(graph)
+    if ids.dtype.kind == "u" or nothing is None:
         ids = ids.astype(object)
-    ids[none] = "" if len(graph.vertices) and isinstance(graph.vertices[0], str) else -1
+    ids[none] = nothing
     return ids
 
 

@@ -12,6 +12,7 @@ from edgewise.algorithms.connected_components import verify_components
 from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
 from edgewise.errors import GraphError, ParseError, VerificationError
 from edgewise.graph import Graph
+from edgewise.result import no_vertex
 
 Columns = Mapping[str, list[str]]
 
@@ -100,8 +101,9 @@ class _Saved:
             raise ParseError(f"column {name!r}: {error}; expected numbers of {np.dtype(dtype)}") from None
 
     def vertices(self, name: str) -> np.ndarray:
-        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"."""
-        texts, nothing = self._texts(name), "" if self._named else "-1"
+        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex", which None is as no text."""
+        texts, none = self._texts(name), no_vertex(self.graph)
+        nothing = "" if none is None else str(none)
         index = np.full(len(texts), -1, np.int32)
         index[[text != nothing for text in texts]] = self._indices(
             [text for text in texts if text != nothing]

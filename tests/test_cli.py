@@ -202,6 +202,12 @@ def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -
         (("pagerank", "--threads", "0"), "num_threads is 0"),
         (("pagerank", "--read", "colour=1"), "edgewise.read has no parameter 'colour'"),
         (("pagerank", "--read", "columns=(0,7)"), "towns.txt"),
+        (("pagerank", "--read", "columns=3"), "columns is 3; expected two numbers or names"),
+        (("pagerank", "--read", "weight_column=1.5"), "weight_column is 1.5; expected a number or a name"),
+        (("pagerank", "--read", "comments=3"), "comments is 3; expected characters"),
+        (("pagerank", "--read", "delimiter=3"), "delimiter is 3; expected one character"),
+        (("pagerank", "--read", "index_base=a"), "index_base is 'a'; expected an integer"),
+        (("pagerank", "--read", "path=a"), "edgewise.read has no parameter 'path'"),
         (("missing.py:P",), "there is no file missing.py"),
     ],
 )
@@ -252,7 +258,7 @@ def test_negative_cycle(tmp_path: Path) -> None:
     assert "negative" in refuse("run", "sssp", tmp_path / "graph.txt", "--source", 0)
 
 
-@pytest.mark.parametrize("name", ["missing/out.csv", "out.parquet", "folder.csv"])
+@pytest.mark.parametrize("name", ["missing/out.csv", "out.parquet", "folder.csv", "a" * 260 + ".csv"])
 def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     error = refuse("run", "components", tmp_path / "no-such-graph.txt", "--output", tmp_path / name)
@@ -268,6 +274,19 @@ def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str
         (("rmat", "--set", "scal=3"), "rmat has no parameter 'scal'; it has scale"),
         (("uniform",), "uniform needs num_vertices: give --set num_vertices=VALUE"),
         (("path", "--set", "num_vertices=-1"), "num_vertices is -1"),
+        (("rmat", "--set", "scale=3", "--set", "probabilities=0.3"), "probabilities are 0.3; expected four"),
+        (
+            ("rmat", "--set", "scale=3", "--set", "probabilities=None"),
+            "probabilities are None; expected four",
+        ),
+        (
+            ("rmat", "--set", "scale=3", "--set", "edge_factor=1e308"),
+            "edge_factor is 1e+308; expected a number",
+        ),
+        (
+            ("path", "--set", "num_vertices=3", "--set", f"weights=({2**63},{2**63 + 4})"),
+            f"a weight is {2**63}",
+        ),
     ],
 )
 def test_graphs_that_cannot_be_generated(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -275,7 +294,41 @@ def test_graphs_that_cannot_be_generated(tmp_path: Path, arguments: tuple[str, .
     assert os.listdir(tmp_path) == []
 
 
+def test_memory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def allocate(*arguments: object, **options: object) -> None:
+        raise MemoryError("Unable to allocate 64.0 GiB")
+
+    monkeypatch.setattr(ew.Graph, "from_edges", allocate)
+    error = refuse("generate", "path", tmp_path / "g.tsv", "--set", "num_vertices=3")
+    assert "there is not enough memory: Unable to allocate 64.0 GiB" in error
+
+
+def test_a_name_as_long_as_names_may_be(towns: Path, tmp_path: Path) -> None:
+    output = tmp_path / ("a" * 251 + ".csv")
+    succeed("run", "components", towns, "--output", output)
+    assert len(read_columns(output)["vertex"]) == 5
+
+
 # Processes
+
+
+def test_a_graph_from_a_pipe() -> None:
+    done = subprocess.run(
+        [*COMMAND, "info", "/dev/stdin", "--json"],
+        input="1 2\n2 3\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["edges"] == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_cannot_be_written() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "edgewise: error: cannot write the answer: No space left on device\n"
 
 
 def test_a_pipe_gets_the_answer_and_nothing_else(towns: Path) -> None:

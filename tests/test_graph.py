@@ -229,6 +229,13 @@ def test_integer_dtypes(dtype: str) -> None:
     assert Graph.from_edges(source, target, num_vertices=101).targets.tolist() == [1, 2, 0]
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "i2", "u1", "u2", ">u2", "e"])
+def test_dtypes_of_weights_that_are_widened(dtype: str) -> None:
+    weights = Graph.from_edges([0, 1], [1, 2], np.array([0, 1], dtype)).weights
+    assert weights is not None
+    assert (weights.dtype, weights.tolist()) == (np.float32 if dtype == "e" else np.int32, [0, 1])
+
+
 @pytest.mark.parametrize("dtype", ["U", "O", "T"])
 def test_string_dtypes(dtype: str) -> None:
     if dtype == "T" and not hasattr(np.dtypes, "StringDType"):
@@ -442,7 +449,7 @@ def test_num_vertices_that_are_refused(num_vertices: Any) -> None:
     refuses("num_vertices is|would have 2,147,483,648 vertices", [0], [0], num_vertices=num_vertices)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u4", "u8", "c16", "U", "O", "M8[s]"])
+@pytest.mark.parametrize("dtype", ["u4", "u8", "c16", "U", "O", "M8[s]"])
 def test_weight_dtypes_that_are_refused(dtype: str) -> None:
     refuses("weight has dtype .*; expected int32", [0], [1], np.array([1]).astype(dtype))
 

@@ -20,7 +20,7 @@ ORDER = [
     {"execution"},
     {"graph"},
     {"result"},
-    {"io", "generate"},
+    {"io", "generate", "source"},
     {"program"},
     {"inspection"},
     {"engine"},

@@ -56,6 +56,14 @@ def test_last_line_without_a_break(file: Any) -> None:
     assert edges_of(read(file("0 1"))) == [(0, 1)]
 
 
+@pytest.mark.parametrize("mark", ["\f", "\x85", "\u2028", "\x1c"])
+def test_only_line_feeds_end_lines(file: Any, mark: str) -> None:
+    assert edges_of(read(file(f"# a{mark}b c d\n1 2\n"))) == [(1, 2)]
+    assert edges_of(read(file(f"a{mark}b c\r\nc d\r\n"))) == [(f"a{mark}b", "c"), ("c", "d")]
+    assert edges_of(read(file(f"source,target\na{mark}b,c\n", "a.csv"))) == [(f"a{mark}b", "c")]
+    assert read(file(f"{MATRIX} pattern general\n% a{mark}b\n2 2 1\n1 2\n", "a.mtx")).num_edges == 1
+
+
 def test_byte_order_mark(file: Any) -> None:
     assert edges_of(read(file("\ufeff0 1\n1 0\n".encode()))) == [(0, 1), (1, 0)]
     assert read(file(f"\ufeff{MATRIX} pattern general\n2 2 1\n1 2\n".encode(), "a.mtx")).num_edges == 1
@@ -378,12 +386,20 @@ def test_broken_csv(file: Any, text: str, message: str) -> None:
         (f"{MATRIX} real general\n2 2\n", ":2: got '2 2'; expected 'rows columns entries'"),
         (f"{MATRIX} real general\n2 2 -1\n", ":2: got '2 2 -1'"),
         (f"{MATRIX} real general\n2 3 1\n1 2 1\n", ":2: the matrix is 2 by 3"),
+        (
+            f"{MATRIX} real general\n99999999999 99999999999 0\n",
+            ":2: .* would need 799,999,999,992 bytes for ids",
+        ),
         (f"{MATRIX} real general\n2 2 2\n1 2 1\n", "declares 2 entries and holds 1"),
         (f"{MATRIX} real general\n2 2 1\n1 2 1\n2 1 1\n", "declares 1 entries and holds 2"),
         (f"{MATRIX} real general\n2 2 1\n1 3 1\n", ":3: got '1 3 1'; expected an id from 1 to 2 in column 2"),
         (f"{MATRIX} real general\n2 2 1\n0 1 1\n", ":3: .*expected an id from 1 to 2 in column 1"),
         (f"{MATRIX} real general\n2 2 1\n1 2\n", ":3: .*2 columns; expected 3"),
         (f"{MATRIX} real general\n2 2 1\n1 2 nan\n", ":3: .*expected a finite weight"),
+        (
+            f"{MATRIX} integer general\n2 2 2\n1 2 1\n2 1 0.5\n",
+            ":4: .*expected an integer as the weight in column 3",
+        ),
     ],
 )
 def test_broken_matrix_market(file: Any, text: str, message: str) -> None:

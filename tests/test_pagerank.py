@@ -102,7 +102,8 @@ def test_conventions():
     assert from_exact.iterations == 1
     by_name = pagerank(graph, tol=1e-15, max_iterations=500, personalization={"d": 2, "a": 6})
     np.testing.assert_allclose(by_name.rank, by_matrix(graph, jump=[6, 0, 0, 2]), rtol=1e-9)
-    assert pagerank(ew.Graph.from_edges([], [], num_vertices=0)).rank.shape == (0,)
+    empty = pagerank(ew.Graph.from_edges([], [], num_vertices=0))
+    assert (empty.rank.shape, empty.iterations, empty.converged) == ((0,), 0, True)
     single = pagerank(graph, dtype=np.float32)
     assert single.rank.dtype == np.float32
     assert single.verify(graph)

@@ -1,6 +1,6 @@
 """The contract of programs: what is refused before a run, and what ``check=True`` finds in one."""
 
-import importlib
+import importlib.util
 import linecache
 import os
 import signal
@@ -12,10 +12,13 @@ import time
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
 from edgewise.inspection import inspect_program
+from edgewise.kernels.cache import kept, kernel
+from edgewise.kernels.team import _CANCEL, Team
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
@@ -432,6 +435,18 @@ def test_calls_from_several_threads():
     assert not failures
 
 
+@pytest.mark.timeout(20)
+def test_a_run_from_the_progress_function_of_another_is_refused():
+    def wait(thread, size, control):  # until the team is told to leave
+        while not control[_CANCEL]:
+            time.sleep(0.01)
+
+    team = Team(2)
+    with pytest.raises(ScheduleError, match="started from the progress function of another"):
+        team.run(wait, progress=lambda done: team.run(wait))
+    team.run(lambda thread, size, control: None)
+
+
 class Degrees(ew.Program):
     """In-degrees by counting messages."""
 
@@ -459,6 +474,53 @@ def test_calls_after_a_fork():
         os._exit(0 if np.array_equal(prepared().count, expected) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert np.array_equal(prepared().count, expected)
+
+
+def test_a_fork_while_another_thread_compiles():
+    compiling, may_end = threading.Event(), threading.Event()
+
+    def compile_something():
+        with global_compiler_lock:
+            compiling.set()
+            may_end.wait(0.2)
+
+    thread = threading.Thread(target=compile_something)
+    thread.start()
+    compiling.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        ew.run(Degrees, PATH, schedule=ew.Schedule(num_threads=1))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.join()
+
+
+def test_damaged_files_of_compiled_code_are_written_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path))
+
+    def load(function_key):
+        cached = kernel(_add_one, key=function_key)
+        assert cached(1) == 2
+
+    def ask():
+        return kept("what", __name__, lambda: b"that")
+
+    load("key")
+    assert ask() == b"that"
+    files = sorted(tmp_path.iterdir())
+    assert [file.suffix for file in files] in ([".answer", ".code"], [".code", ".answer"])
+    for damage in (lambda _: b"", lambda data: data[:-5], lambda data: data[:40] + b"~" + data[41:]):
+        whole = {file: file.read_bytes() for file in files}
+        for file in files:
+            file.write_bytes(damage(whole[file]))
+        load("key")
+        assert ask() == b"that"
+        assert all(file.read_bytes() != damage(whole[file]) for file in files)
+
+
+def _add_one(value):
+    return value + 1
 
 
 EDITED = """
@@ -526,6 +588,130 @@ def test_the_key_tells_every_edit(tmp_path, monkeypatch):
         sys.dont_write_bytecode = before
         for name in ("helper", "edited"):  # other tests have modules of these names
             sys.modules.pop(name, None)
+
+
+REFERRING = """
+import enum
+from collections import namedtuple
+import numba
+import edgewise as ew
+
+class Mode(enum.IntEnum):
+    A = {member}
+
+Pair = namedtuple("Pair", {fields})
+PAIR = Pair(1, 2)
+NESTED = {nested}
+
+def inner(x):
+    return x
+
+def amount(x, k={default}):
+    return inner(x) + k
+
+@numba.njit{options}
+def other(x, k={compiled_default}):
+    return x + k
+
+class Referring(ew.Program):
+    value = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return amount(1) + other(1) + Mode.A.value
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message + PAIR.b + len(NESTED[0])
+        return ew.HALT
+"""
+REFERRED = {
+    "member": 1,
+    "fields": "('a', 'b')",
+    "nested": "((1, 2), (3, 4, 5))",
+    "default": 1,
+    "compiled_default": 1,
+    "options": "",
+}
+
+
+def referring(folder, number, **changed):
+    """The program above in a file of its own, with some of its values changed."""
+    path = folder / f"referring{number}.py"
+    path.write_text(REFERRING.format(**{**REFERRED, **changed}))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return path, module.Referring
+
+
+def test_the_key_tells_defaults_enumerations_and_tuples_and_the_program_runs_with_them(tmp_path):
+    _, program = referring(tmp_path, 0)
+    assert ew.run(program, ew.Graph.from_edges([0], [1])).value[1] == 2 + 2 + 1 + 2 + 2
+    changes = [
+        {"member": 2},
+        {"fields": "('b', 'a')"},
+        {"nested": "((1, 2, 3), (4, 5))"},
+        {"default": 2},
+        {"compiled_default": 2},
+        {"options": "(fastmath=True)"},
+    ]
+    programs = [program, *(referring(tmp_path, i + 1, **change)[1] for i, change in enumerate(changes))]
+    keys = [inspect_program(each).key.replace(each.__module__, "") for each in programs]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_file_that_is_edited_after_the_import_changes_nothing(tmp_path):
+    path, program = referring(tmp_path, 0)
+    before = inspect_program(program)
+    path.write_text(path.read_text().replace("amount(1)", "amount(edge.index)"))
+    after = inspect_program(program)
+    assert (after.key, after.edge_reads) == (before.key, set())
+
+
+def test_a_source_that_is_not_what_was_imported_is_refused(tmp_path):
+    path = tmp_path / "late.py"
+    indented = textwrap.indent(REFERRING[REFERRING.index("class Ref") :], "    ")
+    late = f"import edgewise as ew\ndef make():\n{indented}    return Referring\n"
+    path.write_text(late)
+    spec = importlib.util.spec_from_file_location("late", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text(late.replace("amount(1)", "amount(2)"))
+    with pytest.raises(ProgramError, match=r"edge_compute in late.py, line 8: its file was edited after"):
+        inspect_program(module.make())
+
+
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+def test_helpers_that_call_each_other_are_refused():
+    class Recursive(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            return even(edge.source)
+
+    refused(
+        Recursive, f"even in test_program.py, line {line_of(even, 'def even')}: it calls itself by way of"
+    )
+
+
+def test_a_module_that_is_passed_on_gives_no_key():
+    class Passing(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            module = np
+            return module.sqrt(edge.source)
+
+    assert inspect_program(Plain).key is not None
+    assert inspect_program(Passing).key is None
 
 
 def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):

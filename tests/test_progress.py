@@ -22,11 +22,22 @@ with progress.progress_bar("reading", 5) as update:
 """
 
 
-def shown(steps: int) -> tuple[subprocess.CompletedProcess, str]:
+INTERRUPTED = """
+import os, signal, time
+from edgewise import cli
+cli.SECONDS_TO_LEAVE = 0.01
+cli.leave_on_interrupt()
+signal.signal(signal.SIGINT, lambda *_: None)
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(20)
+"""
+
+
+def shown(steps: int, script: str = SCRIPT) -> tuple[subprocess.CompletedProcess, str]:
     """Run the script with a terminal for standard error, and return what appears there."""
     ours, theirs = pty.openpty()
     try:
-        command = [sys.executable, "-c", SCRIPT, str(steps)]
+        command = [sys.executable, "-c", script, str(steps)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True)
         os.write(theirs, b"END")
         text = b""
@@ -49,6 +60,12 @@ def test_what_is_long_shows_a_bar_that_goes_away(steps: int, code: int) -> None:
     assert done.returncode == code
     assert "reading" in text and "3/5" in text
     assert text.endswith("\x1b[2KEND"), "the line of the bar is erased"
+
+
+def test_an_interrupted_process_shows_the_cursor_again() -> None:
+    done, text = shown(0, INTERRUPTED)
+    assert done.returncode == 130
+    assert text == "\x1b[?25hEND"
 
 
 def test_a_pipe_sees_nothing() -> None:

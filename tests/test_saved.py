@@ -35,7 +35,18 @@ def numbered() -> ew.Graph:
     return ew.Graph.from_edges([numbers[s] for s in source], [numbers[t] for t in target], np.array(weight))
 
 
-GRAPHS = {"named": (named(), "a"), "floats": (named(float), "a"), "numbered": (numbered(), 10)}
+def with_minus_one() -> ew.Graph:
+    source, target, weight = zip(*EDGES, strict=True)
+    numbers = {name: index - 1 for index, name in enumerate("bacdexy")}
+    return ew.Graph.from_edges([numbers[s] for s in source], [numbers[t] for t in target], np.array(weight))
+
+
+GRAPHS = {
+    "named": (named(), "a"),
+    "floats": (named(float), "a"),
+    "numbered": (numbered(), 10),
+    "with -1": (with_minus_one(), 0),
+}
 
 
 def columns_of(algorithm: str, graph: ew.Graph, source: object, folder: Path) -> dict[str, list[str]]:
@@ -59,6 +70,11 @@ def given(algorithm: str, source: object) -> dict[str, object]:
 def test_right_results_pass(tmp_path: Path, algorithm: str, kind: str) -> None:
     graph, source = GRAPHS[kind]
     verify_saved(algorithm, graph, columns_of(algorithm, graph, source, tmp_path), given(algorithm, source))
+
+
+def test_no_vertex_is_none_where_minus_one_is_a_vertex() -> None:
+    parent = ew.bfs(with_minus_one(), 0).parent
+    assert parent.tolist() == [0, None, 0, 1, None, None, None]
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,10 @@ def _rank(
 ) -> Ranked:
     """Iterate on the CPU."""
     n = walk.graph.num_vertices
-    rank = np.full(n, 1 / max(n, 1), kind) if begin is None else begin.astype(kind)
+    if n == 0:
+        nobody = np.empty(0, kind)
+        return Ranked(nobody, iterations=0, converged=True, residual=0.0, shares=lambda: nobody)
+    rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
     work = (n + walk.graph.num_arcs) * limit

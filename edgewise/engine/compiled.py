@@ -1,5 +1,6 @@
 """A program's functions compiled by numba, their types checked, numba's messages turned into the user's terms."""
 
+import os
 import re
 import types as python_types
 from collections import namedtuple
@@ -75,15 +76,27 @@ def _with_safe_names(function: Any) -> Any:
     outside = {
         safe: function.__globals__[name] for name, safe in _SAFE_NAMES.items() if name in function.__globals__
     }
-    return python_types.FunctionType(
-        code, {**function.__globals__, **outside}, function.__name__, None, function.__closure__
-    )
+    return _copied(function, code, {**function.__globals__, **outside}, function.__closure__)
+
+
+def _copied(function: Any, code: Any, outside: dict[str, Any], closure: Any) -> Any:
+    """The function with other code, other globals and another closure."""
+    made = python_types.FunctionType(code, outside, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def _compiled(function: Any, made: dict[int, Any], compile_function: Callable[[Any], Any]) -> Any:
     """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers."""
-    if id(function) in made:
-        return made[id(function)]
+    key, code = id(function), function.__code__
+    if key in made:
+        if made[key] is None:
+            raise ProgramError(
+                f"{function.__name__} in {os.path.basename(code.co_filename)}, line {code.co_firstlineno}: it calls "
+                "itself by way of another function; put it into one function or a loop"
+            )
+        return made[key]
+    made[key] = None
     helpers = {
         name: value
         for name, value in references(function).items()
@@ -93,13 +106,11 @@ def _compiled(function: Any, made: dict[int, Any], compile_function: Callable[[A
         replaced = {name: _compiled(value, made, compile_function) for name, value in helpers.items()}
         closure = tuple(
             python_types.CellType(replaced.get(name, cell.cell_contents))
-            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
         )
-        function = python_types.FunctionType(
-            function.__code__, {**function.__globals__, **replaced}, function.__name__, None, closure
-        )
-    made[id(function)] = compile_function(function)
-    return made[id(function)]
+        function = _copied(function, code, {**function.__globals__, **replaced}, closure)
+    made[key] = compile_function(function)
+    return made[key]
 
 
 def numba_type(dtype: np.dtype) -> Any:

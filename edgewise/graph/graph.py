@@ -101,7 +101,8 @@ class Graph:
                 it, or DLPack) the graph is built there, on CuPy's current stream, and stays there; its arrays
                 are copied to the host when they are read. Merging parallel edges is done on the host.
             weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
-                and smaller integers become int32, float16 becomes float32.
+                and integers of 8 or 16 bits, signed or not, become int32, float16 becomes float32. Others, such
+                as uint32 and uint64, are refused.
             directed: False to give each edge both directions.
             num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
                 it, the vertices are the ids that occur, integers in ascending order and strings by first

@@ -75,7 +75,7 @@ def _from_objects(values: list[Any], name: str) -> np.ndarray:
 
 
 #: Indices of vertices are int32.
-_MAX_VERTICES = 2**31 - 1
+MAX_VERTICES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Ids:
     given: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.num_vertices > _MAX_VERTICES:
+        if self.num_vertices > MAX_VERTICES:
             raise GraphError(
                 f"the graph would have {self.num_vertices:,} vertices; at most 2**31 - 1 can be had"
             )

@@ -7,13 +7,13 @@ import numpy as np
 from edgewise.errors import GraphError
 
 _KEPT = (np.int32, np.int64, np.float32, np.float64)
-_WIDENED = {"b": np.int32, "i": np.int32, "f": np.float32}
+_WIDER = (np.int32, np.float32)
 
 
 def as_weights(weight: Any, arrays: Any = np) -> Any:
     """A column of weights as a contiguous int32, int64, float32 or float64 array, of NumPy or, as `arrays`, of CuPy.
 
-    Booleans and smaller integers become int32, and float16 becomes float32; no other dtype is changed.
+    Booleans and integers of 8 or 16 bits become int32, and float16 becomes float32; no other dtype is changed.
 
     Raises:
         GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
@@ -24,12 +24,13 @@ def as_weights(weight: Any, arrays: Any = np) -> Any:
     if array.dtype.kind in "iuf":
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in _KEPT:
-        if array.dtype.itemsize > 4 or array.dtype.kind not in _WIDENED:
+        wider = [kind for kind in _WIDER if np.can_cast(array.dtype, kind)]
+        if not wider:
             raise GraphError(
                 f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. Convert it with "
                 ".astype(np.float64), or .astype(np.int64) for integers"
             )
-        array = array.astype(_WIDENED[array.dtype.kind])
+        array = array.astype(wider[0])
     if array.dtype.kind == "f":
         finite = arrays.isfinite(array)
         if not finite.all():

@@ -7,7 +7,7 @@ from edgewise.graph import Graph
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.formats import Format
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import TextFile
+from edgewise.io.source import BLANKS, TextFile, first_lines
 from edgewise.io.table import read_table
 
 _DELIMITERS = "\t,;|"
@@ -21,8 +21,8 @@ def _read(file: TextFile, options: ReadOptions) -> Graph:
 def _delimiter(head: bytes, comments: str | None = None) -> str | None:
     """What stands between the columns of the first line of data; None for spaces."""
     marks = "#%" if comments is None else comments
-    for line in head.decode(errors="replace").splitlines():
-        if line.strip() and line.strip()[0] not in marks:
+    for line in first_lines(head):
+        if line.strip(BLANKS) and line.strip(BLANKS)[0] not in marks:
             return next((mark for mark in _DELIMITERS if mark in line), None)
     return None
 

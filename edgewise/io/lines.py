@@ -27,6 +27,7 @@ class Layout:
         only_digits: whether names must be integers.
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
+        fractions: whether weights may have one.
     """
 
     source: int = 0
@@ -39,6 +40,7 @@ class Layout:
     only_digits: bool = False
     ids: tuple[int, int] | None = None
     whole_weights: bool = True
+    fractions: bool = True
 
     def words(self) -> np.ndarray:
         """What the compiled scan is told of it."""
@@ -155,7 +157,7 @@ class _Scan:
             if reason == tokens.FULL:
                 assert self._names is not None
                 self._names.make_room(state, int(state[tokens.STOP] - state[tokens.START]))
-            elif reason == tokens.FRACTION:
+            elif reason == tokens.FRACTION and self._layout.fractions:
                 self._turn_to_floats(weights[: state[tokens.EDGES]])
             else:
                 self._refuse(reason, text)
@@ -215,6 +217,7 @@ class _Scan:
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
             tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
+            tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
             tokens.LONG_WEIGHT: f"expected a weight of at most 18 digits in column {column}, or one with a point",
             tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed",

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from edgewise.errors import ParseError
 from edgewise.graph import Graph
+from edgewise.graph.ids import MAX_VERTICES
 from edgewise.io.formats import Format
 from edgewise.io.lines import Layout, read_edges
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import TextFile
+from edgewise.io.source import TextFile, first_lines
 from edgewise.io.table import make_graph
 
 _MAGIC = b"%%MatrixMarket"
@@ -31,6 +32,7 @@ def _read(file: TextFile, options: ReadOptions) -> Graph:
         comments="%",
         ids=(1, num_vertices),
         whole_weights=values == "integer",
+        fractions=values != "integer",
     )
     edges = read_edges(file, layout, skip, options.progress)
     if len(edges.source) != num_entries:
@@ -61,7 +63,7 @@ def _read_banner(file: TextFile) -> tuple[str, str]:
 
 def _read_sizes(file: TextFile) -> tuple[int, int, int]:
     """The lines up to the line of sizes, the number of vertices, and the number of entries."""
-    for number, line in enumerate(file.head.decode(errors="replace").splitlines(), start=1):
+    for number, line in enumerate(first_lines(file.head), start=1):
         words = line.split()
         if not words or line.startswith("%"):
             continue
@@ -70,6 +72,11 @@ def _read_sizes(file: TextFile) -> tuple[int, int, int]:
         rows, columns, entries = map(int, words)
         if rows != columns:
             raise ParseError(f"{file.path}:{number}: the matrix is {rows} by {columns}; a graph is square")
+        if rows > MAX_VERTICES:
+            raise ParseError(
+                f"{file.path}:{number}: {rows:,} vertices would need {8 * rows:,} bytes for ids alone; at most "
+                "2**31 - 1 can be had"
+            )
         return number, rows, entries
     raise ParseError(f"{file.path} has no line 'rows columns entries' after its comments")
 

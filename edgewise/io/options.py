@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +31,19 @@ class ReadOptions:
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and not (len(self.delimiter) == 1 and self.delimiter.isascii()):
+        if self.delimiter is not None and not (_is_ascii(self.delimiter) and len(self.delimiter) == 1):
             raise ParseError(f"delimiter is {self.delimiter!r}; expected one character of ASCII")
-        if self.comments is not None and not self.comments.isascii():
+        if self.comments is not None and not _is_ascii(self.comments):
             raise ParseError(f"comments is {self.comments!r}; expected characters of ASCII")
+        columns = self.columns
+        if columns is not None and not (
+            isinstance(columns, tuple | list) and len(columns) == 2 and all(map(_is_column, columns))
+        ):
+            raise ParseError(f"columns is {columns!r}; expected two numbers or names, such as (0, 1)")
+        if self.weight_column is not None and not _is_column(self.weight_column):
+            raise ParseError(f"weight_column is {self.weight_column!r}; expected a number or a name")
+        if self.index_base is not None and not isinstance(self.index_base, int | np.integer):
+            raise ParseError(f"index_base is {self.index_base!r}; expected an integer")
         if self.num_vertices is not None and (
             not isinstance(self.num_vertices, int | np.integer) or self.num_vertices < 0
         ):
@@ -42,3 +52,11 @@ class ReadOptions:
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
         return [option.name for option in fields(self) if getattr(self, option.name) != option.default]
+
+
+def _is_ascii(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii()
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, int | str | np.integer) and not isinstance(value, bool)

@@ -5,6 +5,7 @@ import codecs
 import difflib
 import gzip
 import importlib
+import io
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -27,6 +28,15 @@ _HEAD = 2**16
 _LONGEST_LINE = 2**28
 
 
+#: What may stand around fields.
+BLANKS = " \t\r"
+
+
+def first_lines(head: bytes) -> list[str]:
+    """The lines of the start of a file, as the compiled scan sees them: they end at line feeds alone."""
+    return head.decode(errors="replace").replace("\r", " ").split("\n")
+
+
 class TextFile:
     """A file of lines of text, plain or compressed.
 
@@ -41,6 +51,7 @@ class TextFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._piped: bytes | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
             suffixes.pop()
@@ -75,22 +86,29 @@ class TextFile:
                 data = self._read(file, size)
 
     def _open(self) -> IO[bytes]:
-        """The file as a stream of decompressed bytes."""
+        """The file as a stream of decompressed bytes. What comes from a pipe is kept, as it comes only once."""
+        file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
+        if not file.seekable():
+            with file:
+                self._piped = file.read()
+            file = io.BytesIO(self._piped)
+        start = file.read(8)
+        file.seek(0)
+        for magic, (name, module) in _COMPRESSED.items():
+            if start.startswith(magic):
+                return self._decompressor(name, module).open(file, "rb")
+        return file
+
+    def _open_packed(self) -> IO[bytes]:
+        """The file as it is."""
         try:
-            file: IO[bytes] = open(self.path, "rb")  # noqa: SIM115 (the caller closes it)
+            return open(self.path, "rb")
         except IsADirectoryError:
             raise ParseError(f"{self.path} is a folder; expected a file") from None
         except FileNotFoundError:
             raise ParseError(f"there is no file {self.path}{self._similar()}") from None
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror}") from None
-        start = file.read(8)
-        file.seek(0)
-        for magic, (name, module) in _COMPRESSED.items():
-            if start.startswith(magic):
-                file = self._decompressor(name, module).open(file, "rb")
-                break
-        return file
 
     def _decompressor(self, name: str, module: Any) -> Any:
         if name != "zstd":

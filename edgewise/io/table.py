@@ -1,6 +1,7 @@
 """Tables of edges, a line for each: what edge lists and CSV files have in common."""
 
 import csv
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -12,7 +13,7 @@ from edgewise.graph import Graph
 from edgewise.graph.ids import Ids, as_id_column, named_ids
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
-from edgewise.io.source import TextFile
+from edgewise.io.source import BLANKS, TextFile, first_lines
 
 #: Names that are taken for those of columns where a header is not announced.
 _USUAL_NAMES = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2"}
@@ -150,16 +151,18 @@ class _Table:
 
 def _lines_of_fields(file: TextFile, delimiter: str | None, comments: str) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line at the start of a file that is no comment, and the lines up to its end."""
-    for number, line in enumerate(file.head.decode(errors="replace").splitlines(), start=1):
-        if line.strip() and line.strip()[0] not in comments:
+    for number, line in enumerate(first_lines(file.head), start=1):
+        if line.strip(BLANKS) and line.strip(BLANKS)[0] not in comments:
             yield number, split_line(line, delimiter)
 
 
 def split_line(line: str, delimiter: str | None) -> list[str]:
     """The fields of one line, as the compiled scan sees them."""
     if delimiter is None:
-        return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
+        return re.split(f"[{BLANKS}]+", line.strip(BLANKS))
+    return [
+        field.strip(BLANKS) for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    ]
 
 
 def _looks_like_header(lines: list[tuple[int, list[str]]]) -> bool:

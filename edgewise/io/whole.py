@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -17,10 +18,17 @@ def check_place(path: Path) -> None:
     Raises:
         OutputError: a folder that is missing or cannot be written to, or a folder in the place of the file.
     """
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+    try:
+        if path.is_dir():
+            raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        with contextlib.suppress(FileNotFoundError):
+            path.stat()
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"cannot write {path}: {error.strerror}") from None
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -34,7 +42,8 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 
     It is removed if the block does not; what was there before stays until then.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    aside = path.with_name(f".{name}.{os.getpid()}.part")
     try:
         with open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
             yield file

@@ -24,6 +24,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 from numba.core import compiler, serialize
+from numba.core.compiler_lock import global_compiler_lock
 
 #: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
 #: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels
@@ -35,6 +36,14 @@ KERNEL_OPTIONS: dict[str, Any] = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
+
+if hasattr(os, "register_at_fork"):
+    # A child has none of the threads that could release the lock of numba's compiler.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def cache_directory() -> Path:
@@ -76,6 +85,7 @@ def _modules_behind(module: str) -> set[str]:
     return found
 
 
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _seconds = 0.0
 
 
@@ -96,8 +106,8 @@ def counted_as_compiling() -> Iterator[None]:
 class DiskCache:
     """What a numba dispatcher asks for compiled code: one file for each signature.
 
-    Files are written aside and renamed, so two processes may write the same one at a time; a file that cannot
-    be read is compiled anew, and a folder that cannot be written only costs the next process its warm start.
+    Files are written aside and renamed, so two processes may write the same one at a time; what cannot be read
+    or is damaged is compiled anew, and a folder that cannot be written only costs the next process its warm start.
     """
 
     def __init__(self, module: str, name: str, key: str | None) -> None:
@@ -119,11 +129,10 @@ class DiskCache:
         self._asked = time.perf_counter()
         if self._key is None:
             return None
-        try:
-            payload = pickle.loads(self._path(signature).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, IndexError):
+        content = _read_whole(self._path(signature))
+        if content is None:
             return None
-        loaded = compiler.CompileResult._rebuild(target_context, *payload)
+        loaded = compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
         self._stop_clock()
         return loaded
 
@@ -154,21 +163,33 @@ def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> byte
         return answer()
     text = f"{_environment_key(module)}\n{question}"
     path = cache_directory() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.answer"
+    content = _read_whole(path)
+    if content is None:
+        content = answer()
+        _write_aside(path, content)
+    return content
+
+
+def _read_whole(path: Path) -> bytes | None:
+    """What `_write_aside` wrote to a file; None where there is none or it is damaged."""
     try:
-        return path.read_bytes()
+        stored = path.read_bytes()
     except OSError:
-        found = answer()
-        _write_aside(path, found)
-        return found
+        return None
+    digest, content = stored[:_DIGEST_SIZE], stored[_DIGEST_SIZE:]
+    return content if hashlib.sha256(content).digest() == digest else None
 
 
 def _write_aside(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. A folder that cannot be written is no error: the cache stays empty."""
+    """Write a file whole or not at all, its SHA-256 first.
+
+    A folder that cannot be written is no error: the cache stays empty.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.write(hashlib.sha256(content).digest() + content)
         os.replace(aside, path)
     except OSError:
         return

@@ -108,6 +108,7 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
         self._turn = threading.Lock()
+        self._caller: int | None = None
         self._inboxes: list[queue.SimpleQueue[_Job]] = [queue.SimpleQueue() for _ in range(size)]
         for thread, inbox in enumerate(self._inboxes):
             name = f"edgewise-{thread + 1}-of-{size}"
@@ -126,10 +127,16 @@ class Team:
 
         Raises:
             KeyboardInterrupt: after the threads have left the kernel.
+            ScheduleError: called from `progress` of another run, for whose end it would wait forever.
         """
+        if self._caller == threading.get_ident():
+            raise ScheduleError(
+                f"a run on {self.size} threads was started from the progress function of another; start it after that"
+            )
         control = make_control()
         done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         with self._turn:
+            self._caller = threading.get_ident()
             try:
                 for inbox in self._inboxes:
                     inbox.put((function, control, args, done))
@@ -138,6 +145,8 @@ class Team:
                 control[_CANCEL] = 1
                 self._flush()
                 raise
+            finally:
+                self._caller = None
         for failure in failures:
             raise failure
 
