@@ -229,7 +229,7 @@ def prepare(
         raise ProgramError(f"prepare: got an instance of {type(program).__name__}, expected the class")
     prepared = Prepared(program, graph, device, schedule)
     if not isinstance(prepared._schedule.delivery, Push):
-        graph.in_sources  # noqa: B018  made and kept by the graph
+        graph.make_in_edges()
     return prepared
 
 

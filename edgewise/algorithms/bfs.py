@@ -161,7 +161,7 @@ def _search(
     run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
     if search.status[STATE] == WANTS_COLUMNS:
         with run.laying_out("made the in-edges for pulling"):
-            graph.in_offsets  # noqa: B018  made on demand and kept
+            graph.make_in_edges()
         run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
     _explain(run, search, direction)
     return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])

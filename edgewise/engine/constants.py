@@ -6,6 +6,10 @@ import numpy as np
 
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.inspection import STATE_ARRAYS
+from edgewise.kernels.launch import sealed
+
+#: Stands for degrees that no function reads.
+_NO_DEGREES = sealed(np.zeros(1, np.int32))
 
 
 class Constants(NamedTuple):
@@ -46,7 +50,7 @@ def constant_arrays(binding: Binding, given: dict[str, Any], pull: bool) -> Cons
         arrays["edge", name] = arrays["along", name] = values
         arrays["in_along", name] = _in_order_of_in_edges(binding, values, start) if pull else values
     for name in STATE_ARRAYS:
-        arrays["degree", name] = getattr(graph, name) if name in found.state_reads else graph.targets
+        arrays["degree", name] = getattr(graph, name) if name in found.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
 
 

@@ -124,14 +124,16 @@ class GpuProgram:
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
         graph = self._binding.graph
         constants = constant_arrays(self._binding, given, self._pull)
-        owned = (graph.weights, graph.in_weights if self._pull else None, graph.targets)
-        owned_ids = {id(values) for values in owned if values is not None}
-        copies = {
-            key: copied(graph, values)
-            if id(values) in owned_ids or key[0] == "degree"
-            else gpu.copy_of(values)
-            for key, values in constants.arrays.items()
-        }
+        weights = {id(graph.weights): "weights"}
+        if self._pull:
+            weights[id(graph.in_weights)] = "in_weights"
+
+        def on_gpu(kind: str, values: np.ndarray) -> Any:
+            if id(values) in weights:
+                return graph.on_gpu(weights[id(values)])
+            return copied(graph, values) if kind == "degree" else gpu.copy_of(values)
+
+        copies = {key: on_gpu(key[0], values) for key, values in constants.arrays.items()}
         return constants, copies
 
     def _run_arrays(

@@ -293,6 +293,10 @@ class Graph:
         """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
         return not self.directed or "_columns" in self.__dict__
 
+    def make_in_edges(self) -> None:
+        """Make the in-edges now, unless they are there already; the graph keeps them."""
+        _ = self._columns
+
     @property
     def in_offsets(self) -> np.ndarray:
         """Like `offsets`, for the arcs by target (compressed sparse columns); made once, on demand."""
