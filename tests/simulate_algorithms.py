@@ -1,59 +1,9 @@
-"""Run the algorithms' CUDA kernels in numba's simulator: `python tests/simulate_algorithms.py`, NUMBA_ENABLE_CUDASIM=1.
-
-NumPy stands for CuPy, and a launch in the simulator for one on a GPU; all else is what a GPU runs. The simulator has
-one lane in a warp and here one block of a few threads: what warps and several blocks do to each other is not seen.
-"""
-
-import contextlib
-import sys
+"""Run the algorithms on a GPU that tests/simulator.py pretends, and compare them with the CPU."""
 
 import numpy as np
-from numba import cuda, types
+from simulator import pretend
 
 import edgewise as ew
-from edgewise import execution
-from edgewise.graph import graph as graph_module
-from edgewise.kernels import gpu
-
-
-class SimulatedKernel:
-    """A kernel in the simulator, with the interface of `edgewise.kernels.gpu.Kernel`."""
-
-    blocks = 1
-
-    def __init__(self, function, kinds, *variant):
-        self._kernel = cuda.jit(function(*variant) if variant else function)
-        self._kinds = kinds
-
-    def start(self, arguments):
-        """Launch, with arguments put together to the tuples that the types say."""
-        given = iter(arguments)
-        self._kernel[1, gpu.THREADS](
-            *(
-                tuple(next(given) for _ in range(kind.count))
-                if isinstance(kind, types.BaseTuple)
-                else next(given)
-                for kind in self._kinds
-            )
-        )
-
-
-@contextlib.contextmanager
-def room(name, needed):
-    """There is always room."""
-    yield
-
-
-def pretend():
-    """Put NumPy and the simulator where the GPU would be. The algorithms' modules are loaded afterwards."""
-    gpu.cupy = lambda: np
-    gpu.copy_of = gpu.host_copy = np.array
-    gpu.copied = lambda owner, values: values
-    gpu.words = lambda values: values
-    gpu.wait = lambda host, progress: None
-    gpu.pinned, gpu.fixed_kernel, gpu.room = np.zeros, SimulatedKernel, room
-    execution.cuda_door = graph_module.cuda_door = lambda: gpu
-
 
 GRAPHS = {
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
@@ -94,8 +44,6 @@ def compare(graph):
 
 def main():
     """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
-    if not gpu.SIMULATED:
-        sys.exit("set NUMBA_ENABLE_CUDASIM=1")
     pretend()
     for name, graph in GRAPHS.items():
         compare(graph)

@@ -1,4 +1,4 @@
-"""Kernels in numba's simulator, in processes of their own: see tests/simulate.py and tests/simulate_algorithms.py."""
+"""Kernels in numba's simulator, in processes of their own: see tests/simulator.py."""
 
 import os
 import subprocess

@@ -103,11 +103,11 @@ class GpuProgram:
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         gpu.wait(workspace.host, run.progress)
-        told = control.get()
+        told = gpu.host_copy(control)
         supersteps = int(told[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = ENDINGS[int(told[ENDED])]
-        aggregates = {name: own["aggregate", name].get()[0].item() for name in found.aggregators}
+        aggregates = {name: gpu.host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
         self._free.append(workspace)
         counts = told[FORMS : FORMS + len(FORM_NAMES)].tolist()
         forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]

@@ -1,0 +1,62 @@
+"""The CUDA kernels in numba's simulator (NUMBA_ENABLE_CUDASIM=1), behind the same drivers as on a GPU.
+
+NumPy stands for CuPy, and a launch in the simulator for one on a GPU. The simulator has one lane in a warp and here one
+block of a few threads: what warps and several blocks do to each other is not seen.
+"""
+
+import contextlib
+import sys
+
+import numpy as np
+from numba import cuda, types
+
+from edgewise.kernels import door, gpu
+
+
+class SimulatedKernel:
+    """A kernel in the simulator, with the interface of `edgewise.kernels.gpu.Kernel`."""
+
+    blocks = 1
+
+    def __init__(self, function, kinds, threads):
+        self._kernel, self._kinds, self._threads = cuda.jit(function), kinds, threads
+
+    def start(self, arguments, blocks=1):
+        """Launch, with arguments put together to the tuples that the types say."""
+        given = iter(arguments)
+        self._kernel[1, self._threads](
+            *(
+                tuple(next(given) for _ in range(kind.count))
+                if isinstance(kind, types.BaseTuple)
+                else next(given)
+                for kind in self._kinds
+            )
+        )
+
+
+@contextlib.contextmanager
+def room(name, needed):
+    """There is always room."""
+    yield
+
+
+def fixed_kernel(function, kinds, *variant):
+    """A kernel of edgewise's own."""
+    return SimulatedKernel(function(*variant) if variant else function, kinds, gpu.THREADS)
+
+
+def pretend():
+    """Put NumPy and the simulator where the GPU would be; what runs on a GPU is loaded afterwards."""
+    if not gpu.SIMULATED:
+        sys.exit("set NUMBA_ENABLE_CUDASIM=1")
+    gpu.cupy = lambda: np
+    gpu.copy_of = gpu.host_copy = np.array
+    gpu.copied = lambda owner, values: values
+    gpu.words = lambda values: values
+    gpu.wait = lambda host, progress: None
+    gpu.capability = lambda: (9, 0)
+    gpu.pinned, gpu.fixed_kernel, gpu.room = np.zeros, fixed_kernel, room
+    # A program's kernel has no need of as many threads: three meet often enough.
+    gpu.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
+    gpu.Kernel = lambda code: SimulatedKernel(*code, threads=3)
+    door.cuda_problem = lambda: None
