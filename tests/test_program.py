@@ -21,6 +21,7 @@ from edgewise.kernels.cache import kept, kernel
 from edgewise.kernels.team import _CANCEL, Team
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))
 LINE = {"edge": "edge_compute", "vertex": "vertex_compute"}
 
@@ -521,6 +522,30 @@ def test_damaged_files_of_compiled_code_are_written_anew(tmp_path, monkeypatch):
 
 def _add_one(value):
     return value + 1
+
+
+def test_compiled_code_of_a_module_that_cannot_be_imported_is_compiled_anew(tmp_path):
+    """As that of a program that was loaded from its file by a path, in a later process."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "apart.py").write_text("def amount(value):\n    return value + 1\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import importlib.util, numba\n"
+        "from edgewise.kernels.cache import kernel\n"
+        "spec = importlib.util.spec_from_file_location('apart', 'folder/apart.py')\n"
+        "module = importlib.util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        "amount = numba.njit(module.amount)\n"
+        "def outer(value):\n"
+        "    return amount(value)\n"
+        "print(kernel(outer, key='key')(1))\n"
+    )
+    environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ROOT}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == "2\n", done.stderr
 
 
 EDITED = """

@@ -132,7 +132,11 @@ class DiskCache:
         content = _read_whole(self._path(signature))
         if content is None:
             return None
-        loaded = compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
+        try:
+            loaded = compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
+        except ImportError:
+            # Compiled code names the modules of a user's functions, which need not be importable.
+            return None
         self._stop_clock()
         return loaded
 
