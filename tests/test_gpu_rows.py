@@ -78,6 +78,13 @@ def test_ids_of_any_size_are_numbered_in_ascending_order():
     assert_same(graph, ew.Graph.from_edges(ids[:-1], ids[1:]))
 
 
+def test_ids_beyond_int64_stay_what_they_are():
+    ids = np.array([2**63 + 5, 3, 2**64 - 1], np.uint64)
+    graph = ew.Graph.from_edges(on_gpu(ids[:-1]), on_gpu(ids[1:]))
+    assert graph.vertices.tolist() == [3, 2**63 + 5, 2**64 - 1]
+    assert_same(graph, ew.Graph.from_edges(ids[:-1], ids[1:]))
+
+
 def test_what_lies_on_the_gpu_is_given_back_as_it_is():
     graph = ew.Graph.from_edges(on_gpu([1, 0, 1]), on_gpu([0, 1, 1]), on_gpu([1.5, 2.5, 3.5]))
     assert graph.on_gpu("targets") is graph.on_gpu("targets")

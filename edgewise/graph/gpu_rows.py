@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import Ids
+from edgewise.graph.ids import Ids, as_id_column
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
 
@@ -102,7 +102,8 @@ def build(
         if both.dtype.kind not in "iu":
             raise GraphError(f"ids of {source.dtype} and {target.dtype} have no common integers; convert one")
         known, numbers = xp.unique(both, return_inverse=True)
-        ids = Ids(len(known), cuda_door().host_copy(known).astype(np.int64))
+        column = as_id_column(cuda_door().host_copy(known), "source")
+        ids = Ids(len(known), column.astype(np.int64) if column.dtype == np.int32 else column)
         source, target = numbers[: len(source)], numbers[len(source) :]
     else:
         ids = Ids(num_vertices)
