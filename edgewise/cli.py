@@ -97,9 +97,8 @@ def show(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # Python writes the rest again at its end
+        # Python writes the rest again at its end: let it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise OutputError(f"cannot write the answer: {error.strerror}") from None
 
 

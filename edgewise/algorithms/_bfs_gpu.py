@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms._gpu_graph import graph_on_gpu
+from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
 from edgewise.balance.deal import (
     add_to_totals,
     arcs_of_piece,
+    degree,
     holder_of,
     list_pieces,
     most_pieces,
@@ -77,8 +78,8 @@ from edgewise.kernels.gpu import (
 AUTO, PUSH, PULL = range(3)
 #: Words of `control`. Word 0 counts arrivals at the barrier of all, FEW_WORD at that of the form *few*,
 #: each in a cache line of its own; DEPTH and QUEUE are what that form ends with.
-#: ENDED, three words in turns, says that the run is to end. PIECES, EDGES
-#: and FOUND are the pieces, the out-edges and the vertices of a frontier, each with three words in turns.
+#: ENDED, three words in turns, says that the run is to end. PIECES, EDGES and FOUND are the pieces, the out-edges and
+#: the vertices of a frontier, each with three words in turns.
 FEW_WORD, SPILLED, PIECES, EDGES, FOUND, DEPTH, QUEUE, ENDED = 16, 32, 33, 36, 39, 42, 43, 44
 CONTROL_WORDS = 48
 #: Words of the host's array after CANCEL and PROGRESS.
@@ -107,7 +108,7 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
     return (
-        tuple_of([pointer(dtype) for dtype in (offsets, vertex, offsets, vertex)]),
+        graph_types(offsets),
         array(np.dtype(np.int32)),
         pointer(np.dtype(np.int32)),
         tuple_of([pointer(word), pointer(word), pointer(vertex)]),
@@ -122,11 +123,6 @@ _BOTH_QUEUES, _TALLY_WORDS, _COUNTS = 2 * LOCAL, 3, 4
 #: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
 #: of the two levels. Word of the tally after the two of `add_to_totals`: what the barrier said.
 _ENTRIES, _HUBS, _SAID = 0, 2, 2
-
-
-@device_function
-def _degree(v: Any, offsets: Any) -> Any:
-    return np.int64(offsets[v + 1]) - np.int64(offsets[v])
 
 
 @device_function
@@ -214,7 +210,7 @@ def _pull(
             level[v] = depth
             parent[v] = u
             found += 1
-            edges += _degree(v, graph[0])
+            edges += degree(v, graph[0])
     add_to_totals(edges, found, tally, control, EDGES + turn, FOUND + turn)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms._gpu_graph import graph_on_gpu
+from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
 from edgewise.balance.deal import holder_of, sum_to_lane
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -41,7 +41,6 @@ from edgewise.kernels.gpu import (
     shuffle_down,
     signals,
     thread_index,
-    tuple_of,
     wait,
     words,
     zeros,
@@ -61,9 +60,9 @@ PASSES = 5
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    word = np.dtype(np.int64)
     return (
-        tuple_of([pointer(dtype) for dtype in (offsets, vertex, offsets, vertex)]),
+        graph_types(offsets),
         array(np.dtype(np.int32)),
         array(word),
         pointer(word),

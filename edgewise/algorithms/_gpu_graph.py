@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.gpu import resident
+from edgewise.kernels.gpu import pointer, resident, tuple_of
 
 
 class GraphOnGpu(NamedTuple):
@@ -21,6 +21,12 @@ class GraphOnGpu(NamedTuple):
     rows: tuple[Any, Any]
     columns: tuple[Any, Any]
     offsets: np.dtype
+
+
+def graph_types(offsets: np.dtype) -> Any:
+    """The type of a kernel's argument of rows and columns, for graphs with offsets of this dtype."""
+    vertex = np.dtype(np.uint32)
+    return tuple_of([pointer(dtype) for dtype in (offsets, vertex, offsets, vertex)])
 
 
 def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOnGpu:

@@ -92,7 +92,7 @@ def rank(
         graph,
         ("scale", weighted, dtype),
         lambda: _scale(graph, columns, weighted, dtype),
-        "laid weights out on the GPU",
+        "laid scales and weights out on the GPU",
         run,
     )
     kernel = _kernel(dtype, weighted, jump is not None)

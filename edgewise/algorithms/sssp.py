@@ -60,7 +60,7 @@ class SSSPResult(Result):
 
     @cached_property
     def parent(self) -> np.ndarray:
-        """The parents as the user's ids, shape (n,), where there is none `edgewise.result.no_vertex`: -1, say."""
+        """The parents as the user's ids, shape (n,); where there is none, `edgewise.result.no_vertex`, mostly -1."""
         return ids_or_none(self.graph, self.parent_index)
 
     @cached_property

@@ -56,6 +56,12 @@ def holder_of(place: Any, upto: Any) -> Any:
 
 
 @device_function
+def degree(v: Any, offsets: Any) -> Any:
+    """How many arcs a vertex has."""
+    return np.int64(offsets[v + 1]) - np.int64(offsets[v])
+
+
+@device_function
 def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any) -> Any:
     """List the pieces of the vertices of those lanes that want it. All lanes of the warp take part.
 
@@ -70,10 +76,10 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
     """
     if ballot(wanted) == 0:
         return np.int64(0)
-    degree = np.int64(0)
+    arcs = np.int64(0)
     if wanted:
-        degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
-    count = (degree + PIECE - 1) // PIECE
+        arcs = degree(v, offsets)
+    count = (arcs + PIECE - 1) // PIECE
     upto = sum_to_lane(count)
     position = np.int64(0)
     if lane() == WARP - 1 and upto > 0:
@@ -81,7 +87,7 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
     position = shuffle(position, WARP - 1) + upto - count
     for i in range(count):
         pieces[position + i] = np.int64(v) | i << 32
-    return degree
+    return arcs
 
 
 @device_function

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.deal import append, holder_of, sum_to_lane
+from edgewise.balance.deal import append, degree, holder_of, sum_to_lane
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
@@ -142,10 +142,6 @@ def make_gpu_kernel(
             """ANY and ALL: whoever has the deciding value writes it, and all write the same."""
             if (value != 0) == absorbing:
                 messages[target] = value
-
-    @device_function
-    def degree(v, graph):
-        return np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
 
     @device_function
     def sum_of_lanes(value):
@@ -288,7 +284,7 @@ def make_gpu_kernel(
             if takes:
                 goes_on = settle(v, stamp, state, work, messages, received)
                 if goes_on:
-                    edges += degree(v, graph)
+                    edges += degree(v, graph[0])
             append(following, control, COUNT + turn, v, goes_on)
         add_edges(edges, control, turn)
 
@@ -328,7 +324,7 @@ def make_gpu_kernel(
             if v < n and initialize(v, state):
                 starts = True
                 work[0][v] = base + 1
-                edges += degree(v, graph)
+                edges += degree(v, graph[0])
             append(work[1], control, COUNT, v, starts)
         add_edges(edges, control, 0)
         generation = grid_barrier(control, generation)
