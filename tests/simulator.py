@@ -18,13 +18,13 @@ class SimulatedKernel:
 
     blocks = 1
 
-    def __init__(self, function, kinds, threads):
-        self._kernel, self._kinds, self._threads = cuda.jit(function), kinds, threads
+    def __init__(self, function, kinds):
+        self._kernel, self._kinds = cuda.jit(function), kinds
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say."""
         given = iter(arguments)
-        self._kernel[1, self._threads](
+        self._kernel[1, gpu.THREADS](
             *(
                 tuple(next(given) for _ in range(kind.count))
                 if isinstance(kind, types.BaseTuple)
@@ -42,7 +42,7 @@ def room(name, needed):
 
 def fixed_kernel(function, kinds, *variant):
     """A kernel of edgewise's own."""
-    return SimulatedKernel(function(*variant) if variant else function, kinds, gpu.THREADS)
+    return SimulatedKernel(function(*variant) if variant else function, kinds)
 
 
 def pretend():
@@ -56,7 +56,6 @@ def pretend():
     gpu.wait = lambda host, progress: None
     gpu.capability = lambda: (9, 0)
     gpu.pinned, gpu.fixed_kernel, gpu.room = np.zeros, fixed_kernel, room
-    # A program's kernel has no need of as many threads: three meet often enough.
     gpu.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
-    gpu.Kernel = lambda code: SimulatedKernel(*code, threads=3)
+    gpu.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None

@@ -20,22 +20,23 @@ OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 OTHERS = [((8, 0), "logic and aggregates"), ((10, 0), "edge fields"), ((12, 0), "pagerank")]
 
 
-def machine_code(name, capability):
-    """The kernel of a program for weighted graphs, compiled anew."""
-    from edgewise.engine.gpu_kernel import make_gpu_kernel, signature
+def machine_code(name, capability, best_first=False):
+    """The kernel of a program for weighted graphs, compiled anew: in rounds, or with the best messages first."""
+    from edgewise.engine.gpu import BestFirst, Rounds
 
+    form = BestFirst if best_first else Rounds
     program, values = PROGRAMS[name]
     found = inspect_program(program)
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)
     message = check_types(compiled_program(found), binding, parameters)
-    kernel = make_gpu_kernel(
+    kernel = form.make_kernel(
         compiled_program(found, gpu.device_function),
         binding,
         message,
         constant_arrays(binding, {}, True).uniform,
     )
-    return gpu.compile_kernel(kernel, signature(binding, message, parameters), capability, None)
+    return gpu.compile_kernel(kernel, form.signature(binding, message, parameters), capability, None)
 
 
 EVERY_PROGRAM = [(name, NEWEST_MEASURED) for name in PROGRAMS]
@@ -49,6 +50,11 @@ def test_every_program_compiles(name, capability):
     code = machine_code(name, capability)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+@pytest.mark.parametrize(("name", "capability"), [("sssp", NEWEST_MEASURED), ("components", OLDEST)])
+def test_asynchronous_programs_compile(name, capability):
+    assert b".text.kernel" in machine_code(name, capability, best_first=True)
 
 
 @pytest.mark.parametrize(("capability", "name"), OTHERS)

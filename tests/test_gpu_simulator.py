@@ -27,7 +27,7 @@ def simulated(script):
 
 
 def test_programs_give_the_right_answers_in_the_simulator():
-    """Three threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+    """Six threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
     assert simulated("simulate.py") == list(PROGRAMS)
 
 

@@ -1,11 +1,8 @@
 """Breadth-first search on a GPU: one cooperative launch, three forms of a level.
 
 *few*
-    A frontier of few vertices is kept in the blocks that found it, each in a queue in shared memory. A level is then a
-    chain of two accesses to memory: the exchange on the level of a target, and the barrier. The barrier's one word
-    counts arrivals in its lower half and found vertices in its upper half; while it is waited for, offsets and first
-    targets of the vertices found are fetched. A block whose queue is full lists what it finds for all, which ends
-    this form.
+    A frontier of few vertices is kept in the blocks that found it: `edgewise.balance.few`. A level is then a chain of
+    two accesses to memory: the exchange on the level of a target, and the barrier.
 *push*
     Pieces of vertices are dealt out to warps, arc by arc to their lanes: see `edgewise.balance.deal`.
 *pull*
@@ -25,14 +22,19 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
-from edgewise.balance.deal import (
-    add_to_totals,
-    arcs_of_piece,
-    degree,
-    holder_of,
-    list_pieces,
-    most_pieces,
-    sum_to_lane,
+from edgewise.balance.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
+from edgewise.balance.few import (
+    BOTH_QUEUES,
+    COUNTS,
+    FEW_EDGES,
+    LOCAL,
+    TALLY_WORDS,
+    Block,
+    clear,
+    fits,
+    held_in,
+    keep,
+    make_few,
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -41,16 +43,12 @@ from edgewise.kernels.gpu import (
     INT32,
     INT64,
     PROGRESS,
-    THREADS,
     UINT32,
     WARP,
     Kernel,
     array,
-    arrive,
     atomic_add,
-    await_arrivals,
     ballot,
-    block_barrier,
     block_index,
     block_size,
     block_thread,
@@ -58,11 +56,11 @@ from edgewise.kernels.gpu import (
     cuda,
     device_function,
     empty,
-    fence,
     first_bit,
     fixed_kernel,
     grid_barrier,
     lane,
+    num_blocks,
     num_threads,
     pinned,
     pointer,
@@ -76,30 +74,18 @@ from edgewise.kernels.gpu import (
 )
 
 AUTO, PUSH, PULL = range(3)
-#: Words of `control`. Word 0 counts arrivals at the barrier of all, FEW_WORD at that of the form *few*,
-#: each in a cache line of its own; DEPTH and QUEUE are what that form ends with.
-#: ENDED, three words in turns, says that the run is to end. PIECES, EDGES and FOUND are the pieces, the out-edges and
-#: the vertices of a frontier, each with three words in turns.
-FEW_WORD, SPILLED, PIECES, EDGES, FOUND, DEPTH, QUEUE, ENDED = 16, 32, 33, 36, 39, 42, 43, 44
-CONTROL_WORDS = 48
+#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. ENDED says that the run is to end; PIECES, EDGES
+#: and FOUND are the pieces, the out-edges and the vertices of a frontier. Each has three words in turns: for this
+#: level, the next, and the one after, which is set to 0 meanwhile. SPILLED counts what queues had no room for.
+SPILLED, PIECES, EDGES, FOUND, ENDED = 33, 48, 51, 54, 57
+CONTROL_WORDS = 64
 #: Words of the host's array after CANCEL and PROGRESS.
 LEVELS, FORMS = 2, 3
 HOST_WORDS = 8
 FORM_NAMES = ("few", "push", "pull")
 
-#: Lanes for each entry of a block's queue, entries, and the thread that waits for other blocks: it has no entry.
-LANES = 8
-LOCAL, WAITING = (THREADS - WARP) // LANES, THREADS - 1
-#: Vertices and out-edges up to which a frontier is kept in the blocks, and the degree from which the whole block
-#: takes part in one vertex.
-FEW_VERTICES, FEW_EDGES, MANY = 6000, 100_000, 64
-#: Levels after which that form ends anyway, so that its word does not overflow.
-MAX_FEW_LEVELS = 1 << 16
-#: What a block adds to the upper half of FEW_WORD where its queue overflows, and where the run is to end.
-OVERFLOW, ABORT = 1 << 20, 1 << 29
 #: In-arcs that one lane looks at.
 LOOK_ALONE = 16
-LOOK = 64
 #: An arc that is pushed costs as much as so many that are pulled.
 PULL_ADVANTAGE = 14
 
@@ -115,14 +101,8 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
         pointer(np.dtype(np.int64)),
         array(word),
         pointer(word),
-        *[INT64] * 6,
+        *[INT64] * 5,
     )
-
-
-_BOTH_QUEUES, _TALLY_WORDS, _COUNTS = 2 * LOCAL, 3, 4
-#: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
-#: of the two levels. Word of the tally after the two of `add_to_totals`: what the barrier said.
-_ENTRIES, _HUBS, _SAID = 0, 2, 2
 
 
 @device_function
@@ -132,38 +112,42 @@ def _claim(target: Any, depth: Any, level: Any) -> Any:
 
 
 @device_function
-def _push(
-    pieces: Any,
-    count: Any,
-    following: Any,
-    depth: Any,
-    graph: Any,
-    level: Any,
-    tally: Any,
-    control: Any,
-    turn: Any,
-) -> Any:
-    """Expand a list of pieces; list the pieces of what is found."""
-    warp, warps = thread_index() // WARP, num_threads() // WARP
-    edges, found = np.int64(0), np.int64(0)
-    for begin in range(warp, count, warps * WARP):
-        i = begin + lane() * warps
-        start, length = np.int64(0), np.int64(0)
-        if i < count:
-            _, start, length = arcs_of_piece(pieces[i], graph[0])
-        upto = sum_to_lane(length)
-        total, origin = shuffle(upto, WARP - 1), start - upto + length
-        for first in range(0, total, WARP):
-            place = first + lane()
-            k = shuffle(origin, holder_of(place, upto)) + place
-            fresh, target = False, np.int64(0)
-            if place < total:
-                target = np.int64(graph[1][k])
-                fresh = level[target] == -1 and _claim(target, depth, level)
-            edges += list_pieces(target, fresh, following, control, PIECES + turn, graph[0])
-            if fresh:
-                found += 1
-    add_to_totals(edges, found, tally, control, EDGES + turn, FOUND + turn)
+def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
+    """Look at one arc of the frontier; list the pieces of its target if it is new. Returns its degree, and 1 for it."""
+    graph, level, depth, following, control, counter = context
+    fresh, target = False, np.int64(0)
+    if takes:
+        target = np.int64(graph[1][k])
+        fresh = level[target] == -1 and _claim(target, depth, level)
+    return list_pieces(target, fresh, following, control, counter, graph[0]), np.int64(fresh)
+
+
+_push = make_walk(_visit, vertex=False)
+
+
+@device_function
+def _visit_few(
+    v: Any, key: Any, k: Any, target: Any, depth: Any, queue: Any, block: Any, control: Any, context: Any
+) -> None:
+    """Look at one arc of a frontier of few vertices."""
+    level, spill = context
+    if _claim(target, depth, level) and not keep(target, np.int64(0), 1 - queue, block):
+        spill[atomic_add(control, SPILLED, 1)] = target
+
+
+@device_function
+def _is_current(v: Any, key: Any, context: Any) -> Any:
+    return True
+
+
+_few = make_few(_visit_few, _is_current)
+
+
+@device_function
+def _count(edges: Any, found: Any, tally: Any, control: Any, turn: Any) -> None:
+    """Add what the threads of this block found to the frontier's totals."""
+    add_to_total(edges, 0, tally, control, EDGES + turn)
+    add_to_total(found, 1, tally, control, FOUND + turn)
 
 
 @device_function
@@ -211,101 +195,10 @@ def _pull(
             parent[v] = u
             found += 1
             edges += degree(v, graph[0])
-    add_to_totals(edges, found, tally, control, EDGES + turn, FOUND + turn)
+    _count(edges, found, tally, control, turn)
 
 
-@device_function
-def _found(
-    target: Any, level: Any, depth: Any, queues: Any, counts: Any, cur: Any, spill: Any, control: Any
-) -> Any:
-    """In the form *few*: look at one arc's target and queue it if it is new."""
-    if _claim(target, depth, level):
-        slot = atomic_add(counts, _ENTRIES + 1 - cur, np.int32(1))
-        if slot < LOCAL:
-            queues[(1 - cur) * LOCAL + slot] = target
-        else:
-            spill[atomic_add(control, SPILLED, 1)] = target
-
-
-@device_function
-def _few(
-    depth: Any,
-    limit: Any,
-    graph: Any,
-    level: Any,
-    spill: Any,
-    queues: Any,
-    hubs: Any,
-    counts: Any,
-    tally: Any,
-    control: Any,
-    host: Any,
-    blocks: Any,
-) -> Any:
-    """Expand levels while their vertices fit in the blocks' queues. Queue 0 holds the frontier to begin with.
-
-    The depth reached, and which queue holds the frontier, are left in `control`.
-    """
-    cur, offsets, targets = np.int64(0), graph[0], graph[1]
-    slot, place, said, now = block_thread() // LANES, block_thread() % LANES, np.int64(0), np.int64(0)
-    barriers, entered = np.int64(0), depth
-    while True:
-        # While others arrive: the offsets and the first targets of what this block found.
-        start, end, target = np.int64(0), np.int64(0), np.int64(0)
-        if slot < min(counts[_ENTRIES + cur], np.int64(LOCAL)):
-            v = np.int64(queues[cur * LOCAL + slot])
-            start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
-            if end - start > MANY:
-                if place == 0:
-                    hubs[cur * LOCAL + atomic_add(counts, _HUBS + cur, np.int32(1))] = v
-                start = end
-            start += place
-            if start < end:
-                target = np.int64(targets[start])
-        if block_thread() == WAITING:
-            now = await_arrivals(control, FEW_WORD, said, barriers)
-            tally[_SAID] = now
-            counts[_ENTRIES + 1 - cur] = 0
-            counts[_HUBS + 1 - cur] = 0
-        block_barrier()
-        now = tally[_SAID]
-        news = (now >> 32) - (said >> 32)
-        said = now
-        if depth > entered and (news == 0 or news > FEW_VERTICES or depth - entered == MAX_FEW_LEVELS):
-            break
-        if depth == limit:
-            break
-        depth += 1
-        while start < end:
-            _found(target, level, depth, queues, counts, cur, spill, control)
-            start += LANES
-            if start < end:
-                target = np.int64(targets[start])
-        for i in range(counts[_HUBS + cur]):
-            v = np.int64(hubs[cur * LOCAL + i])
-            for k in range(np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1]), block_size()):
-                _found(np.int64(targets[k]), level, depth, queues, counts, cur, spill, control)
-        block_barrier()
-        barriers += blocks
-        cur = 1 - cur
-        if block_thread() == WAITING:
-            held = counts[_ENTRIES + cur]
-            if held > LOCAL:
-                fence()
-                held = np.int64(OVERFLOW)
-            if block_index() == 0 and depth % LOOK == 0:
-                host[PROGRESS] = depth
-                if host[CANCEL] != 0:
-                    held = np.int64(ABORT)
-            arrive(control, FEW_WORD, held)
-    if block_index() == 0 and block_thread() == 0:
-        control[DEPTH] = depth
-        control[QUEUE] = cur
-
-
-def bfs_kernel(
-    graph, level, parent, lists, sources, control, host, n, m, num_sources, limit, forced, few_blocks
-):
+def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_sources, limit, forced):
     """Levels and parents from sources; see the module.
 
     Args:
@@ -318,15 +211,15 @@ def bfs_kernel(
         n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
         forced: AUTO, or the form of all levels.
     """
-    queues = cuda.shared.array(_BOTH_QUEUES, UINT32)
-    hubs = cuda.shared.array(_BOTH_QUEUES, UINT32)
-    tally = cuda.shared.array(_TALLY_WORDS, INT64)
-    counts = cuda.shared.array(_COUNTS, INT32)
+    queues = cuda.shared.array(BOTH_QUEUES, UINT32)
+    keys = cuda.shared.array(BOTH_QUEUES, INT64)
+    hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
+    hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
+    counts = cuda.shared.array(COUNTS, INT32)
+    tally = cuda.shared.array(TALLY_WORDS, INT64)
+    block = Block(queues, keys, hubs, hub_keys, counts, tally)
     me, generation = thread_index(), np.int64(0)
-    if block_thread() < _TALLY_WORDS:
-        tally[block_thread()] = 0
-    if block_thread() < _COUNTS:
-        counts[block_thread()] = 0
+    clear(block, control)
     for v in range(me, n, num_threads()):
         level[v] = -1
         parent[v] = -1
@@ -341,7 +234,7 @@ def bfs_kernel(
             level[v] = 0
             found += 1
         edges += list_pieces(v, i < num_sources, lists[0], control, PIECES, graph[0])
-    add_to_totals(edges, found, tally, control, EDGES + turn, FOUND + turn)
+    _count(edges, found, tally, control, turn)
     generation = grid_barrier(control, generation)
     while True:
         edges, found = control[EDGES + turn], control[FOUND + turn]
@@ -352,12 +245,7 @@ def bfs_kernel(
         pull = forced == PULL
         if forced == AUTO:
             pull = edges * PULL_ADVANTAGE > m - explored and edges > FEW_EDGES
-        few = (
-            not pull
-            and found <= FEW_VERTICES
-            and found <= few_blocks * (LOCAL * 3 // 4)
-            and edges <= FEW_EDGES
-        )
+        few = not pull and fits(found, edges)
         pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
         if not pull and not listed:
             for begin in range(me - lane(), n, num_threads()):
@@ -373,43 +261,24 @@ def bfs_kernel(
             host[PROGRESS] = depth
             control[ENDED + following] = host[CANCEL]
         if few:
+            clear(block, control)
             count = control[PIECES + turn]
-            if block_thread() == 0:
-                counts[_ENTRIES] = 0
-                counts[_HUBS] = 0
-            block_barrier()
-            if block_index() < few_blocks:
-                for i in range(block_index() + block_thread() * few_blocks, count, few_blocks * block_size()):
-                    if pieces[i] >> 32 == 0:
-                        queues[atomic_add(counts, _ENTRIES, np.int32(1))] = np.uint32(pieces[i])
+            for i in range(block_index() + block_thread() * num_blocks(), count, num_threads()):
+                if pieces[i] >> 32 == 0:
+                    keep(np.int64(np.uint32(pieces[i])), np.int64(0), 0, block)
             if me == 0:
                 control[SPILLED] = 0
-                control[FEW_WORD] = 0
             generation = grid_barrier(control, generation)
-            if block_index() < few_blocks:
-                _few(
-                    depth,
-                    limit,
-                    graph,
-                    level,
-                    lists[2],
-                    queues,
-                    hubs,
-                    counts,
-                    tally,
-                    control,
-                    host,
-                    few_blocks,
-                )
+            before = depth
+            depth, queue, _, _ = _few(depth, limit, graph, block, control, host, (level, lists[2]))
+            few_levels += depth - before
             generation = grid_barrier(control, generation)
-            few_levels += control[DEPTH] - depth
-            depth, cur = control[DEPTH], control[QUEUE]
             edges, found = np.int64(0), np.int64(0)
-            held, spilled = min(counts[_ENTRIES + cur], np.int64(LOCAL)), control[SPILLED]
+            held, spilled = held_in(queue, block), control[SPILLED]
             for begin in range(block_thread() - lane(), held, block_size()):
                 i, v = begin + lane(), np.int64(0)
                 if i < held:
-                    v = np.int64(queues[cur * LOCAL + i])
+                    v = np.int64(queues[queue * LOCAL + i])
                     found += 1
                 edges += list_pieces(v, i < held, next_pieces, control, PIECES + following, graph[0])
             for begin in range(me - lane(), spilled, num_threads()):
@@ -418,7 +287,7 @@ def bfs_kernel(
                     v = np.int64(lists[2][i])
                     found += 1
                 edges += list_pieces(v, i < spilled, next_pieces, control, PIECES + following, graph[0])
-            add_to_totals(edges, found, tally, control, EDGES + following, FOUND + following)
+            _count(edges, found, tally, control, following)
             listed = True
         elif pull:
             depth += 1
@@ -428,7 +297,9 @@ def bfs_kernel(
         else:
             depth += 1
             pushed += 1
-            _push(pieces, control[PIECES + turn], next_pieces, depth, graph, level, tally, control, following)
+            context = (graph, level, depth, next_pieces, control, PIECES + following)
+            edges, found = _push(pieces, control[PIECES + turn], graph[0], context)
+            _count(edges, found, tally, control, following)
             listed = True
         generation = grid_barrier(control, generation)
         turn, flipped = following, not flipped
@@ -486,7 +357,6 @@ def search(
             count,
             min(limit, n),
             forced,
-            kernel.blocks,
         ]
     )
     wait(host, run.progress)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
-from edgewise.balance.deal import holder_of, sum_to_lane
+from edgewise.balance.deal import make_deal
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
@@ -37,7 +37,6 @@ from edgewise.kernels.gpu import (
     lane,
     num_threads,
     pointer,
-    shuffle,
     shuffle_down,
     signals,
     thread_index,
@@ -139,16 +138,15 @@ def _most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> An
 
 
 @device_function
-def _link_dealt(v: Any, start: Any, count: Any, neighbours: Any, label: Any) -> Any:
-    """Link the vertices of this warp's lanes along their arcs, dealt out arc by arc to its lanes."""
-    upto = sum_to_lane(count)
-    total, origin = shuffle(upto, WARP - 1), start - upto + count
-    for first in range(0, total, WARP):
-        place = first + lane()
-        holder = holder_of(place, upto)
-        k, u = shuffle(origin, holder) + place, shuffle(v, holder)
-        if place < total:
-            _link(u, np.int64(neighbours[k]), label)
+def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
+    """Link a vertex along one arc."""
+    neighbours, label = context
+    if takes:
+        _link(v, np.int64(neighbours[k]), label)
+    return np.int64(0), np.int64(0)
+
+
+_link_all = make_deal(_visit)
 
 
 def components_kernel(graph, label, control, host, n, directed, has_columns):
@@ -205,9 +203,9 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
             if skip and directed != 0:
                 in_start = np.int64(graph[2][v])
                 in_count = np.int64(graph[2][v + 1]) - in_start
-        _link_dealt(v, start, count, targets, label)
+        _link_all(v, start, count, np.int64(0), (targets, label))
         if skip and directed != 0:
-            _link_dealt(v, in_start, in_count, graph[3], label)
+            _link_all(v, in_start, in_count, np.int64(0), (graph[3], label))
     generation = grid_barrier(control, generation)
     found = _flatten(n, label)
     for step in HALVES:

@@ -5,6 +5,7 @@ lanes go over all their arcs side by side: place p belongs to the piece whose ar
 listed vertex is taken exactly once.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from edgewise.kernels.gpu import (
     first_bit,
     lane,
     lanes_before,
+    num_threads,
     shuffle,
     shuffle_down,
     shuffle_up,
+    thread_index,
 )
 
 #: Arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
@@ -98,6 +101,69 @@ def arcs_of_piece(piece: Any, offsets: Any) -> Any:
     return v, start, min(np.int64(PIECE), np.int64(offsets[v + 1]) - start)
 
 
+def make_deal(visit: Callable[..., Any], vertex: bool = True, key: bool = False) -> Any:
+    """What deals the arcs of the vertices of a warp's lanes out to these lanes.
+
+    Args:
+        visit: ``visit(takes, v, key, k, context)``, called by all lanes of the warp at once, by those that have an arc
+            with `takes`: arc k of vertex v. It returns two numbers that are added up.
+        vertex, key: whether `visit` uses the vertex, and the number that came with it; else it is given 0.
+
+    Returns:
+        ``deal(v, start, count, key, context)``, for arcs start to start + count of each lane's vertex: the two sums of
+        this lane. To be called by all lanes of a warp at once.
+    """
+    with_vertex, with_key = vertex, key
+
+    @device_function
+    def deal(v, start, count, key, context):
+        upto = sum_to_lane(count)
+        total, origin = shuffle(upto, WARP - 1), start - upto + count
+        first_sum, second_sum = np.int64(0), np.int64(0)
+        for first in range(0, total, WARP):
+            place, source, given = first + lane(), np.int64(0), np.int64(0)
+            holder = holder_of(place, upto)
+            k = shuffle(origin, holder) + place
+            if with_vertex:
+                source = shuffle(v, holder)
+            if with_key:
+                given = shuffle(key, holder)
+            one, two = visit(place < total, source, given, k, context)
+            first_sum += one
+            second_sum += two
+        return first_sum, second_sum
+
+    return deal
+
+
+def make_walk(visit: Callable[..., Any], vertex: bool = True, key: Callable[..., Any] | None = None) -> Any:
+    """What visits every arc of listed pieces: as `make_deal`, where ``key(v, context)`` is the number of a piece.
+
+    Returns:
+        ``walk(pieces, count, offsets, context)``, to be called by all threads.
+    """
+    has_key, key_of = key is not None, key or degree
+    deal = make_deal(visit, vertex, has_key)
+
+    @device_function
+    def walk(pieces, count, offsets, context):
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        first_sum, second_sum = np.int64(0), np.int64(0)
+        for begin in range(warp, count, warps * WARP):
+            i = begin + lane() * warps
+            v, start, length, given = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            if i < count:
+                v, start, length = arcs_of_piece(pieces[i], offsets)
+                if has_key:
+                    given = np.int64(key_of(v, context))
+            one, two = deal(v, start, length, given, context)
+            first_sum += one
+            second_sum += two
+        return first_sum, second_sum
+
+    return walk
+
+
 @device_function
 def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any:
     """Add vertices to a list, one of each lane that wants it. All lanes of the warp take part."""
@@ -112,20 +178,16 @@ def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any
 
 
 @device_function
-def add_to_totals(edges: Any, found: Any, tally: Any, control: Any, edges_word: Any, found_word: Any) -> None:
-    """Add what the threads of this block counted to two words of `control`.
+def add_to_total(value: Any, slot: Any, tally: Any, control: Any, word: Any) -> None:
+    """Add what the threads of this block counted to a word of `control`.
 
-    `tally` is an array that the block shares; its words 0 and 1 are 0 before and after.
+    `tally` is an array that the block shares; its word `slot` is 0 before and after.
     """
     for step in HALVES:
-        edges += shuffle_down(edges, step)
-        found += shuffle_down(found, step)
-    if lane() == 0 and found > 0:
-        atomic_add(tally, 0, edges)
-        atomic_add(tally, 1, found)
+        value += shuffle_down(value, step)
+    if lane() == 0 and value != 0:
+        atomic_add(tally, slot, value)
     block_barrier()
-    if block_thread() == 0 and tally[1] > 0:
-        atomic_add(control, edges_word, tally[0])
-        atomic_add(control, found_word, tally[1])
-        tally[0] = 0
-        tally[1] = 0
+    if block_thread() == 0 and tally[slot] != 0:
+        atomic_add(control, word, tally[slot])
+        tally[slot] = 0

@@ -4,46 +4,112 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order, own_dtypes
-from edgewise.engine.gpu_kernel import (
-    CONTROL_WORDS,
-    ENDED,
-    FOLDS,
-    FORM_NAMES,
-    FORMS,
-    SUPERSTEP,
-    make_gpu_kernel,
-    may_push,
-    signature,
-    stored,
-)
+from edgewise.engine.gpu_kernel import FOLDS, may_push
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
+from edgewise.graph import Graph
 from edgewise.kernels import gpu
 from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words
 from edgewise.schedule import Pull, Push
 
 
-class _Workspace:
-    """The arrays on the GPU that a run works in, kept between runs."""
+class Rounds:
+    """A program run in rounds, for `edgewise.engine.gpu_kernel`: arrays on the GPU that are kept between runs."""
 
-    def __init__(self, num_vertices: int, identity: Any, message: np.dtype) -> None:
-        self.base = 0
-        self.messages = gpu.full(num_vertices, identity, stored(message))
-        self.received, self.active = gpu.zeros(num_vertices, np.uint32), gpu.zeros(num_vertices, np.uint32)
-        self.lists = [gpu.empty(num_vertices, np.uint32) for _ in range(3)]
-        self.control = gpu.zeros(CONTROL_WORDS, np.int64)
+    make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
+    forms = gpu_kernel.FORM_NAMES
+
+    def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
+        n = graph.num_vertices
+        self._base = 0
+        self._messages = gpu.full(n, identity, gpu_kernel.stored(message))
+        self._received, self._active = gpu.zeros(n, np.uint32), gpu.zeros(n, np.uint32)
+        self._lists = [gpu.empty(n, np.uint32) for _ in range(3)]
+        self._control = gpu.zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = gpu.pinned(2, np.int64)
 
     @staticmethod
-    def nbytes(num_vertices: int, message: np.dtype) -> int:
-        """The memory that a workspace takes on the GPU."""
-        return num_vertices * (stored(message).itemsize + 5 * 4)
+    def nbytes(graph: Graph, message: np.dtype) -> int:
+        """The memory that these arrays take on the GPU."""
+        return graph.num_vertices * (gpu_kernel.stored(message).itemsize + 5 * 4)
+
+    def arguments(
+        self,
+        graph: Graph,
+        arrays: list[Any],
+        own: list[Any],
+        limit: int,
+        delivery: int,
+        pull: bool,
+        supplied: int,
+    ) -> list[Any]:
+        """What the kernel is launched with."""
+        self._control[...] = 0
+        self.host[...] = 0
+        atomic = [words(values) for values in (self._messages, self._received, self._control)]
+        sizes = [graph.num_vertices, graph.num_arcs, self._base, limit, delivery, pull, supplied]
+        return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *sizes]
+
+    def told(self) -> tuple[int, int, list[int]]:
+        """Supersteps, how the run ended, and how many supersteps had each form."""
+        told = gpu.host_copy(self._control)
+        supersteps = int(told[gpu_kernel.SUPERSTEP])
+        self._base += supersteps + 2
+        return supersteps, int(told[gpu_kernel.ENDED]), told[gpu_kernel.FORMS :].tolist()
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether the stamps may not suffice for one more run."""
+        return self._base >= LAST_STAMP
+
+
+class BestFirst:
+    """An asynchronous program, for `edgewise.engine.gpu_async`: arrays on the GPU that are kept between runs."""
+
+    make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
+    forms = near_far.FORM_NAMES
+    worn_out = False
+
+    def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
+        self._piles = near_far.make_piles(graph.num_vertices, graph.num_arcs, message)
+        self._first = gpu.empty(graph.num_vertices, np.uint8)
+        self.host = self._piles.host
+
+    @staticmethod
+    def nbytes(graph: Graph, message: np.dtype) -> int:
+        """The memory that these arrays take on the GPU."""
+        return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
+
+    def arguments(
+        self,
+        graph: Graph,
+        arrays: list[Any],
+        own: list[Any],
+        limit: int,
+        delivery: int,
+        pull: bool,
+        supplied: int,
+    ) -> list[Any]:
+        """What the kernel is launched with."""
+        self._piles.control[...] = 0
+        self.host[...] = 0
+        piles, sizes = (
+            near_far.piles_arguments(self._piles),
+            [graph.num_vertices, graph.num_arcs, limit, supplied],
+        )
+        return [*arrays[:2], *own, *piles, self._first, *sizes]
+
+    def told(self) -> tuple[int, int, list[int]]:
+        """Supersteps, how the run ended, and how many supersteps had each form."""
+        host = self.host.tolist()
+        return host[near_far.SUPERSTEPS], host[near_far.ENDING], host[near_far.FORMS :]
 
 
 class GpuProgram:
@@ -62,10 +128,12 @@ class GpuProgram:
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
-        self._pull = pull or not may_push(binding.found, message)
         self._kernels: dict[Any, Kernel] = {}
-        self._free: list[_Workspace] = []
         found, graph = binding.found, binding.graph
+        best_first = self._delivery != PULL and found.best_first and message.kind in "if"
+        self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
+        self._pull = not best_first and (pull or not may_push(found, message))
+        self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
         self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
@@ -73,7 +141,7 @@ class GpuProgram:
         self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
         self._constants = self._lay_out({})
         #: Bytes that a run allocates on the GPU beyond the graph.
-        self.memory_needed = binding.result_bytes + _Workspace.nbytes(graph.num_vertices, message)
+        self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -83,40 +151,25 @@ class GpuProgram:
         constants, kept = self._lay_out(given) if given else self._constants
         own = {**kept, **self._run_arrays(parameters, given, constants, kept)}
         workspace = self._take_workspace()
-        workspace.control[...] = 0
-        workspace.host[...] = 0
         kernel = self._kernel(parameters, constants.uniform)
-        control = workspace.control
-        arguments: list[Any] = [*self._graph, workspace.active, *workspace.lists]
-        arguments += [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
-        arguments += [words(values) for values in (workspace.messages, workspace.received, control)]
-        arguments += [
-            workspace.host,
-            graph.num_vertices,
-            graph.num_arcs,
-            workspace.base,
-            -1 if limit is None else limit,
-            self._delivery,
-            self._pull,
-            constants.supplied,
-        ]
+        passed = [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
+        most = -1 if limit is None else limit
+        arguments = workspace.arguments(
+            graph, self._graph, passed, most, self._delivery, self._pull, constants.supplied
+        )
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         gpu.wait(workspace.host, run.progress)
-        told = gpu.host_copy(control)
-        supersteps = int(told[SUPERSTEP])
-        workspace.base += supersteps + 2
-        ended = ENDINGS[int(told[ENDED])]
+        supersteps, ending, counts = workspace.told()
         aggregates = {name: gpu.host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
         self._free.append(workspace)
-        counts = told[FORMS : FORMS + len(FORM_NAMES)].tolist()
-        forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]
+        forms = [f"{count} {name}" for count, name in zip(counts, workspace.forms, strict=False) if count]
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
             supersteps,
-            ended,
+            ENDINGS[ending],
             (f"supersteps on the GPU: {', '.join(forms)}",) if forms else (),
         )
 
@@ -166,20 +219,21 @@ class GpuProgram:
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
                 key = "\n".join([key, str(message), *sorted(uniform), *written])
+                key = f"{key}\n{self._form.__name__}"
             code = compile_kernel(
-                make_gpu_kernel(self._compiled, binding, message, uniform),
-                signature(binding, message, parameters),
+                self._form.make_kernel(self._compiled, binding, message, uniform),
+                self._form.signature(binding, message, parameters),
                 gpu.capability(),
                 key,
             )
             self._kernels[kind] = Kernel(code)
         return self._kernels[kind]
 
-    def _take_workspace(self) -> _Workspace:
+    def _take_workspace(self) -> Rounds | BestFirst:
         """A workspace that no other run uses now."""
         while self._free:
             workspace = self._free.pop()
-            if workspace.base < LAST_STAMP:
+            if not workspace.worn_out:
                 return workspace
         identity = self._binding.found.combine.identity(self._message)
-        return _Workspace(self._binding.graph.num_vertices, identity, self._message)
+        return self._form(self._binding.graph, identity, self._message)

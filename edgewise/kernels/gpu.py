@@ -33,7 +33,7 @@ from edgewise.kernels.cache import counted_as_compiling, kept
 SIMULATED = bool(config.ENABLE_CUDASIM)
 #: Threads of a block. One block of 1024 on each multiprocessor was the fastest of 256, 512 and 1024 on an H100: it has
 #: the fewest arrivals at a barrier for the number of threads that hide the memory's latency.
-THREADS = 24 if SIMULATED else 1024
+THREADS = 6 if SIMULATED else 1024
 WARP = 1 if SIMULATED else 32
 #: How far the steps of a reduction over a warp look ahead.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
@@ -93,6 +93,13 @@ def num_blocks() -> Any:
 def block_barrier() -> Any:
     """Wait for all threads of the block."""
     cuda.syncthreads()
+
+
+@device_function
+def warp_barrier() -> Any:
+    """Wait for all lanes of the warp; what they wrote before is seen by all of them afterwards."""
+    if not SIMULATED:
+        cuda.syncwarp()
 
 
 @device_function

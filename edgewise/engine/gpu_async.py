@@ -1,0 +1,215 @@
+"""The CUDA engine's kernel for asynchronous programs that combine by MIN or MAX: best messages first.
+
+As on the CPU (`edgewise.engine.cpu_async`), a vertex keeps the best message it ever got, one that is no better is
+dropped, and vertices with the best messages are computed first: `edgewise.engine.near_far`. Keys are messages as
+integers in the same order, turned round for MAX. Vertices that are active from the start are far, each with the message
+along its first out-edge.
+
+A vertex is computed by one thread, once in a superstep. Its message is read after everybody has sent in the superstep
+before, and one that comes later lists it again.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.deal import append, degree
+from edgewise.balance.few import BOTH_QUEUES, COUNTS, TALLY_WORDS, Block
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.near_far import (
+    FAR,
+    LARGEST,
+    LEAST,
+    LOCAL_FAR,
+    LOWEST,
+    key_dtype,
+    make_near_far,
+    make_rise_by_sample,
+    piles_types,
+    prepare,
+)
+from edgewise.kernels.gpu import (
+    HALVES,
+    INT32,
+    INT64,
+    UINT32,
+    array,
+    atomic_min,
+    cuda,
+    device_function,
+    float_bits,
+    grid_barrier,
+    lane,
+    load_fresh,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+)
+
+
+def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    offsets, vertex = np.dtype(f"u{binding.graph.offsets.dtype.itemsize}"), np.dtype(np.uint32)
+    dtypes = own_dtypes(binding, parameters)
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    return (
+        tuple_of([pointer(offsets), pointer(vertex)]),
+        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
+        piles_types(message),
+        pointer(np.dtype(np.uint8)),
+        *[INT64] * 4,
+    )
+
+
+def make_keys(message: np.dtype, smaller_is_better: bool) -> tuple[Any, Any, Any, Any]:
+    """Device functions from a message to its key and back, and from a key to float64 and back."""
+    kind = message.type
+    whole = key_dtype(message).type
+    turn = np.int64(0 if smaller_is_better else -1)
+    if message.kind == "f":
+        bits, back = float_bits(message)
+        rest = whole(np.iinfo(whole).max)
+
+        @device_function
+        def key_of(value):
+            found = bits(value)
+            return np.int64(found ^ rest if found < 0 else found) ^ turn
+
+        @device_function
+        def message_of(key):
+            found = whole(key ^ turn)
+            return back(found ^ rest if found < 0 else found)
+
+    else:
+
+        @device_function
+        def key_of(value):
+            return np.int64(value) ^ turn
+
+        @device_function
+        def message_of(key):
+            return kind(key ^ turn)
+
+    @device_function
+    def real(key):
+        value = np.float64(message_of(key))
+        return value if smaller_is_better else -value
+
+    if message.kind == "f":
+
+        @device_function
+        def whole_of(x):
+            return key_of(kind(x if smaller_is_better else -x))
+
+    else:
+
+        @device_function
+        def whole_of(x):
+            return np.int64(min(max(x, -9.2e18), 9.2e18))
+
+    return key_of, message_of, real, whole_of
+
+
+def worst_key(message: np.dtype) -> int:
+    """The key of the identity of MIN, and of that of MAX: no message is worse."""
+    if message.kind == "i":
+        return int(np.iinfo(message).max)
+    return int(np.array([np.inf], message).view(key_dtype(message))[0])
+
+
+def make_async_kernel(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, uniform: frozenset[str]
+) -> Any:
+    """The kernel of one program for given dtypes, to be compiled for `signature`.
+
+    The arguments are those of `edgewise.engine.gpu_kernel.make_gpu_kernel`.
+    """
+    found, functions = binding.found, compiled.functions
+    glue = make_glue(compiled, binding, uniform, device_function)
+    make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
+    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
+    initialize, cast = functions["initialize"], make_cast(message, device_function)
+    smaller_is_better = found.combine.name == "MIN"
+    key_of, message_of, real, whole_of = make_keys(message, smaller_is_better)
+    none = np.int64(worst_key(message))
+
+    @device_function
+    def message_along(v, key, k, target, step, context):
+        _, own, _, n, m = context
+        sent = edge_compute(make_out_edge(v, target, k, k, own), make_state(own, n, m, step))
+        if sent is not None:
+            value = cast(sent * 1)
+            if value == value:
+                return True, key_of(value)
+        return False, none
+
+    @device_function
+    def waiting(v, best, context):
+        """The key that a far vertex waits with: of the best message it got, or of the first that it will send."""
+        graph, _, first, _, _ = context
+        key = np.int64(best[v])
+        if key == none:
+            key = LARGEST
+        if first[v] != 0:
+            k = np.int64(graph[0][v])
+            sends, sent = message_along(v, np.int64(0), k, np.int64(graph[1][k]), np.int64(0), context)
+            key = min(key, sent if sends else none, LARGEST - 1)
+        return key
+
+    @device_function
+    def is_current(v, key, best, context):
+        return True
+
+    @device_function
+    def settle(v, best, step, context):
+        """Compute a vertex; whether it sends."""
+        _, own, first, n, m = context
+        active = first[v] != 0
+        first[v] = 0
+        key = np.int64(load_fresh(best, v))
+        if key != none and vertex_compute(v, cast(message_of(key)), make_state(own, n, m, step)):
+            active = True
+        return active
+
+    rise = make_rise_by_sample(waiting, real, whole_of)
+    near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
+
+    def async_kernel(graph, own, piles, first, n, m, limit, supplied):
+        queues = cuda.shared.array(BOTH_QUEUES, UINT32)
+        keys = cuda.shared.array(BOTH_QUEUES, INT64)
+        hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
+        hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
+        counts = cuda.shared.array(COUNTS, INT32)
+        tally = cuda.shared.array(TALLY_WORDS, INT64)
+        beyond = cuda.shared.array(LOCAL_FAR, UINT32)
+        block = Block(queues, keys, hubs, hub_keys, counts, tally)
+        best, far, control = piles[0], piles[5], piles[7]
+        context = (graph, own, first, n, m)
+        prepare(n, none, piles, block)
+        for v in range(thread_index(), n, num_threads()):
+            fill_fields(v, v + 1, own, supplied)
+            first[v] = 0
+        generation = grid_barrier(control, np.int64(0))
+        state = make_state(own, n, m, 0)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v, starts = begin + lane(), False
+            if v < n and initialize(v, state) and degree(v, graph[0]) > 0:
+                first[v] = 1
+                starts = True
+            append(far, control, FAR, v, starts)
+        generation = grid_barrier(control, generation)
+        least = LARGEST
+        for i in range(thread_index(), control[FAR], num_threads()):
+            least = min(least, waiting(np.int64(far[i]), best, context))
+        for lanes in HALVES:
+            least = min(least, shuffle_down(least, lanes))
+        if lane() == 0 and least < LARGEST:
+            atomic_min(control, LEAST, least)
+        generation = grid_barrier(control, generation)
+        near_far(n, limit, graph, piles, block, beyond, generation, LOWEST, context)
+
+    return async_kernel
