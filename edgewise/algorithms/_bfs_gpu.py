@@ -70,6 +70,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     wait,
     words,
+    written_forms,
     zeros,
 )
 
@@ -360,6 +361,5 @@ def search(
         ]
     )
     wait(host, run.progress)
-    counts = [f"{count} {name}" for count, name in zip(host[FORMS:], FORM_NAMES, strict=False) if count]
-    run.explain(f"levels on the GPU: {', '.join(counts) or 'none'}")
+    run.explain(f"levels on the GPU: {written_forms(host[FORMS:], FORM_NAMES) or 'none'}")
     return level, parent, int(host[LEVELS])

@@ -64,6 +64,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     wait,
     words,
+    written_forms,
 )
 
 #: Words of `control` that `near_far` leaves free.
@@ -130,9 +131,9 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         return np.int64(load_fresh(best, v)) >= key
 
     @device_function
-    def rise(below, least, far, count, pace, best, block, context):
+    def rise(below, least, far, count, width, best, block, context):
         start = least if below <= least < LARGEST else below
-        return raised(start, context[1])
+        return raised(start, context[1]), width
 
     near_far = make_near_far(distance, message, waiting, rise, is_current)
 
@@ -255,6 +256,6 @@ def shortest_paths(
     kernel.start([*rows, *columns, *piles_arguments(piles), words(parent), delta, n, start, unreached])
     host = piles.host
     wait(host, run.progress)
-    counts = [f"{count} {name}" for count, name in zip(host[FORMS:], FORM_NAMES, strict=False) if count]
-    run.explain(f"supersteps on the GPU: {', '.join(counts)}; {host[RISES]} thresholds {delta:.4g} apart")
+    forms = written_forms(host[FORMS:], FORM_NAMES)
+    run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     return piles.best.view(dtype), parent.view(np.int32), int(host[SUPERSTEPS]), int(host[ORPHANS])

@@ -16,7 +16,7 @@ from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels import gpu
-from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words
+from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words, written_forms
 from edgewise.schedule import Pull, Push
 
 
@@ -24,7 +24,6 @@ class Rounds:
     """A program run in rounds, for `edgewise.engine.gpu_kernel`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
-    forms = gpu_kernel.FORM_NAMES
 
     def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
         n = graph.num_vertices
@@ -57,12 +56,13 @@ class Rounds:
         sizes = [graph.num_vertices, graph.num_arcs, self._base, limit, delivery, pull, supplied]
         return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *sizes]
 
-    def told(self) -> tuple[int, int, list[int]]:
-        """Supersteps, how the run ended, and how many supersteps had each form."""
+    def told(self) -> tuple[int, int, str]:
+        """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
         told = gpu.host_copy(self._control)
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
-        return supersteps, int(told[gpu_kernel.ENDED]), told[gpu_kernel.FORMS :].tolist()
+        forms = written_forms(told[gpu_kernel.FORMS :].tolist(), gpu_kernel.FORM_NAMES)
+        return supersteps, int(told[gpu_kernel.ENDED]), forms
 
     @property
     def worn_out(self) -> bool:
@@ -74,7 +74,6 @@ class BestFirst:
     """An asynchronous program, for `edgewise.engine.gpu_async`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
-    forms = near_far.FORM_NAMES
     worn_out = False
 
     def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
@@ -106,10 +105,12 @@ class BestFirst:
         )
         return [*arrays[:2], *own, *piles, self._first, *sizes]
 
-    def told(self) -> tuple[int, int, list[int]]:
-        """Supersteps, how the run ended, and how many supersteps had each form."""
+    def told(self) -> tuple[int, int, str]:
+        """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
         host = self.host.tolist()
-        return host[near_far.SUPERSTEPS], host[near_far.ENDING], host[near_far.FORMS :]
+        forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
+        note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
+        return host[near_far.SUPERSTEPS], host[near_far.ENDING], note
 
 
 class GpuProgram:
@@ -160,17 +161,16 @@ class GpuProgram:
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         gpu.wait(workspace.host, run.progress)
-        supersteps, ending, counts = workspace.told()
+        supersteps, ending, note = workspace.told()
         aggregates = {name: gpu.host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
         self._free.append(workspace)
-        forms = [f"{count} {name}" for count, name in zip(counts, workspace.forms, strict=False) if count]
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
             supersteps,
             ENDINGS[ending],
-            (f"supersteps on the GPU: {', '.join(forms)}",) if forms else (),
+            (f"supersteps on the GPU: {note}",) if note else (),
         )
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:

@@ -26,7 +26,7 @@ from edgewise.engine.near_far import (
     LOWEST,
     key_dtype,
     make_near_far,
-    make_rise_by_sample,
+    make_rise,
     piles_types,
     prepare,
 )
@@ -175,7 +175,7 @@ def make_async_kernel(
             active = True
         return active
 
-    rise = make_rise_by_sample(waiting, real, whole_of)
+    rise = make_rise(waiting, real, whole_of)
     near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
 
     def async_kernel(graph, own, piles, first, n, m, limit, supplied):

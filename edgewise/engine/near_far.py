@@ -62,9 +62,9 @@ FORM_NAMES = ("few", "push")
 #: Far vertices that a block keeps in the form *few*.
 LOCAL_FAR = THREADS
 LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
-#: The pace doubles when supersteps between two rises of the threshold had fewer vertices than SLOW in the mean, and
+#: The width of a rise doubles when the supersteps since the last one had fewer vertices than SLOW in the mean, and
 #: halves when they had more than FAST.
-SLOW, FAST, LEAST_PACE, MOST_PACE = 2000, 40_000, 0.125, 1024.0
+SLOW, FAST = 1000, 4000
 #: Far vertices that are looked at to say where the threshold goes.
 SAMPLE = min(64, LOCAL)
 
@@ -195,9 +195,11 @@ def _list(v: Any, is_near: Any, is_far: Any, now: Any, run: Any) -> Any:
     return degree(v, run.graph[0]) if is_near else np.int64(0)
 
 
-def make_rise_by_sample(waiting: Any, real: Any, whole: Any) -> Any:
-    """A way to raise the threshold that needs no parameter: as far above the least key of a sample of the far vertices
-    as its median is, times the pace. At first only vertices of the least key of all get near.
+def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
+    """A way to raise the threshold that needs no parameter: by a width that adapts to the work of a superstep.
+
+    At first only vertices of the least key of all get near. The first width is the distance of the least key of a
+    sample of the far vertices to their median.
 
     Args:
         waiting: as for `make_near_far`.
@@ -206,9 +208,8 @@ def make_rise_by_sample(waiting: Any, real: Any, whole: Any) -> Any:
     """
 
     @device_function
-    def rise(below, least, far, count, pace, best, block, context):
-        if below == LOWEST:
-            return least + 1
+    def measure(below, far, count, best, block, context):
+        """The distance of the least key of a sample to the median. All blocks look at the same sample."""
         me, sample = block_thread(), block.keys
         wanted = min(count, np.int64(SAMPLE))
         if me < SAMPLE:
@@ -229,12 +230,22 @@ def make_rise_by_sample(waiting: Any, real: Any, whole: Any) -> Any:
         if me < SAMPLE and rank == known // 2 and mine < LARGEST:
             sample[SAMPLE] = mine
         block_barrier()
-        if lowest == LARGEST:
-            return below  # stale entries only, which are dropped now
-        median, least_real = sample[SAMPLE], real(lowest)
-        reached = least_real + pace * (real(median) - least_real)
-        key = whole(reached) if -math.inf < reached < math.inf else median
-        return min(max(key, lowest), LARGEST - 1) + 1
+        width = 0.0
+        if lowest < LARGEST:
+            width = real(sample[SAMPLE]) - real(lowest)
+        return width if 0.0 < width < math.inf else 0.0
+
+    @device_function
+    def rise(below, least, far, count, width, best, block, context):
+        if below == LOWEST:
+            return least + 1, width
+        if width == 0.0:
+            width = measure(below, far, count, best, block, context)
+        start = least if below <= least < LARGEST else below
+        reached = real(start) + width
+        if -math.inf < reached < math.inf:
+            start = max(start, whole(reached))
+        return min(start, LARGEST - 1) + 1, width
 
     return rise
 
@@ -253,8 +264,9 @@ def make_near_far(
         value: the dtype that keys stand for.
         message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
         waiting: ``waiting(v, best, context)``: the key that a far vertex waits with, `LARGEST` for none.
-        rise: ``rise(below, least, far, count, pace, best, block, context)``: the next threshold, called by all threads,
-            which all have to get the same; `least` is the least of all keys that were far when it last rose.
+        rise: ``rise(below, least, far, count, width, best, block, context)``: the next threshold and the width, called
+            by all threads, which all have to get the same. `least` is the least of the keys that the last rise left
+            far; the width is 0 at first, and is doubled or halved by how much work there was since.
         is_current: ``is_current(v, key, best, context)``: whether a vertex that was made near by a key has to be dealt
             with still.
         settle: ``settle(v, best, step, context)``: deal with a near vertex; whether it sends. Without it a vertex
@@ -384,7 +396,7 @@ def make_near_far(
         run = Run(n, graph, best, stamps, control, context)
         me, turn, pile, flipped, crossed = thread_index(), np.int64(0), np.int64(0), False, False
         step, bucket, few_steps, rises = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
-        pace, computed, since, ending = 1.0, np.int64(0), np.int64(0), np.int64(FINISHED)
+        width, computed, since, ending = 0.0, np.int64(0), np.int64(0), np.int64(FINISHED)
         while True:
             found, edges = control[NEAR + turn], control[EDGES + turn]
             count, least = control[FAR + pile], control[LEAST + pile]
@@ -405,14 +417,13 @@ def make_near_far(
             far, stay = (other_far, far_list) if crossed else (far_list, other_far)
             near_word, edges_word, far_word = NEAR + following, EDGES + following, FAR + pile
             if found == 0:
-                # The pace suits the GPU when a superstep has work for all of it, and little work is in vain.
                 if computed < SLOW * (step - since):
-                    pace = min(2.0 * pace, MOST_PACE)
+                    width *= 2.0
                 elif computed > FAST * (step - since):
-                    pace = max(0.5 * pace, LEAST_PACE)
+                    width *= 0.5
                 computed, since = np.int64(0), step
                 below = threshold
-                threshold = rise(below, least, far, count, pace, best, block, context)
+                threshold, width = rise(below, least, far, count, width, best, block, context)
                 bucket += 1
                 rises += 1
                 pile, spare = (pile + 1) % 3, (pile + 2) % 3

@@ -508,6 +508,11 @@ def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
         raise
 
 
+def written_forms(counts: Iterable[int], names: Iterable[str]) -> str:
+    """How many supersteps had each form, for `Result.explain`."""
+    return ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=False) if count)
+
+
 def _done(event: Any) -> bool:
     try:
         return bool(event.done)
