@@ -31,7 +31,7 @@ from edgewise.program import (
     vertex,
 )
 from edgewise.run import prepare, run
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Binned, BlockMapped, Pull, Push, Schedule, ThreadMapped, WarpMapped
 
 __all__ = [
     "ACTIVE",
@@ -45,11 +45,15 @@ __all__ = [
     "SUM",
     "VERTEX",
     "WEIGHT",
+    "Binned",
+    "BlockMapped",
     "Graph",
     "Program",
     "Pull",
     "Push",
     "Schedule",
+    "ThreadMapped",
+    "WarpMapped",
     "aggregator",
     "bfs",
     "combiner",

@@ -12,7 +12,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import launch
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Binned, BlockMapped, Pull, Push, Schedule, ThreadMapped, WarpMapped
 
 Progress = bool | Callable[[int], None] | None
 
@@ -61,6 +61,7 @@ def execution(
     deliveries: tuple[type, ...] = (Push, Pull),
     total: int | None = None,
     gpu_memory: int | None = None,
+    balances: bool = False,
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
@@ -75,6 +76,7 @@ def execution(
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
         gpu_memory: bytes that it will allocate on a GPU; None if it has no form for one.
+        balances: whether a schedule may say who does which edges.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that this run cannot follow.
@@ -91,6 +93,13 @@ def execution(
         raise ScheduleError(
             f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
             "write the algorithm as a Program, which runs with every delivery"
+        )
+    if schedule.balance != "auto" and not (
+        balances and isinstance(schedule.balance, (ThreadMapped, WarpMapped, BlockMapped, Binned))
+    ):
+        raise ScheduleError(
+            f"{name}: balance is {schedule.balance!r}; only programs on a GPU can be told who does which edges, by "
+            "ThreadMapped(), WarpMapped(), BlockMapped() or Binned(). Leave it at 'auto'"
         )
     threads = available_threads() if schedule.num_threads is None else schedule.num_threads
     if not isinstance(threads, int) or threads < 1:

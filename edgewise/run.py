@@ -145,6 +145,7 @@ class Prepared:
             memory_needed=engine.memory_needed,
             total=limit,
             gpu_memory=engine.memory_needed if self._on_gpu else None,
+            balances=self._on_gpu,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)
@@ -172,7 +173,7 @@ class Prepared:
                 from edgewise.engine.gpu import GpuProgram
 
                 for_gpu = compiled_program(self.found, cuda_door().device_function)
-                self._engine = GpuProgram(for_gpu, *arguments)
+                self._engine = GpuProgram(for_gpu, *arguments, self._schedule.balance)
             else:
                 self._engine = CpuProgram(compiled, *arguments)
             self._parameter_types = types

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from edgewise.errors import ScheduleError
+
 
 @dataclass(frozen=True)
 class Push:
@@ -15,14 +17,50 @@ class Pull:
 
 
 @dataclass(frozen=True)
+class ThreadMapped:
+    """One thread for each vertex, on a GPU."""
+
+
+@dataclass(frozen=True)
+class WarpMapped:
+    """A warp of 32 lanes for each vertex, or a virtual warp of 2, 4, 8 or 16, on a GPU (Hong et al., PPoPP 2011).
+
+    Attributes:
+        lanes: of the virtual warp.
+    """
+
+    lanes: int = 32
+
+    def __post_init__(self) -> None:
+        if self.lanes not in (2, 4, 8, 16, 32):
+            raise ScheduleError(f"WarpMapped: lanes is {self.lanes!r}; expected 2, 4, 8, 16 or 32")
+
+
+@dataclass(frozen=True)
+class BlockMapped:
+    """A block of 1024 threads for each vertex, on a GPU."""
+
+
+@dataclass(frozen=True)
+class Binned:
+    """One lane, eight, a warp or a block for a vertex, by its degree, on a GPU (Merrill et al., PPoPP 2012)."""
+
+
+Balance = ThreadMapped | WarpMapped | BlockMapped | Binned | Literal["auto"]
+
+
+@dataclass(frozen=True)
 class Schedule:
     """The choices of one run. Every part left at its default is chosen at each superstep.
 
     Attributes:
         delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.
+        balance: who does which edges on a GPU, for programs: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`,
+            `Binned()`, or "auto": edges dealt out to lanes one by one, or lanes by degree where vertices gather.
         num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
             on it.
     """
 
     delivery: Push | Pull | Literal["auto"] = "auto"
     num_threads: int | None = None
+    balance: Balance = "auto"

@@ -11,6 +11,9 @@ GRAPHS = {
     "many to one": ew.Graph.from_edges(range(1, 18), [0] * 17, range(17)),
     "random": ew.generate.uniform(8, 24, seed=1, weights=(0, 9)),
 }
+DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
+#: Views that a program can be told to take: one that pushes, one that only pulls.
+BALANCED = {"bfs": ew.ThreadMapped(), "float sums": ew.BlockMapped()}
 
 
 def main():
@@ -25,8 +28,9 @@ def main():
                     graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
                 )
             expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
-            for delivery in (ew.Push(), ew.Pull()):
-                result = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))(**values)
+            balanced = (ew.Schedule(balance=BALANCED[name]),) if name in BALANCED else ()
+            for schedule in (*DELIVERIES, *balanced):
+                result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)
 

@@ -67,6 +67,70 @@ def test_large_graphs_agree_with_the_cpu(name, kind):
             assert result.supersteps == expected.supersteps
 
 
+BALANCES = (ew.ThreadMapped(), ew.WarpMapped(), ew.WarpMapped(4), ew.BlockMapped(), ew.Binned())
+
+
+@pytest.mark.parametrize("balance", BALANCES, ids=str)
+@pytest.mark.parametrize("name", ["bfs", "sssp", "float sums", "user combiner", "logic and aggregates"])
+def test_every_view_agrees_with_the_cpu(name, balance):
+    program, values = PROGRAMS[name]
+    for graph in (LARGE["hubs"](), ew.generate.star(5000, weights=(1, 9))):
+        expected = Prepared(program, graph, "cpu")(**values)
+        for delivery in (ew.Push(), ew.Pull()):
+            result = Prepared(program, graph, "cuda", ew.Schedule(delivery, balance=balance))(**values)
+            for field, want in expected.fields.items():
+                tolerance = {"float32": 1e-4, "float64": 1e-9}.get(str(want.dtype), 0)
+                np.testing.assert_allclose(result.fields[field], want, rtol=tolerance, atol=1e-12)
+
+
+class Widest(ew.Program):
+    """The widest path from one source: by MAX, over floats on both sides of 0."""
+
+    source = ew.parameter(ew.VERTEX)
+    width = ew.vertex("float64", init=float("-inf"))
+    weight = ew.edge("float64")
+    combine = ew.MAX
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        if v == state.source:
+            state.width[v] = 1e9
+            return ew.ACTIVE
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return min(state.width[edge.source], edge.weight)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message > state.width[v]:
+            state.width[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
+@pytest.mark.parametrize("kind", ["lattice", "hubs", "path"])
+def test_the_best_first_by_max_over_floats_of_both_signs(kind):
+    graph = LARGE[kind]() if kind in LARGE else ew.generate.path(3000)
+    weight = np.random.default_rng(1).normal(0, 100, graph.num_arcs)
+    expected = Prepared(Widest, graph, "cpu")(source=1, weight=weight).width
+    prepared = Prepared(Widest, graph, "cuda")
+    for _ in range(3):
+        result = prepared(source=1, weight=weight)
+        assert "thresholds" in result.explain()
+        np.testing.assert_array_equal(result.width, expected)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_labels_spread_best_first(kind):
+    graph = LARGE[kind]()
+    graph = ew.Graph.from_edges(graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices)
+    result = Prepared(Components, graph, "cuda")()
+    np.testing.assert_array_equal(result.label, ew.connected_components(graph, device="cpu").component)
+
+
 @pytest.mark.parametrize("program", [Chain, Loop, Helped, Mirror, LateMirror, Highest])
 def test_programs_that_trap_an_engine(program):
     graph = ew.generate.uniform(3000, 20_000, seed=1)

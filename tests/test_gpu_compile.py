@@ -20,7 +20,7 @@ OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 OTHERS = [((8, 0), "logic and aggregates"), ((10, 0), "edge fields"), ((12, 0), "pagerank")]
 
 
-def machine_code(name, capability, best_first=False):
+def machine_code(name, capability, best_first=False, balance="auto"):
     """The kernel of a program for weighted graphs, compiled anew: in rounds, or with the best messages first."""
     from edgewise.engine.gpu import BestFirst, Rounds
 
@@ -35,6 +35,7 @@ def machine_code(name, capability, best_first=False):
         binding,
         message,
         constant_arrays(binding, {}, True).uniform,
+        balance,
     )
     return gpu.compile_kernel(kernel, form.signature(binding, message, parameters), capability, None)
 
@@ -55,6 +56,10 @@ def test_every_program_compiles(name, capability):
 @pytest.mark.parametrize(("name", "capability"), [("sssp", NEWEST_MEASURED), ("components", OLDEST)])
 def test_asynchronous_programs_compile(name, capability):
     assert b".text.kernel" in machine_code(name, capability, best_first=True)
+
+
+def test_views_that_a_schedule_asks_for_compile():
+    assert b".text.kernel" in machine_code("bfs", NEWEST_MEASURED, balance=ew.WarpMapped(8))
 
 
 @pytest.mark.parametrize(("capability", "name"), OTHERS)

@@ -27,10 +27,15 @@ def simulated(script):
 
 
 def test_programs_give_the_right_answers_in_the_simulator():
-    """Six threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+    """Four threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
     assert simulated("simulate.py") == list(PROGRAMS)
 
 
 def test_algorithms_give_the_right_answers_in_the_simulator():
     graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways"]
     assert simulated("simulate_algorithms.py") == graphs
+
+
+def test_views_keep_the_contract_in_the_simulator():
+    views = [*(f"{lanes} lanes" for lanes in (1, 2, 4, 8, 16, 32)), "block", "binned", "pieces", "dealt"]
+    assert simulated("check_views.py") == views

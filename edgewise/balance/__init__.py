@@ -1,1 +1,24 @@
-"""Who does which edges: how arcs are dealt out to the threads of a GPU."""
+"""Who does which arcs: load balancing on a GPU, one strategy a file.
+
+The contract of work
+--------------------
+A *unit* is what some lanes share at a time: (part of) the arcs of one vertex. A *view* says which units there are and
+which lanes have them. It is made for a function, the body, that says what is done with a unit:
+
+``make(body, listed)`` gives ``each(vertices, count, offsets, scratch, context)``, which all threads of the grid call:
+the vertices are ``vertices[:count]`` where `listed`, else all vertices below `count`. It calls, for every unit,
+
+``body(v, first, end, step, lanes, context)``: this lane's arcs of vertex v are first, first + step, ... below end.
+
+Every view keeps these invariants, and tests/check_views.py holds every view to them:
+
+1. Each arc of each vertex is in the share of exactly one lane of one call; no other arc is in any.
+2. All arcs of a vertex are in one unit, which `lanes` adjacent lanes of a warp share, or the whole block where `lanes`
+   is the block's size. Each of these lanes calls the body with the same v, also where its share is empty.
+3. All lanes of a warp call the body at once, and all threads of a block where a block shares a unit: so the body may
+   use warp operations, and barriers of the block for such units. Lanes without a unit have v = -1 and an empty share.
+4. What the order is, and in which block a unit is, is not said.
+
+`deal` is another way: arcs are dealt out to lanes whatever their vertex, so a body has one arc at a time and gathers by
+atomic operations only. `few` holds small frontiers in the blocks.
+"""

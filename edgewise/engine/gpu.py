@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.balance.deal import most_pieces
 from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -17,7 +18,7 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels import gpu
 from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words, written_forms
-from edgewise.schedule import Pull, Push
+from edgewise.schedule import Balance, Pull, Push
 
 
 class Rounds:
@@ -31,13 +32,15 @@ class Rounds:
         self._messages = gpu.full(n, identity, gpu_kernel.stored(message))
         self._received, self._active = gpu.zeros(n, np.uint32), gpu.zeros(n, np.uint32)
         self._lists = [gpu.empty(n, np.uint32) for _ in range(3)]
+        self._pieces = gpu.empty(most_pieces(n, graph.num_arcs), np.int64)
         self._control = gpu.zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = gpu.pinned(2, np.int64)
 
     @staticmethod
     def nbytes(graph: Graph, message: np.dtype) -> int:
         """The memory that these arrays take on the GPU."""
-        return graph.num_vertices * (gpu_kernel.stored(message).itemsize + 5 * 4)
+        pieces = 8 * most_pieces(graph.num_vertices, graph.num_arcs)
+        return graph.num_vertices * (gpu_kernel.stored(message).itemsize + 5 * 4) + pieces
 
     def arguments(
         self,
@@ -54,7 +57,7 @@ class Rounds:
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
         sizes = [graph.num_vertices, graph.num_arcs, self._base, limit, delivery, pull, supplied]
-        return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *sizes]
+        return [*arrays, self._active, *self._lists, self._pieces, *own, *atomic, self.host, *sizes]
 
     def told(self) -> tuple[int, int, str]:
         """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
@@ -120,18 +123,26 @@ class GpuProgram:
         compiled: the program's functions, for the GPU.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery: "auto", `Push()` or `Pull()`.
+        delivery, balance: as in `edgewise.schedule.Schedule`.
         pull: whether the graph's in-edges may be used; they are made here if they were not yet.
     """
 
     def __init__(
-        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Any, pull: bool
+        self,
+        compiled: CompiledProgram,
+        binding: Binding,
+        message: np.dtype,
+        delivery: Any,
+        pull: bool,
+        balance: Balance,
     ) -> None:
-        self._compiled, self._binding, self._message = compiled, binding, message
+        self._compiled, self._binding, self._message, self._balance = compiled, binding, message, balance
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
         self._kernels: dict[Any, Kernel] = {}
         found, graph = binding.found, binding.graph
-        best_first = self._delivery != PULL and found.best_first and message.kind in "if"
+        best_first = (
+            self._delivery != PULL and balance == "auto" and found.best_first and message.kind in "if"
+        )
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
         self._pull = not best_first and (pull or not may_push(found, message))
         self._free: list[Rounds | BestFirst] = []
@@ -219,9 +230,9 @@ class GpuProgram:
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
                 key = "\n".join([key, str(message), *sorted(uniform), *written])
-                key = f"{key}\n{self._form.__name__}"
+                key = f"{key}\n{self._form.__name__} {self._balance}"
             code = compile_kernel(
-                self._form.make_kernel(self._compiled, binding, message, uniform),
+                self._form.make_kernel(self._compiled, binding, message, uniform, self._balance),
                 self._form.signature(binding, message, parameters),
                 gpu.capability(),
                 key,

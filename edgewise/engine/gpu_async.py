@@ -49,6 +49,7 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
+from edgewise.schedule import Balance
 
 
 def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
@@ -122,11 +123,15 @@ def worst_key(message: np.dtype) -> int:
 
 
 def make_async_kernel(
-    compiled: CompiledProgram, binding: Binding, message: np.dtype, uniform: frozenset[str]
+    compiled: CompiledProgram,
+    binding: Binding,
+    message: np.dtype,
+    uniform: frozenset[str],
+    balance: Balance = "auto",
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 
-    The arguments are those of `edgewise.engine.gpu_kernel.make_gpu_kernel`.
+    The arguments are those of `edgewise.engine.gpu_kernel.make_gpu_kernel`; only "auto" is a balance here.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)

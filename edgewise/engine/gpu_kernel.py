@@ -6,31 +6,37 @@ CPU engine (`edgewise.engine.cpu_kernel`), and the number of active vertices wit
 between two forms:
 
 *push from a list*
-    Warps take 32 listed vertices at a time and send along their out-edges; messages are combined by atomic
-    operations, and vertices that got a first message are listed.
+    Listed vertices send along their out-edges; messages are combined by atomic operations, and vertices that got a
+    first message are listed.
 *pull over all*
-    Warps take 32 vertices at a time and gather over their in-edges, without atomics.
+    All vertices gather over their in-edges, without atomics.
 
-Pushing, the arcs of the 32 vertices are dealt out to the lanes one by one; pulling, a vertex has one lane, eight, or
-all 32, by its degree. Combiners that depend on the order, and those that the GPU has no atomic operation for, are
-always pulled: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
+Who does which arcs is a view (`edgewise.balance`). Left to itself, a push deals out pieces of at most 64 arcs, a pull
+has lanes by degree. Combiners that depend on the order, and those that the GPU has no atomic operation for, are always
+pulled: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
 """
 
 from typing import Any
 
 import numpy as np
 
-from edgewise.balance.deal import append, degree, holder_of, sum_to_lane
+from edgewise.balance.binned import SCRATCH, make_binned
+from edgewise.balance.block import make_block_mapped
+from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk
+from edgewise.balance.grouped import make_grouped
 from edgewise.engine.binding import Binding
-from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.compiled import CompiledProgram, numba_type
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
     CANCEL,
     HALVES,
+    INT32,
     INT64,
     PROGRESS,
+    THREADS,
+    UINT32,
     WARP,
     array,
     atomic_add,
@@ -38,32 +44,33 @@ from edgewise.kernels.gpu import (
     atomic_max,
     atomic_min,
     ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    cuda,
     device_function,
-    first_bit,
     grid_barrier,
     lane,
     num_threads,
     pointer,
-    shuffle,
     shuffle_down,
     thread_index,
     tuple_of,
 )
+from edgewise.schedule import Balance, BlockMapped, ThreadMapped, WarpMapped
 
-#: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
-#: their out-edges, TOUCHED those that got a first message while being halted; each has three words, for this superstep,
-#: the next and the one after, which is set to 0 meanwhile.
-COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS = 1, 4, 7, 10, 11, 12
-CONTROL_WORDS = 16
+#: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT, EDGES and PIECES are the active vertices,
+#: their out-edges and pieces, TOUCHED those that got a first message while being halted; each has three words, for this
+#: superstep, the next and the one after, which is set to 0 meanwhile.
+COUNT, EDGES, TOUCHED, PIECES, SUPERSTEP, ENDED, FORMS = 16, 19, 22, 25, 28, 29, 30
+CONTROL_WORDS = 32
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "pull over all vertices")
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
 
-#: Pulling, a vertex with fewer in-edges is left to one lane, one with fewer than MANY to GROUP lanes, others to a warp.
-FEW, MANY = 16, 64
-GROUP = min(8, WARP)
+WARPS = THREADS // WARP
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -74,6 +81,15 @@ WORK_ARRAYS = ("active", "list", "other_list", "touched")
 def may_push(found: Specification, message: np.dtype) -> bool:
     """Whether messages can be combined by atomic operations in any order."""
     return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
+
+
+def make_view(balance: Balance) -> Any:
+    """The view of a schedule's choice; lanes by degree for "auto"."""
+    if isinstance(balance, ThreadMapped):
+        return make_grouped(1)
+    if isinstance(balance, WarpMapped):
+        return make_grouped(balance.lanes)
+    return make_block_mapped if isinstance(balance, BlockMapped) else make_binned
 
 
 def stored(message: np.dtype) -> np.dtype:
@@ -90,6 +106,7 @@ def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -
     return (
         tuple_of(graph),
         tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
+        pointer(np.dtype(np.int64)),
         tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
         array(stored(message)),
         array(vertex),
@@ -100,7 +117,11 @@ def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -
 
 
 def make_gpu_kernel(
-    compiled: CompiledProgram, binding: Binding, message: np.dtype, uniform: frozenset[str]
+    compiled: CompiledProgram,
+    binding: Binding,
+    message: np.dtype,
+    uniform: frozenset[str],
+    balance: Balance = "auto",
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 
@@ -109,6 +130,7 @@ def make_gpu_kernel(
         binding: the program on a graph; only its dtypes matter here.
         message: the dtype of messages.
         uniform: edge fields that have one value for all arcs.
+        balance: who does which arcs.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
@@ -127,7 +149,8 @@ def make_gpu_kernel(
     absorbing = name == "ANY"
     can_stop = name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
-    folds = FOLDS
+    folds, dealt, view = FOLDS, balance == "auto", make_view(balance)
+    total_type = numba_type(kept_as)
 
     if name == "MIN":
         combine_at = atomic_min
@@ -144,12 +167,6 @@ def make_gpu_kernel(
                 messages[target] = value
 
     @device_function
-    def sum_of_lanes(value):
-        for step in HALVES:
-            value += shuffle_down(value, step)
-        return value
-
-    @device_function
     def send(u, k, target, stamp, state, own, work, messages, received):
         """Send along one arc; whether its target is halted and got its first message by that."""
         sent = edge_compute(make_out_edge(u, target, k, k, own), state)
@@ -161,23 +178,24 @@ def make_gpu_kernel(
         return False
 
     @device_function
-    def push_warp(u, takes, stamp, state, graph, own, work, messages, received, control, counter):
-        """Send along the out-edges of the vertices that the lanes of this warp hold, an arc to each lane."""
-        start, count = np.int64(0), np.int64(0)
+    def visit(takes, v, key, k, context):
+        """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
+        stamp, state, graph, own, work, messages, received, control, counter = context
+        first, target = False, np.int64(0)
         if takes:
-            start = np.int64(graph[0][u])
-            count = np.int64(graph[0][u + 1]) - start
-        upto = sum_to_lane(count)
-        total = shuffle(upto, WARP - 1)
-        for begin in range(0, total, WARP):
-            place = begin + lane()
-            holder = holder_of(place, upto)
-            vertex, k = shuffle(u, holder), shuffle(start - upto + count, holder) + place
-            first, target = False, np.int64(0)
-            if place < total:
-                target = np.int64(graph[1][k])
-                first = send(vertex, k, target, stamp, state, own, work, messages, received)
-            append(work[3], control, counter, target, first)
+            target = np.int64(graph[1][k])
+            first = send(v, k, target, stamp, state, own, work, messages, received)
+        append(work[3], control, counter, target, first)
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def scatter(v, first, end, step, lanes, context):
+        """Send along the out-edges of a unit."""
+        while ballot(first < end) != 0:
+            visit(first < end, v, np.int64(0), first, context)
+            first += step
+
+    walk, scatter_all = make_walk(visit), view(scatter, True)
 
     @device_function
     def gather(v, start, end, step, stamp, everyone, state, graph, own, work):
@@ -196,46 +214,41 @@ def make_gpu_kernel(
         return total, got
 
     @device_function
-    def pull_shared(
-        chosen, lanes, v, start, end, stamp, everyone, state, graph, own, work, messages, received
-    ):
-        """Gather over the in-edges of the vertices of the chosen lanes, so many lanes for each."""
-        group, place = lane() // lanes, lane() % lanes
-        while chosen != 0:
-            mine = chosen
-            for _ in range(group):
-                mine = np.uint32(mine & (mine - np.uint32(1)))
-            for _ in range(WARP // lanes):
-                chosen = np.uint32(chosen & (chosen - np.uint32(1)))
-            holder = first_bit(mine) if mine != 0 else np.int64(0)
-            first, last, vertex = shuffle(start, holder), shuffle(end, holder), shuffle(v, holder)
-            if mine == 0:
-                last = first
-            total, got = gather(vertex, first + place, last, lanes, stamp, everyone, state, graph, own, work)
-            bits = ballot(got)
-            for step in HALVES:
-                if step < lanes:
-                    total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
-            ours = np.uint32(bits >> np.uint32(group * lanes)) & np.uint32(0xFFFFFFFF >> (32 - lanes))
-            if place == 0 and ours != 0:
-                messages[vertex] = total
-                received[vertex] = stamp
+    def sum_lanes(total, lanes):
+        """The parts of so many adjacent lanes combined, at the first of them."""
+        for step in HALVES:
+            if step < lanes:
+                total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
+        return total
 
     @device_function
-    def pull_warp(v, takes, stamp, everyone, state, graph, own, work, messages, received):
-        """Gather over the in-edges of the vertices that the lanes of this warp hold."""
-        start, end = np.int64(0), np.int64(0)
-        if takes:
-            start, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
-        degree = end - start
-        if degree < FEW:
-            total, got = gather(v, start, end, 1, stamp, everyone, state, graph, own, work)
-            if got:
-                messages[v] = total
-                received[v] = stamp
-        some, many = ballot(FEW <= degree < MANY), ballot(degree >= MANY)
-        pull_shared(some, GROUP, v, start, end, stamp, everyone, state, graph, own, work, messages, received)
-        pull_shared(many, WARP, v, start, end, stamp, everyone, state, graph, own, work, messages, received)
+    def gather_unit(v, first, end, step, lanes, context):
+        """Gather over the in-edges of a unit, and store the message of its vertex."""
+        stamp, everyone, state, graph, own, work, messages, received, totals, flags = context
+        total, got = gather(v, first, end, step, stamp, everyone, state, graph, own, work)
+        leads = v >= 0
+        if lanes > 1:
+            bits, total = ballot(got), sum_lanes(total, lanes)
+            place = lane() % lanes
+            ours = np.uint32(bits >> np.uint32(lane() - place)) & np.uint32(
+                0xFFFFFFFF >> (WARP - min(lanes, np.int64(WARP)))
+            )
+            got, leads = ours != 0, leads and place == 0
+        if lanes > WARP:
+            if lane() == 0:
+                totals[block_thread() // WARP], flags[block_thread() // WARP] = total, got
+            block_barrier()
+            leads = block_thread() == 0
+            if leads:
+                for warp in range(1, block_size() // WARP):
+                    total = store(cast(combine(cast(total), cast(totals[warp]))))
+                    got = got or flags[warp] != 0
+            block_barrier()
+        if leads and got:
+            messages[v] = total
+            received[v] = stamp
+
+    gather_all = view(gather_unit, False)
 
     @device_function
     def settle(v, stamp, state, work, messages, received):
@@ -250,6 +263,15 @@ def make_gpu_kernel(
         return False
 
     @device_function
+    def list_active(v, active, following, pieces, graph, control, turn):
+        """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
+        if pushes:
+            append(following, control, COUNT + turn, v, active)
+            if dealt:
+                return list_pieces(v, active, pieces, control, PIECES + turn, graph[0])
+        return degree(v, graph[0]) if active else np.int64(0)
+
+    @device_function
     def settle_some(
         n,
         listed,
@@ -262,6 +284,8 @@ def make_gpu_kernel(
         work,
         messages,
         received,
+        pieces,
+        tally,
         control,
         turn,
         all_of_them,
@@ -271,8 +295,8 @@ def make_gpu_kernel(
         They are looked for among all vertices, or else stand in two lists.
         """
         end = n if all_of_them else count + touched
-        first, edges = thread_index() - lane(), np.int64(0)
-        for begin in range(first, end, num_threads()):
+        edges, active = np.int64(0), np.int64(0)
+        for begin in range(thread_index() - lane(), end, num_threads()):
             goes_on, v, i = False, np.int64(0), begin + lane()
             takes = i < end
             if takes:
@@ -283,17 +307,12 @@ def make_gpu_kernel(
                     v = np.int64(listed[i]) if i < count else np.int64(work[3][i - count])
             if takes:
                 goes_on = settle(v, stamp, state, work, messages, received)
-                if goes_on:
-                    edges += degree(v, graph[0])
-            append(following, control, COUNT + turn, v, goes_on)
-        add_edges(edges, control, turn)
-
-    @device_function
-    def add_edges(edges, control, turn):
-        """Add the out-edges of the vertices that this thread listed to those of all."""
-        edges = sum_of_lanes(edges)
-        if lane() == 0 and edges != 0:
-            atomic_add(control, EDGES + turn, edges)
+            if goes_on:
+                active += 1
+            edges += list_active(v, goes_on, following, pieces, graph, control, turn)
+        add_to_total(edges, 0, tally, control, EDGES + turn)
+        if not pushes:
+            add_to_total(active, 1, tally, control, COUNT + turn)
 
     @device_function
     def aggregate(n, state, own, control, generation):
@@ -312,9 +331,9 @@ def make_gpu_kernel(
         return grid_barrier(control, generation)
 
     @device_function
-    def start_run(n, m, base, graph, own, work, control, generation, supplied):
+    def start_run(n, m, base, graph, own, work, pieces, tally, control, generation, supplied):
         """Fill fields, call initialize and list who is active."""
-        me, edges = thread_index(), np.int64(0)
+        me, edges, active = thread_index(), np.int64(0), np.int64(0)
         for v in range(me, n, num_threads()):
             fill_fields(v, v + 1, own, supplied)
         generation = grid_barrier(control, generation)
@@ -324,9 +343,11 @@ def make_gpu_kernel(
             if v < n and initialize(v, state):
                 starts = True
                 work[0][v] = base + 1
-                edges += degree(v, graph[0])
-            append(work[1], control, COUNT, v, starts)
-        add_edges(edges, control, 0)
+                active += 1
+            edges += list_active(v, starts, work[1], pieces, graph, control, np.int64(0))
+        add_to_total(edges, 0, tally, control, EDGES)
+        if not pushes:
+            add_to_total(active, 1, tally, control, COUNT)
         generation = grid_barrier(control, generation)
         if has_aggregates:
             generation = aggregate(n, state, own, control, generation)
@@ -344,10 +365,30 @@ def make_gpu_kernel(
         return 1 if superstep == limit else -1
 
     def program_kernel(
-        graph, work, own, messages, received, control, host, n, m, base, limit, delivery, can_pull, supplied
+        graph,
+        work,
+        pieces,
+        own,
+        messages,
+        received,
+        control,
+        host,
+        n,
+        m,
+        base,
+        limit,
+        delivery,
+        can_pull,
+        supplied,
     ):
+        tally = cuda.shared.array(2, INT64)
+        scratch = cuda.shared.array(SCRATCH, UINT32)
+        totals = cuda.shared.array(WARPS, total_type)
+        flags = cuda.shared.array(WARPS, INT32)
+        if block_thread() < 2:
+            tally[block_thread()] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
-        generation = start_run(n, m, base, graph, own, work, control, np.int64(0), supplied)
+        generation = start_run(n, m, base, graph, own, work, pieces, tally, control, np.int64(0), supplied)
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
@@ -363,28 +404,21 @@ def make_gpu_kernel(
             if pushes and delivery == AUTO and can_pull != 0:
                 pull = edges * pull_advantage > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
-            first = me - lane()
             if pull:
-                for begin in range(first, n, num_threads()):
-                    v = begin + lane()
-                    pull_warp(v, v < n, stamp, count == n, state, graph, own, work, messages, received)
+                everyone = count == n
+                gathers = (stamp, everyone, state, graph, own, work, messages, received, totals, flags)
+                gather_all(listed, n, graph[2], scratch, gathers)
             elif pushes:
-                # A short list is spread over many warps, so that each has about as many arcs as lanes.
-                held = np.int64(WARP)
-                if count + edges < num_threads():
-                    held = max(np.int64(1), WARP * count // (count + edges))
-                warp, warps = me // WARP, num_threads() // WARP
-                for begin in range(warp * held, count, warps * held):
-                    u, takes = np.int64(0), lane() < held and begin + lane() < count
-                    if takes:
-                        u = np.int64(listed[begin + lane()])
-                    push_warp(
-                        u, takes, stamp, state, graph, own, work, messages, received, control, TOUCHED + turn
-                    )
+                sends = (stamp, state, graph, own, work, messages, received, control, TOUCHED + turn)
+                if dealt:
+                    walk(pieces, control[PIECES + turn], graph[0], sends)
+                else:
+                    scatter_all(listed, count, graph[0], scratch, sends)
             if me == 0:
                 control[COUNT + spare] = 0
                 control[EDGES + spare] = 0
                 control[TOUCHED + spare] = 0
+                control[PIECES + spare] = 0
                 control[FORMS + (PULL_ALL if pull else PUSH_LIST)] += 1
             generation = grid_barrier(control, generation)
             settle_some(
@@ -399,6 +433,8 @@ def make_gpu_kernel(
                 work,
                 messages,
                 received,
+                pieces,
+                tally,
                 control,
                 following,
                 pull,

@@ -33,7 +33,7 @@ from edgewise.kernels.cache import counted_as_compiling, kept
 SIMULATED = bool(config.ENABLE_CUDASIM)
 #: Threads of a block. One block of 1024 on each multiprocessor was the fastest of 256, 512 and 1024 on an H100: it has
 #: the fewest arrivals at a barrier for the number of threads that hide the memory's latency.
-THREADS = 6 if SIMULATED else 1024
+THREADS = 4 if SIMULATED else 1024
 WARP = 1 if SIMULATED else 32
 #: How far the steps of a reduction over a warp look ahead.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)

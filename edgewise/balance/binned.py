@@ -1,0 +1,88 @@
+"""Lanes by degree: one for few arcs, eight for some, a warp for many, and the whole block for a hub.
+
+A warp looks at 32 vertices at a time, a block at one for each of its threads; its hubs wait in shared memory until its
+warps are through with the others.
+
+Reference. Merrill, Garland and Grimshaw, "Scalable GPU Graph Traversal", PPoPP 2012 (section 5: CTA, warp and scan).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.gpu import (
+    THREADS,
+    WARP,
+    atomic_add,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    device_function,
+    first_bit,
+    lane,
+    num_threads,
+    shuffle,
+    thread_index,
+)
+
+#: A vertex with fewer arcs is left to one lane; one with fewer than MANY to GROUP lanes, one with fewer than HUB to a
+#: warp, others to the block.
+FEW, MANY, HUB = 16, 64, 2048
+#: Words that a block shares.
+SCRATCH = THREADS + 1
+GROUP = min(8, WARP)
+
+
+def make_binned(body: Any, listed: bool) -> Any:
+    """The view of lanes by degree. `scratch` is uint32, (SCRATCH,), shared by the block."""
+
+    @device_function
+    def each(vertices, count, offsets, scratch, context):
+        waiting = block_size()  # the word of `scratch` that counts hubs
+        for begin in range(0, count, num_threads()):
+            i, v, start, end = begin + thread_index(), np.int64(-1), np.int64(0), np.int64(0)
+            if block_thread() == 0:
+                scratch[waiting] = 0
+            block_barrier()
+            if i < count:
+                v = np.int64(vertices[i]) if listed else i
+                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            degree = end - start
+            if degree >= HUB:
+                scratch[atomic_add(scratch, waiting, np.uint32(1))] = v
+            is_few = degree < FEW
+            body(
+                v if is_few else np.int64(-1),
+                start,
+                end if is_few else start,
+                np.int64(1),
+                np.int64(1),
+                context,
+            )
+            some, many = ballot(FEW <= degree < MANY), ballot(MANY <= degree < HUB)
+            while some != 0 or many != 0:
+                lanes, chosen = (np.int64(GROUP), some) if some != 0 else (np.int64(WARP), many)
+                group, place = lane() // lanes, lane() % lanes
+                mine, rest = chosen, chosen
+                for _ in range(group):
+                    mine = np.uint32(mine & (mine - np.uint32(1)))
+                for _ in range(WARP // lanes):
+                    rest = np.uint32(rest & (rest - np.uint32(1)))
+                holder = first_bit(mine) if mine != 0 else np.int64(0)
+                vertex, first, last = shuffle(v, holder), shuffle(start, holder), shuffle(end, holder)
+                if mine == 0:
+                    vertex, last = np.int64(-1), first
+                body(vertex, first + place, last, lanes, lanes, context)
+                if some != 0:
+                    some = rest
+                else:
+                    many = rest
+            block_barrier()
+            for hub in range(scratch[waiting]):
+                v = np.int64(scratch[hub])
+                first, end = np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1])
+                body(v, first, end, block_size(), block_size(), context)
+            block_barrier()
+
+    return each

@@ -1,0 +1,31 @@
+"""So many adjacent lanes for each vertex: one (thread-mapped), a virtual warp of 2 to 16, or a warp (warp-mapped).
+
+Reference. Hong, Kim, Oguntebi and Olukotun, "Accelerating CUDA Graph Algorithms at Maximum Warp", PPoPP 2011.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.gpu import WARP, device_function, lane, num_threads, thread_index
+
+
+def make_grouped(lanes: int) -> Callable[[Any, bool], Any]:
+    """The view of so many lanes for each vertex, a power of 2 up to a warp's."""
+    wide = min(lanes, WARP)
+
+    def make(body: Any, listed: bool) -> Any:
+        @device_function
+        def each(vertices, count, offsets, scratch, context):
+            warp, warps, held = thread_index() // WARP, num_threads() // WARP, WARP // wide
+            for begin in range(warp * held, count, warps * held):
+                i, v, first, end = begin + lane() // wide, np.int64(-1), np.int64(0), np.int64(0)
+                if i < count:
+                    v = np.int64(vertices[i]) if listed else i
+                    first, end = np.int64(offsets[v]) + lane() % wide, np.int64(offsets[v + 1])
+                body(v, first, end, np.int64(wide), np.int64(wide), context)
+
+        return each
+
+    return make

@@ -1,0 +1,171 @@
+"""The checker of the contract of work (`edgewise.balance`): every arc once, in a unit of its vertex, lanes together.
+
+Run in numba's simulator, it checks what one lane and one block do; tests/test_gpu_views.py runs it on a GPU.
+"""
+
+import numpy as np
+
+from edgewise.balance.binned import SCRATCH, make_binned
+from edgewise.balance.block import make_block_mapped
+from edgewise.balance.deal import list_pieces, make_deal, make_walk, most_pieces
+from edgewise.balance.grouped import make_grouped
+from edgewise.kernels import gpu
+from edgewise.kernels.gpu import (
+    INT64,
+    SIMULATED,
+    UINT32,
+    WARP,
+    array,
+    atomic_add,
+    block_barrier,
+    block_size,
+    cuda,
+    device_function,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    shuffle,
+    thread_index,
+)
+
+VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
+VIEWS |= {"block": make_block_mapped, "binned": make_binned}
+OTHERS = ("pieces", "dealt")
+#: Degrees at which a view may change its mind, and others.
+DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
+#: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
+PIECES, APART, STRANGE = 1, 2, 3
+
+
+@device_function
+def together():
+    """Whether all lanes of the warp are here."""
+    if SIMULATED:
+        return True
+    return cuda.activemask() == 0xFFFFFFFF
+
+
+@device_function
+def see(v, k, offsets, visits, control):
+    """Note that an arc was visited as one of a vertex."""
+    atomic_add(visits, k, np.uint32(1))
+    if not np.int64(offsets[v]) <= k < np.int64(offsets[v + 1]):
+        atomic_add(control, STRANGE, 1)
+
+
+def make_view_kernel(make, listed):
+    """A kernel that notes what a view does."""
+
+    @device_function
+    def body(v, first, end, step, lanes, context):
+        offsets, visits, control = context
+        if lanes > WARP:
+            block_barrier()  # hangs where not all threads of the block are here
+            if lanes != block_size():
+                atomic_add(control, APART, 1)
+        place = lane() % min(lanes, np.int64(WARP))
+        if not together() or shuffle(v, lane() - place) != v:
+            atomic_add(control, APART, 1)
+        for k in range(first, end, step):
+            see(v, k, offsets, visits, control)
+
+    each = make(body, listed)
+
+    def view_kernel(offsets, vertices, count, visits, control, pieces):
+        scratch = cuda.shared.array(SCRATCH, UINT32)
+        each(vertices, count, offsets, scratch, (offsets, visits, control))
+
+    return view_kernel
+
+
+def make_dealing_kernel(with_pieces):
+    """A kernel that notes what dealing arcs out does, of listed pieces or of a warp's vertices."""
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        offsets, visits, control = context
+        if not together() or (takes and key != 7 * v):
+            atomic_add(control, APART, 1)
+        if takes:
+            see(v, k, offsets, visits, control)
+        return np.int64(takes), np.int64(0)
+
+    @device_function
+    def key_of(v, context):
+        return 7 * v
+
+    walk, deal = make_walk(visit, key=key_of), make_deal(visit, key=True)
+
+    def dealing_kernel(offsets, vertices, count, visits, control, pieces):
+        context, seen, degrees = (offsets, visits, control), np.int64(0), np.int64(0)
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            i, v, start, end = begin + lane(), np.int64(0), np.int64(0), np.int64(0)
+            if i < count:
+                v = np.int64(vertices[i])
+                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            degrees += end - start
+            if with_pieces:
+                list_pieces(v, i < count, pieces, control, PIECES, offsets)
+            else:
+                seen += deal(v, start, end - start, 7 * v, context)[0]
+        if with_pieces:
+            grid_barrier(control, np.int64(0))
+            seen += walk(pieces, control[PIECES], offsets, context)[0]
+        atomic_add(control, STRANGE, seen)
+        atomic_add(control, STRANGE, -degrees)
+
+    return dealing_kernel
+
+
+def signature():
+    """The types of the kernels' arguments."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    return (pointer(vertex), pointer(vertex), INT64, array(vertex), array(word), pointer(word))
+
+
+def lists(num_vertices):
+    """Vertices to visit: all, none, one, some in any order."""
+    random = np.random.default_rng(1)
+    yield np.arange(num_vertices)
+    yield np.arange(0)
+    yield np.array([num_vertices // 3])
+    yield random.permutation(num_vertices)[: num_vertices // 2]
+
+
+def check(name, degrees):
+    """Check one way of giving arcs out, on a graph whose vertices have these degrees."""
+    xp, n = gpu.cupy(), len(degrees)
+    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
+    m = int(offsets[-1])
+    for listed in (True, False) if name in VIEWS else (True,):
+        if name in VIEWS:
+            kernel = gpu.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
+        else:
+            kernel = gpu.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
+        for vertices in lists(n) if listed else [np.arange(n)]:
+            visits, control = xp.zeros(m, np.uint32), xp.zeros(4, np.int64)
+            on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
+            pieces = xp.empty(most_pieces(n, m), np.int64)
+            kernel.start([*on_gpu, len(vertices), gpu.words(visits), gpu.words(control), pieces])
+            expected = np.zeros(m, int)
+            for v in vertices:
+                expected[offsets[v] : offsets[v + 1]] = 1
+            np.testing.assert_array_equal(gpu.host_copy(visits), expected, err_msg=name)
+            control = gpu.host_copy(control)
+            assert control[APART] == 0, f"{name}: lanes of a unit were not together"
+            assert control[STRANGE] == 0, f"{name}: an arc was visited as one of another vertex"
+
+
+def main():
+    """Print the name of each view that keeps the contract; the exit code is 1 where one does not."""
+    from simulator import pretend
+
+    pretend()
+    for name in (*VIEWS, *OTHERS):
+        check(name, DEGREES[:8] if name == "binned" else DEGREES[1:12])
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
