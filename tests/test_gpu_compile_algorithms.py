@@ -22,7 +22,10 @@ def kernels(offsets, weight, distance, rank):
         "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
         "sssp": (_sssp_gpu.make_kernel(distance, True), _sssp_gpu.signature(offsets, weight, distance)),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
-        "pagerank": (_pagerank_gpu.make_kernel(rank, special, special), _pagerank_gpu.signature(rank)),
+        "pagerank": (
+            _pagerank_gpu.make_kernel(rank, special, special, not special),
+            _pagerank_gpu.signature(rank),
+        ),
         "columns": (columns.fill_kernel, columns.fill_signature(offsets)),
     }
 

@@ -76,10 +76,10 @@ class Block(NamedTuple):
 @device_function
 def clear(block: Any, control: Any) -> None:
     """Empty the queues and set the words that are waited for to 0. A barrier of all has to follow."""
-    if block_thread() < TALLY_WORDS:
-        block.tally[block_thread()] = 0
-    if block_thread() < COUNTS:
-        block.counts[block_thread()] = 0
+    for i in range(block_thread(), TALLY_WORDS, block_size()):
+        block.tally[i] = 0
+    for i in range(block_thread(), COUNTS, block_size()):
+        block.counts[i] = 0
     if block_index() == 0 and block_thread() == 0:
         control[FEW_WORD] = 0
         control[FEW_WORD + FEW_WORD_STRIDE] = 0

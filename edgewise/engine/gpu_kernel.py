@@ -25,7 +25,7 @@ from edgewise.balance.block import make_block_mapped
 from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk
 from edgewise.balance.grouped import make_grouped
 from edgewise.engine.binding import Binding
-from edgewise.engine.compiled import CompiledProgram, numba_type
+from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
@@ -52,6 +52,7 @@ from edgewise.kernels.gpu import (
     grid_barrier,
     lane,
     num_threads,
+    numba_type,
     pointer,
     shuffle_down,
     thread_index,

@@ -38,7 +38,8 @@ WARP = 1 if SIMULATED else 32
 #: How far the steps of a reduction over a warp look ahead.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF
-#: Constants for ``cuda.shared.array(length, dtype)`` in a kernel: an array that the threads of a block share.
+#: Constants for ``cuda.shared.array(length, dtype)`` in a kernel, an array that the threads of a block share; see
+#: `numba_type` for others.
 INT32, INT64, UINT32, FLOAT64 = types.int32, types.int64, types.uint32, types.float64
 
 
@@ -254,6 +255,11 @@ def compare_and_swap(values: Any, i: Any, expected: Any, value: Any) -> Any:
     return cuda.atomic.cas(values, i, expected, value)
 
 
+def numba_type(dtype: np.dtype) -> Any:
+    """The constant of a dtype for ``cuda.shared.array``. Booleans take four bytes."""
+    return types.int32 if dtype.kind == "b" else getattr(types, dtype.name)
+
+
 def pointer(dtype: np.dtype) -> Any:
     """The type of a kernel's argument that is the address of an array. Booleans need an array (`words`)."""
     return types.CPointer(_element(dtype))
@@ -344,17 +350,39 @@ class Kernel:
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
-    def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
+        self._shared_bytes = 0
+
+    def start(self, arguments: Iterable[Any], blocks: int | None = None, shared_bytes: int = 0) -> None:
         """Start the kernel on the current stream.
 
         Args:
             arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers and floats.
             blocks: at most `blocks`, which is the default.
+            shared_bytes: for the array of length 0 that the kernel shares in a block; see `most_shared_bytes`.
         """
         from cuda.core import LaunchConfig, Stream, launch
 
-        config = LaunchConfig(grid=blocks or self.blocks, block=THREADS, is_cooperative=True)
+        if shared_bytes > self._shared_bytes:
+            self._allow_shared(shared_bytes)
+        config = LaunchConfig(
+            grid=blocks or self.blocks, block=THREADS, shmem_size=shared_bytes, is_cooperative=True
+        )
         launch(Stream.from_handle(current_stream()), config, self._kernel, *_passed(arguments))
+
+    def _allow_shared(self, count: int) -> None:
+        """Allow a launch more dynamic shared memory than the 48 KiB that every kernel has."""
+        from cuda.bindings import driver
+
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (error,) = driver.cuKernelSetAttribute(attribute, count, self._kernel.handle, _device().device_id)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"the GPU gives a kernel no {count:,} bytes of shared memory: {error.name}")
+        self._shared_bytes = count
+
+
+def most_shared_bytes() -> int:
+    """Bytes of dynamic shared memory that a kernel can have on the current GPU beside a few KiB of its own."""
+    return int(_device().properties.max_shared_memory_per_block_optin) - 8192
 
 
 def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
