@@ -21,10 +21,10 @@ class SimulatedKernel:
     def __init__(self, function, kinds):
         self._kernel, self._kinds = cuda.jit(function), kinds
 
-    def start(self, arguments, blocks=1, shared_bytes=0):
+    def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say."""
         given = iter(arguments)
-        self._kernel[1, gpu.THREADS, 0, shared_bytes](
+        self._kernel[1, gpu.THREADS](
             *(
                 tuple(next(given) for _ in range(kind.count))
                 if isinstance(kind, types.BaseTuple)
@@ -54,7 +54,7 @@ def pretend():
     gpu.copied = lambda owner, values: values
     gpu.words = lambda values: values
     gpu.wait = lambda host, progress: None
-    gpu.capability, gpu.most_shared_bytes = lambda: (9, 0), lambda: 128
+    gpu.capability = lambda: (9, 0)
     gpu.pinned, gpu.fixed_kernel, gpu.room = np.zeros, fixed_kernel, room
     gpu.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     gpu.Kernel = lambda code: SimulatedKernel(*code)

@@ -23,7 +23,7 @@ def kernels(offsets, weight, distance, rank):
         "sssp": (_sssp_gpu.make_kernel(distance, True), _sssp_gpu.signature(offsets, weight, distance)),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
         "pagerank": (
-            _pagerank_gpu.make_kernel(rank, special, special, not special),
+            _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
         ),
         "columns": (columns.fill_kernel, columns.fill_signature(offsets)),

@@ -3,10 +3,6 @@
 A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of
 rows, what vertices give (their shares) in the order of numbers. Sums have a fixed order, so the same call gives the
 same ranks.
-
-Gathering is bounded by how many 32-byte sectors the L2 cache gives, one for nearly each arc. The shares that most arcs
-read come first in the order of numbers; where they are enough, each block copies so many of them (the hot ones) to
-shared memory in each iteration.
 """
 
 import functools
@@ -41,10 +37,8 @@ from edgewise.kernels.gpu import (
     host_copy,
     lane,
     load_once,
-    most_shared_bytes,
     num_blocks,
     num_threads,
-    numba_type,
     pinned,
     pointer,
     shuffle_down,
@@ -63,8 +57,6 @@ CONTROL_WORDS = 32
 #: Words of the host's array after CANCEL and PROGRESS.
 DONE, CONVERGED = 2, 3
 HOST_WORDS = 4
-#: Shared memory for hot shares, and the part of all arcs that has to read them to be worth it.
-HOT_BYTES, WORTH = 192 * 1024, 0.05
 
 
 def signature(dtype: np.dtype) -> tuple[Any, ...]:
@@ -78,13 +70,13 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
         pointer(word),
         pointer(real),
         *[FLOAT64] * 2,
-        *[INT64] * 6,
+        *[INT64] * 5,
     )
 
 
 @functools.cache
-def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> Kernel:
-    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, heats)
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps)
 
 
 def rank(
@@ -103,8 +95,7 @@ def rank(
         "laid scales and weights out on the GPU",
         run,
     )
-    hot = laid_out(graph, ("hot", dtype), lambda: _num_hot(graph, dtype), "counted hot vertices", run)
-    kernel = _kernel(dtype, weighted, jump is not None, hot > 0)
+    kernel = _kernel(dtype, weighted, jump is not None)
     begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
     shares, result = [empty(n + 1, dtype) for _ in range(2)], empty(n, dtype)
     jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
@@ -129,16 +120,12 @@ def rank(
             columns.heavy,
             columns.groups,
             limit,
-            hot,
-        ],
-        shared_bytes=(hot + 1) * dtype.itemsize if hot else 0,
+        ]
     )
     wait(host, run.progress)
     iterations = int(host[DONE])
     alone = columns.heavy + columns.heaviest
-    run.explain(
-        f"pull on the GPU: {columns.groups:,} groups of {WARP} rows, {alone:,} rows by themselves, {hot:,} hot shares"
-    )
+    run.explain(f"pull on the GPU: {columns.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
 
     def last_shares() -> np.ndarray:
         found = xp.empty(n, dtype)
@@ -152,16 +139,6 @@ def _columns(graph: Graph, weighted: bool) -> Columns:
     offsets = graph.on_gpu("offsets")
     out_degree = offsets[1:] - offsets[:-1]
     return make_columns(graph.on_gpu("in_offsets"), graph.on_gpu("in_sources"), out_degree, weighted)
-
-
-def _num_hot(graph: Graph, dtype: np.dtype) -> int:
-    """How many shares are kept in shared memory: what fits, if enough arcs read them, or else 0."""
-    offsets = graph.on_gpu("offsets")
-    count = min(graph.num_vertices, min(HOT_BYTES, most_shared_bytes()) // dtype.itemsize - 1)
-    out_degree = (offsets[1:] - offsets[:-1]).astype(np.int64)
-    out_degree.sort()
-    read = int(out_degree[graph.num_vertices - count :].sum())
-    return count if read >= WORTH * graph.num_arcs and count < graph.num_vertices else 0
 
 
 def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
@@ -178,28 +155,13 @@ def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> t
     return xp.where(out > 0, 1 / xp.where(out > 0, out, 1), 0).astype(dtype), weights
 
 
-def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> Any:
-    """The kernel for ranks of this dtype, with or without weights, a jump distribution and hot shares."""
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
     cast = dtype.type
     nothing = cast(0)
 
-    real = numba_type(dtype)
-
-    if heats:
-
-        @device_function
-        def share_of(u, n, hot, num_hot, shares):
-            """Both places are read, one of which holds 0: without a branch, loads overlap."""
-            return hot[min(u, num_hot)] + shares[u if u >= num_hot else n]
-
-    else:
-
-        @device_function
-        def share_of(u, n, hot, num_hot, shares):
-            return shares[u]
-
     @device_function
-    def gather(first, end, step, n, sources, weights, hot, num_hot, shares):
+    def gather(first, end, step, n, sources, weights, shares):
         """The sum over arcs first, first + step, ..., eight at a time, so that their accesses overlap."""
         a, b, c, d, e, f, g, h = nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing
         k = first
@@ -215,23 +177,23 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
             u6 = np.int64(load_once(sources, i6)) if i6 < end else n
             u7 = np.int64(load_once(sources, i7)) if i7 < end else n
             if weighted:
-                a += share_of(u0, n, hot, num_hot, shares) * weights[k]
-                b += share_of(u1, n, hot, num_hot, shares) * weights[min(i1, end - 1)]
-                c += share_of(u2, n, hot, num_hot, shares) * weights[min(i2, end - 1)]
-                d += share_of(u3, n, hot, num_hot, shares) * weights[min(i3, end - 1)]
-                e += share_of(u4, n, hot, num_hot, shares) * weights[min(i4, end - 1)]
-                f += share_of(u5, n, hot, num_hot, shares) * weights[min(i5, end - 1)]
-                g += share_of(u6, n, hot, num_hot, shares) * weights[min(i6, end - 1)]
-                h += share_of(u7, n, hot, num_hot, shares) * weights[min(i7, end - 1)]
+                a += shares[u0] * weights[k]
+                b += shares[u1] * weights[min(i1, end - 1)]
+                c += shares[u2] * weights[min(i2, end - 1)]
+                d += shares[u3] * weights[min(i3, end - 1)]
+                e += shares[u4] * weights[min(i4, end - 1)]
+                f += shares[u5] * weights[min(i5, end - 1)]
+                g += shares[u6] * weights[min(i6, end - 1)]
+                h += shares[u7] * weights[min(i7, end - 1)]
             else:
-                a += share_of(u0, n, hot, num_hot, shares)
-                b += share_of(u1, n, hot, num_hot, shares)
-                c += share_of(u2, n, hot, num_hot, shares)
-                d += share_of(u3, n, hot, num_hot, shares)
-                e += share_of(u4, n, hot, num_hot, shares)
-                f += share_of(u5, n, hot, num_hot, shares)
-                g += share_of(u6, n, hot, num_hot, shares)
-                h += share_of(u7, n, hot, num_hot, shares)
+                a += shares[u0]
+                b += shares[u1]
+                c += shares[u2]
+                d += shares[u3]
+                e += shares[u4]
+                f += shares[u5]
+                g += shares[u6]
+                h += shares[u7]
             k += 8 * step
         return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
@@ -254,23 +216,13 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
         return np.int64(0), np.int64(0)
 
     @device_function
-    def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, hot, num_hot, old, new, sums):
+    def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums):
         """One iteration over all units; what this thread's rows changed, and their dangling rank."""
         changed, dangling = 0.0, 0.0
         begin = walk[2]
         for row in range(block_index(), heaviest, num_blocks()):
             total = np.float64(
-                gather(
-                    begin[row] + block_thread(),
-                    begin[row + 1],
-                    block_size(),
-                    n,
-                    walk[3],
-                    walk[4],
-                    hot,
-                    num_hot,
-                    old,
-                )
+                gather(begin[row] + block_thread(), begin[row + 1], block_size(), n, walk[3], walk[4], old)
             )
             for step in HALVES:
                 total += shuffle_down(total, step)
@@ -312,7 +264,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
                     before = ranks[0][row]
                 if jumps:
                     jump = ranks[4][row]
-            total = gather(first + lane(), upto, WARP, n, walk[3], walk[4], hot, num_hot, old)
+            total = gather(first + lane(), upto, WARP, n, walk[3], walk[4], old)
             if now < heaviest + heavy:
                 for step in HALVES:
                     total += shuffle_down(total, step)
@@ -368,20 +320,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
         return parity * 2 * num_blocks()
 
     def pagerank_kernel(
-        walk,
-        ranks,
-        partial,
-        control,
-        host,
-        results,
-        damping,
-        enough,
-        n,
-        heaviest,
-        heavy,
-        groups,
-        limit,
-        num_hot,
+        walk, ranks, partial, control, host, results, damping, enough, n, heaviest, heavy, groups, limit
     ):
         """Iterate; see the module.
 
@@ -395,10 +334,8 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
             results: one word in the host's memory, for the change of the last iteration.
             damping, enough: the probability of following an arc, and the change below which to end.
             n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
-            num_hot: shares that are kept in shared memory.
         """
         sums = cuda.shared.array(66, FLOAT64)
-        hot = cuda.shared.array(0, real)  # as long as the launch says
         me, generation = thread_index(), np.int64(0)
         dangling = 0.0
         for row in range(me, n, num_threads()):
@@ -419,14 +356,8 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, heats: bool) -> An
             iteration += 1
             old, new = (ranks[1], ranks[2]) if iteration & 1 else (ranks[2], ranks[1])
             keep = enough > 0.0 or iteration == limit
-            if heats:
-                for i in range(block_thread(), num_hot, block_size()):
-                    hot[i] = old[i]
-                if block_thread() == 0:
-                    hot[num_hot] = nothing
-                block_barrier()
             changed, dangling = iterate(
-                spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, hot, num_hot, old, new, sums
+                spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums
             )
             if me == 0:
                 host[PROGRESS] = iteration

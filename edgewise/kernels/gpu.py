@@ -350,39 +350,17 @@ class Kernel:
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
-        self._shared_bytes = 0
-
-    def start(self, arguments: Iterable[Any], blocks: int | None = None, shared_bytes: int = 0) -> None:
+    def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
         """Start the kernel on the current stream.
 
         Args:
             arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers and floats.
             blocks: at most `blocks`, which is the default.
-            shared_bytes: for the array of length 0 that the kernel shares in a block; see `most_shared_bytes`.
         """
         from cuda.core import LaunchConfig, Stream, launch
 
-        if shared_bytes > self._shared_bytes:
-            self._allow_shared(shared_bytes)
-        config = LaunchConfig(
-            grid=blocks or self.blocks, block=THREADS, shmem_size=shared_bytes, is_cooperative=True
-        )
+        config = LaunchConfig(grid=blocks or self.blocks, block=THREADS, is_cooperative=True)
         launch(Stream.from_handle(current_stream()), config, self._kernel, *_passed(arguments))
-
-    def _allow_shared(self, count: int) -> None:
-        """Allow a launch more dynamic shared memory than the 48 KiB that every kernel has."""
-        from cuda.bindings import driver
-
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (error,) = driver.cuKernelSetAttribute(attribute, count, self._kernel.handle, _device().device_id)
-        if error != driver.CUresult.CUDA_SUCCESS:
-            raise DeviceError(f"the GPU gives a kernel no {count:,} bytes of shared memory: {error.name}")
-        self._shared_bytes = count
-
-
-def most_shared_bytes() -> int:
-    """Bytes of dynamic shared memory that a kernel can have on the current GPU beside a few KiB of its own."""
-    return int(_device().properties.max_shared_memory_per_block_optin) - 8192
 
 
 def _passed(arguments: Iterable[Any]) -> Iterator[Any]:

@@ -130,8 +130,11 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
 
 
 def _by_falling(degree: Any) -> Any:
-    """Vertices by falling degree, then by index: one sort of both in one word."""
+    """Vertices by falling degree, then by index: one sort of both in one word.
+
+    No NumPy scalar stands left of an operator: CuPy would import SciPy to find the operator's ufunc.
+    """
     xp, n = gpu.cupy(), len(degree)
-    keys = (np.int64(2**31 - 1) - degree.astype(np.int64)) << 32 | xp.arange(n)
+    keys = (2**31 - 1 - degree.astype(np.int64)) << 32 | xp.arange(n)
     keys.sort()
     return (keys & 0xFFFFFFFF).astype(np.uint32)
