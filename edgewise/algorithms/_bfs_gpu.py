@@ -28,7 +28,7 @@ from edgewise.balance.few import (
     COUNTS,
     FEW_EDGES,
     LOCAL,
-    TALLY_WORDS,
+    WORDS,
     Block,
     clear,
     fits,
@@ -183,10 +183,8 @@ def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any
 
 
 @device_function
-def _pull(
-    n: Any, depth: Any, graph: Any, level: Any, parent: Any, tally: Any, control: Any, turn: Any
-) -> Any:
-    """Let every unreached vertex look for a parent in the frontier."""
+def _pull(n: Any, depth: Any, graph: Any, level: Any, parent: Any) -> Any:
+    """Let every unreached vertex look for a parent in the frontier; out-edges and number of those that found one."""
     edges, found = np.int64(0), np.int64(0)
     for begin in range(thread_index() - lane(), n, num_threads()):
         v = begin + lane()
@@ -196,7 +194,7 @@ def _pull(
             parent[v] = u
             found += 1
             edges += degree(v, graph[0])
-    _count(edges, found, tally, control, turn)
+    return edges, found
 
 
 def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_sources, limit, forced):
@@ -217,7 +215,7 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
     hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
     hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
     counts = cuda.shared.array(COUNTS, INT32)
-    tally = cuda.shared.array(TALLY_WORDS, INT64)
+    tally = cuda.shared.array(WORDS, INT64)
     block = Block(queues, keys, hubs, hub_keys, counts, tally)
     me, generation = thread_index(), np.int64(0)
     clear(block, control)
@@ -288,20 +286,19 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
                     v = np.int64(lists[2][i])
                     found += 1
                 edges += list_pieces(v, i < spilled, next_pieces, control, PIECES + following, graph[0])
-            _count(edges, found, tally, control, following)
             listed = True
         elif pull:
             depth += 1
             pulled += 1
-            _pull(n, depth, graph, level, parent, tally, control, following)
+            edges, found = _pull(n, depth, graph, level, parent)
             listed = False
         else:
             depth += 1
             pushed += 1
             context = (graph, level, depth, next_pieces, control, PIECES + following)
             edges, found = _push(pieces, control[PIECES + turn], graph[0], context)
-            _count(edges, found, tally, control, following)
             listed = True
+        _count(edges, found, tally, control, following)
         generation = grid_barrier(control, generation)
         turn, flipped = following, not flipped
     if me == 0:

@@ -16,7 +16,7 @@ import numpy as np
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.balance.deal import append, make_deal
-from edgewise.balance.few import BOTH_QUEUES, COUNTS, TALLY_WORDS, Block
+from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
 from edgewise.engine.near_far import (
     EDGES,
     FORM_NAMES,
@@ -187,7 +187,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
         hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
         counts = cuda.shared.array(COUNTS, INT32)
-        tally = cuda.shared.array(TALLY_WORDS, INT64)
+        tally = cuda.shared.array(WORDS, INT64)
         beyond = cuda.shared.array(LOCAL_FAR, UINT32)
         block = Block(queues, keys, hubs, hub_keys, counts, tally)
         dist, near, control, host = piles[0], piles[2], piles[7], piles[8]

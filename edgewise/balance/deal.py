@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise.kernels.gpu import (
     HALVES,
+    THREADS,
     WARP,
     atomic_add,
     ballot,
@@ -31,6 +32,9 @@ from edgewise.kernels.gpu import (
 
 #: Arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
 PIECE = 64
+WARPS = THREADS // WARP
+#: Words that a block shares to add up what its threads counted.
+TALLY_WORDS = 2 * WARPS
 
 
 def most_pieces(num_vertices: int, num_arcs: int) -> int:
@@ -178,16 +182,23 @@ def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any
 
 
 @device_function
-def add_to_total(value: Any, slot: Any, tally: Any, control: Any, word: Any) -> None:
+def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> None:
     """Add what the threads of this block counted to a word of `control`.
 
-    `tally` is an array that the block shares; its word `slot` is 0 before and after.
+    `tally` is int64, (TALLY_WORDS,), shared by the block. Calls with no barrier between them have to use different
+    halves of it, 0 and 1.
     """
     for step in HALVES:
         value += shuffle_down(value, step)
-    if lane() == 0 and value != 0:
-        atomic_add(tally, slot, value)
+    first = half * WARPS
+    if lane() == 0:
+        tally[first + block_thread() // WARP] = value
     block_barrier()
-    if block_thread() == 0 and tally[slot] != 0:
-        atomic_add(control, word, tally[slot])
-        tally[slot] = 0
+    if block_thread() < WARP:
+        total = np.int64(0)
+        for warp in range(block_thread(), WARPS, WARP):
+            total += tally[first + warp]
+        for step in HALVES:
+            total += shuffle_down(total, step)
+        if block_thread() == 0 and total != 0:
+            atomic_add(control, word, total)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.deal import TALLY_WORDS
 from edgewise.kernels.gpu import (
     CANCEL,
     PROGRESS,
@@ -49,10 +50,9 @@ OVERFLOW, ABORT = 1 << 20, 1 << 29
 #: Supersteps between looks at the host's words.
 LOOK = 64
 #: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
-#: of the two supersteps, and one more that `visit` may use. Words of the tally: two for `add_to_total`, what a word of
-#: `control` said.
+#: of the two supersteps, and one more that `visit` may use.
 ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
-_SAID, TALLY_WORDS = 2, 3
+WORDS = TALLY_WORDS + 1
 
 
 class Block(NamedTuple):
@@ -62,7 +62,7 @@ class Block(NamedTuple):
         queues, keys: uint32 and int64, (BOTH_QUEUES,): vertices of this superstep and the next, and a number for each.
         hubs, hub_keys: the same of those with many arcs.
         counts: int32, (COUNTS,).
-        tally: int64, (TALLY_WORDS,).
+        tally: int64, (WORDS,): words for `add_to_total`, and what the word that is waited for said.
     """
 
     queues: Any
@@ -76,8 +76,6 @@ class Block(NamedTuple):
 @device_function
 def clear(block: Any, control: Any) -> None:
     """Empty the queues and set the words that are waited for to 0. A barrier of all has to follow."""
-    for i in range(block_thread(), TALLY_WORDS, block_size()):
-        block.tally[i] = 0
     for i in range(block_thread(), COUNTS, block_size()):
         block.counts[i] = 0
     if block_index() == 0 and block_thread() == 0:
@@ -142,7 +140,7 @@ def make_few(
                 holds = is_current(v, key, context)
             if holds:
                 start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
-                is_hub = end - start > MANY
+                is_hub = bool(end - start > MANY)
                 if is_hub:
                     if not settles and place == 0:
                         hub = queue * LOCAL + atomic_add(counts, HUBS + queue, np.int32(1))
@@ -155,13 +153,15 @@ def make_few(
             done = step - entered
             if block_thread() == WAITING:
                 word = FEW_WORD + (done & 1) * FEW_WORD_STRIDE
-                block.tally[_SAID] = await_arrivals(control, word, before, (done + 1) // 2 * num_blocks())
+                block.tally[TALLY_WORDS] = await_arrivals(
+                    control, word, before, (done + 1) // 2 * num_blocks()
+                )
                 if settles:
                     fence()
                 counts[ENTRIES + 1 - queue] = 0
                 counts[HUBS + 1 - queue] = 0
             block_barrier()
-            said = block.tally[_SAID]
+            said = block.tally[TALLY_WORDS]
             found = (said >> 32) - (before >> 32)
             before, other = other, said
             if step > entered and (found == 0 or found > FEW_VERTICES or done == MAX_STEPS):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.deal import append, degree
-from edgewise.balance.few import BOTH_QUEUES, COUNTS, TALLY_WORDS, Block
+from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
@@ -189,7 +189,7 @@ def make_async_kernel(
         hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
         hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
         counts = cuda.shared.array(COUNTS, INT32)
-        tally = cuda.shared.array(TALLY_WORDS, INT64)
+        tally = cuda.shared.array(WORDS, INT64)
         beyond = cuda.shared.array(LOCAL_FAR, UINT32)
         block = Block(queues, keys, hubs, hub_keys, counts, tally)
         best, far, control = piles[0], piles[5], piles[7]

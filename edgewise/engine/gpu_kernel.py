@@ -22,7 +22,7 @@ import numpy as np
 
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk
+from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree, list_pieces, make_walk
 from edgewise.balance.grouped import make_grouped
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -35,7 +35,6 @@ from edgewise.kernels.gpu import (
     INT32,
     INT64,
     PROGRESS,
-    THREADS,
     UINT32,
     WARP,
     array,
@@ -70,8 +69,6 @@ FORM_NAMES = ("push from a list", "pull over all vertices")
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
-
-WARPS = THREADS // WARP
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -382,12 +379,10 @@ def make_gpu_kernel(
         can_pull,
         supplied,
     ):
-        tally = cuda.shared.array(2, INT64)
+        tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
         totals = cuda.shared.array(WARPS, total_type)
         flags = cuda.shared.array(WARPS, INT32)
-        if block_thread() < 2:
-            tally[block_thread()] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         generation = start_run(n, m, base, graph, own, work, pieces, tally, control, np.int64(0), supplied)
         while True:
