@@ -20,6 +20,7 @@ from edgewise.kernels.gpu import (
     HALVES,
     INT64,
     PROGRESS,
+    THREADS,
     WARP,
     Kernel,
     array,
@@ -161,41 +162,41 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
     nothing = cast(0)
 
     @device_function
-    def gather(first, end, step, n, sources, weights, shares):
-        """The sum over arcs first, first + step, ..., eight at a time, so that their accesses overlap."""
-        a, b, c, d, e, f, g, h = nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing
-        k = first
-        while k < end:
-            i1, i2, i3, i4 = k + step, k + 2 * step, k + 3 * step, k + 4 * step
-            i5, i6, i7 = k + 5 * step, k + 6 * step, k + 7 * step
-            u0 = np.int64(load_once(sources, k))
-            u1 = np.int64(load_once(sources, i1)) if i1 < end else n
-            u2 = np.int64(load_once(sources, i2)) if i2 < end else n
-            u3 = np.int64(load_once(sources, i3)) if i3 < end else n
-            u4 = np.int64(load_once(sources, i4)) if i4 < end else n
-            u5 = np.int64(load_once(sources, i5)) if i5 < end else n
-            u6 = np.int64(load_once(sources, i6)) if i6 < end else n
-            u7 = np.int64(load_once(sources, i7)) if i7 < end else n
+    def gather(first, left, step, n, sources, weights, shares):
+        """The sum over arcs first, first + step, ... of the next `left`, eight at a time, so that accesses overlap."""
+        total, none, k = nothing, np.uint32(n), first
+        while left > 0:
+            u0 = load_once(sources, k)
+            u1 = load_once(sources, k + step) if step < left else none
+            u2 = load_once(sources, k + 2 * step) if 2 * step < left else none
+            u3 = load_once(sources, k + 3 * step) if 3 * step < left else none
+            u4 = load_once(sources, k + 4 * step) if 4 * step < left else none
+            u5 = load_once(sources, k + 5 * step) if 5 * step < left else none
+            u6 = load_once(sources, k + 6 * step) if 6 * step < left else none
+            u7 = load_once(sources, k + 7 * step) if 7 * step < left else none
             if weighted:
-                a += shares[u0] * weights[k]
-                b += shares[u1] * weights[min(i1, end - 1)]
-                c += shares[u2] * weights[min(i2, end - 1)]
-                d += shares[u3] * weights[min(i3, end - 1)]
-                e += shares[u4] * weights[min(i4, end - 1)]
-                f += shares[u5] * weights[min(i5, end - 1)]
-                g += shares[u6] * weights[min(i6, end - 1)]
-                h += shares[u7] * weights[min(i7, end - 1)]
+                last = left - 1
+                a = shares[u0] * weights[k] + shares[u1] * weights[k + min(step, last)]
+                b = (
+                    shares[u2] * weights[k + min(2 * step, last)]
+                    + shares[u3] * weights[k + min(3 * step, last)]
+                )
+                c = (
+                    shares[u4] * weights[k + min(4 * step, last)]
+                    + shares[u5] * weights[k + min(5 * step, last)]
+                )
+                d = (
+                    shares[u6] * weights[k + min(6 * step, last)]
+                    + shares[u7] * weights[k + min(7 * step, last)]
+                )
+                total += (a + b) + (c + d)
             else:
-                a += shares[u0]
-                b += shares[u1]
-                c += shares[u2]
-                d += shares[u3]
-                e += shares[u4]
-                f += shares[u5]
-                g += shares[u6]
-                h += shares[u7]
+                a, b = shares[u0] + shares[u1], shares[u2] + shares[u3]
+                c, d = shares[u4] + shares[u5], shares[u6] + shares[u7]
+                total += (a + b) + (c + d)
             k += 8 * step
-        return ((a + b) + (c + d)) + ((e + f) + (g + h))
+            left = np.int32(left - 8 * step)
+        return total
 
     @device_function
     def settle(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
@@ -210,10 +211,11 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
 
     @device_function
     def bounds(unit, units, begin):
-        """Where a unit's arcs begin and end; nothing beyond the last unit."""
+        """Where a unit's arcs begin for this lane, and how many there are from there; none beyond the last unit."""
         if unit < units:
-            return begin[unit], begin[unit + 1]
-        return np.int64(0), np.int64(0)
+            first = begin[unit] + lane()
+            return first, np.int32(begin[unit + 1] - first)
+        return np.int64(0), np.int32(0)
 
     @device_function
     def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums):
@@ -221,9 +223,9 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         changed, dangling = 0.0, 0.0
         begin = walk[2]
         for row in range(block_index(), heaviest, num_blocks()):
-            total = np.float64(
-                gather(begin[row] + block_thread(), begin[row + 1], block_size(), n, walk[3], walk[4], old)
-            )
+            first = begin[row] + block_thread()
+            left = np.int32(begin[row + 1] - first)
+            total = np.float64(gather(first, left, np.int32(THREADS), n, walk[3], walk[4], old))
             for step in HALVES:
                 total += shuffle_down(total, step)
             block_barrier()
@@ -234,7 +236,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                 total = 0.0
                 for warp in range(block_size() // WARP):
                     total += sums[2 + warp]
-                scale, number, before = ranks[3][row], np.int64(walk[1][row]), ranks[0][row]
+                scale, number, before = ranks[3][row], walk[1][row], ranks[0][row]
                 jump = ranks[4][row] if jumps else nothing
                 more, hanging = settle(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
@@ -243,32 +245,33 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                 dangling += hanging
         # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
         # depend on the sum is loaded before it.
-        warp, warps = thread_index() // WARP, num_threads() // WARP
-        units, base, forth = heaviest + heavy + groups, heaviest, True
-        unit = base + warp
-        here, end = bounds(unit, units, begin)
+        warp, warps = np.int32(thread_index() // WARP), np.int32(num_threads() // WARP)
+        alone = np.int32(heaviest + heavy)
+        units, base, forth = np.int32(alone + groups), np.int32(heaviest), True
+        unit = np.int32(base + warp)
+        first, left = bounds(unit, units, begin)
         while base < units:
-            base, forth, now = base + warps, not forth, unit
-            unit = base + (warp if forth else warps - 1 - warp)
-            first, upto = here, end
-            here, end = bounds(unit, units, begin)
+            base, forth, now, here, count = np.int32(base + warps), not forth, unit, first, left
+            unit = np.int32(base + (warp if forth else warps - 1 - warp))
+            first, left = bounds(unit, units, begin)
             row = now
-            if now >= heaviest + heavy:
-                row = heaviest + heavy + (now - heaviest - heavy) * WARP + lane()
+            if now >= alone:
+                row = np.int32(alone + (now - alone) * WARP + lane())
             elif lane() != 0:
-                row = n
-            scale, number, before, jump = nothing, np.int64(0), nothing, nothing
-            if now < units and row < n:
-                scale, number = ranks[3][row], np.int64(walk[1][row])
+                row = np.int32(n)
+            has_row = now < units and row < n
+            scale, number, before, jump = nothing, np.uint32(0), nothing, nothing
+            if has_row:
+                scale, number = ranks[3][row], walk[1][row]
                 if keep:
                     before = ranks[0][row]
                 if jumps:
                     jump = ranks[4][row]
-            total = gather(first + lane(), upto, WARP, n, walk[3], walk[4], old)
-            if now < heaviest + heavy:
+            total = gather(here, count, np.int32(WARP), n, walk[3], walk[4], old)
+            if now < alone:
                 for step in HALVES:
                     total += shuffle_down(total, step)
-            if now < units and row < n:
+            if has_row:
                 more, hanging = settle(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
                 )
