@@ -35,7 +35,8 @@ from edgewise.kernels.gpu import (
 )
 
 #: Vertices and out-edges up to which this form is taken, and the degree from which a whole block takes a vertex's arcs.
-FEW_VERTICES, FEW_EDGES, MANY = 6000, 100_000, 64
+#: A block would be long with a hub: so many out-edges and MANY for each vertex are too many, too.
+FEW_VERTICES, FEW_EDGES, MANY, HUB_EDGES = 6000, 100_000, 64, 4096
 #: Lanes for each entry of a block's queue, entries, and the thread that waits for other blocks: it has no entry.
 LANES = min(8, WARP)
 LOCAL, WAITING = (THREADS - WARP) // LANES, THREADS - 1
@@ -87,7 +88,8 @@ def clear(block: Any, control: Any) -> None:
 @device_function
 def fits(found: Any, edges: Any) -> Any:
     """Whether so many vertices with so many out-edges are few."""
-    return found <= min(np.int64(FEW_VERTICES), num_blocks() * (LOCAL * 3 // 4)) and edges <= FEW_EDGES
+    vertices, arcs = num_blocks() * (LOCAL * 3 // 4), HUB_EDGES + MANY * found
+    return found <= min(np.int64(FEW_VERTICES), vertices) and edges <= min(np.int64(FEW_EDGES), arcs)
 
 
 @device_function

@@ -11,9 +11,6 @@ from edgewise.graph.ids import Ids, as_id_column
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
 
-#: Arcs that one word holds beside a vertex.
-MAX_ARCS = 2**32
-
 
 class GpuRows:
     """The arcs of each vertex, one row after another, on the GPU.
@@ -47,9 +44,8 @@ class GpuRows:
         """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
         xp = cuda_door().cupy()
         offsets, targets, weights = self.on_gpu.values()
-        places = xp.arange(len(targets))
-        sources = xp.searchsorted(offsets, places, side="right") - 1
-        return _rows(targets, sources, weights, len(offsets) - 1)
+        starts = xp.bincount(offsets[1:-1], minlength=len(targets) + 1)
+        return _rows(targets, xp.cumsum(starts[: len(targets)]), weights, len(offsets) - 1)
 
 
 def lies_on_gpu(column: Any) -> bool:
@@ -91,7 +87,7 @@ def build(
         The rows, the ids, and the number of self-loops in the rows.
 
     Raises:
-        GraphError: ids that are no integers, an id out of range, or more than 2**32 arcs.
+        GraphError: ids that are no integers, or an id out of range.
     """
     xp = cuda_door().cupy()
     for name, column in (("source", source), ("target", target)):
@@ -128,22 +124,23 @@ def build(
 def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
     """Refuse the first edge that is out of range."""
     xp = cuda_door().cupy()
+    if not len(source) or all(
+        int(ids.min()) >= 0 and int(ids.max()) < num_vertices for ids in (source, target)
+    ):
+        return
     wrong = (source < 0) | (source >= num_vertices) | (target < 0) | (target >= num_vertices)
-    if len(source) and bool(wrong.any()):
-        edge = int(xp.argmax(wrong))
-        raise GraphError(
-            f"edge {edge} joins {int(source[edge])} and {int(target[edge])}; num_vertices={num_vertices} allows ids "
-            f"from 0 to {num_vertices - 1}. Leave num_vertices out for ids of any size"
-        )
+    edge = int(xp.argmax(wrong))
+    raise GraphError(
+        f"edge {edge} joins {int(source[edge])} and {int(target[edge])}; num_vertices={num_vertices} allows ids "
+        f"from 0 to {num_vertices - 1}. Leave num_vertices out for ids of any size"
+    )
 
 
 def _rows(source: Any, target: Any, weights: Any, num_vertices: int) -> GpuRows:
-    """Rows by one stable sort: source and place in one word."""
-    xp, num_arcs = cuda_door().cupy(), len(source)
-    if num_arcs >= MAX_ARCS:
-        raise GraphError(f"{num_arcs:,} arcs; a graph built on the GPU has at most {MAX_ARCS - 1:,}")
-    keys = source.astype(np.int64) << 32 | xp.arange(num_arcs)
-    keys.sort()
-    order = keys & (MAX_ARCS - 1)
-    offsets = xp.searchsorted(keys >> 32, xp.arange(num_vertices + 1)).astype(csr.offset_dtype(num_arcs))
-    return GpuRows(offsets, target[order].astype(np.int32), None if weights is None else weights[order])
+    """Rows by a stable sort of 32-bit words, which takes half the passes of one of 64-bit words."""
+    xp, source = cuda_door().cupy(), source.astype(np.int32, copy=False)
+    order = xp.argsort(source, kind="stable")
+    offsets = xp.zeros(num_vertices + 1, csr.offset_dtype(len(source)))
+    offsets[1:] = xp.cumsum(xp.bincount(source, minlength=num_vertices))
+    targets = target.astype(np.int32, copy=False)[order]
+    return GpuRows(offsets, targets, None if weights is None else weights[order])
