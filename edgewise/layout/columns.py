@@ -130,11 +130,5 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
 
 
 def _by_falling(degree: Any) -> Any:
-    """Vertices by falling degree, then by index: one sort of both in one word.
-
-    No NumPy scalar stands left of an operator: CuPy would import SciPy to find the operator's ufunc.
-    """
-    xp, n = gpu.cupy(), len(degree)
-    keys = (2**31 - 1 - degree.astype(np.int64)) << 32 | xp.arange(n)
-    keys.sort()
-    return (keys & 0xFFFFFFFF).astype(np.uint32)
+    """Vertices by falling degree, then by index."""
+    return gpu.cupy().argsort(-degree, kind="stable").astype(np.uint32)
