@@ -124,7 +124,7 @@ def sssp(
         memory_limit=memory_limit,
         memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
         deliveries=(Push,),
-        gpu_memory=graph.num_vertices * (dtype.itemsize + 40) + graph.num_arcs // 4,
+        gpu_memory=graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
     ) as run:
         if weight_range(graph)[0] < 0:
             if run.on_gpu:
