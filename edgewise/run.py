@@ -16,7 +16,6 @@ from edgewise.execution import Execution, Progress, chooses_gpu, execution
 from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import kept
-from edgewise.kernels.door import cuda_door
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
@@ -171,8 +170,9 @@ class Prepared:
             self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
             if self._on_gpu:
                 from edgewise.engine.gpu import GpuProgram
+                from edgewise.kernels.gpu import device_function
 
-                for_gpu = compiled_program(self.found, cuda_door().device_function)
+                for_gpu = compiled_program(self.found, device_function)
                 self._engine = GpuProgram(for_gpu, *arguments, self._schedule.balance)
             else:
                 self._engine = CpuProgram(compiled, *arguments)

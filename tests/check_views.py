@@ -9,7 +9,7 @@ from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.deal import list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
-from edgewise.kernels import gpu
+from edgewise.kernels import gpu, gpu_host
 from edgewise.kernels.gpu import (
     INT64,
     UINT32,
@@ -126,7 +126,7 @@ def lists(num_vertices):
 
 def check(name, degrees):
     """Check one way of giving arcs out, on a graph whose vertices have these degrees."""
-    xp, n = gpu.cupy(), len(degrees)
+    xp, n = gpu_host.cupy(), len(degrees)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
     m = int(offsets[-1])
     for listed in (True, False) if name in VIEWS else (True,):
@@ -142,8 +142,8 @@ def check(name, degrees):
             expected = np.zeros(m, int)
             for v in vertices:
                 expected[offsets[v] : offsets[v + 1]] = 1
-            np.testing.assert_array_equal(gpu.host_copy(visits), expected, err_msg=name)
-            control = gpu.host_copy(control)
+            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=name)
+            control = gpu_host.host_copy(control)
             assert control[APART] == 0, f"{name}: lanes of a unit were not together"
             assert control[STRANGE] == 0, f"{name}: an arc was visited as one of another vertex"
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from numba import cuda, types
 
-from edgewise.kernels import door, gpu
+from edgewise.kernels import door, gpu, gpu_host
 
 
 class SimulatedKernel:
@@ -49,13 +49,13 @@ def pretend():
     """Put NumPy and the simulator where the GPU would be; what runs on a GPU is loaded afterwards."""
     if not gpu.SIMULATED:
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
-    gpu.cupy = lambda: np
-    gpu.copy_of = gpu.host_copy = np.array
-    gpu.copied = lambda owner, values: values
+    gpu_host.cupy = lambda: np
+    gpu_host.copy_of = gpu_host.host_copy = np.array
+    gpu_host.copied = lambda owner, values: values
     gpu.words = lambda values: values
-    gpu.wait = lambda host, progress: None
-    gpu.capability = lambda: (9, 0)
-    gpu.pinned, gpu.fixed_kernel, gpu.room = np.zeros, fixed_kernel, room
+    gpu_host.wait = lambda host, progress: None
+    gpu_host.capability = gpu.capability = lambda: (9, 0)
+    gpu_host.pinned, gpu.fixed_kernel, gpu_host.room = np.zeros, fixed_kernel, room
     gpu.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     gpu.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None

@@ -11,6 +11,7 @@ from edgewise.engine.constants import constant_arrays
 from edgewise.inspection import inspect_program
 
 gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+gpu_host = pytest.importorskip("edgewise.kernels.gpu_host")
 
 #: Programs that between them use every part of the kernel; the others are compiled for the oldest architecture, too,
 #: by `make test-all`.
@@ -68,7 +69,7 @@ def test_every_architecture_is_compiled_for(capability, name):
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():
-    problem = gpu.problem()
+    problem = gpu_host.problem()
     if problem is None:
         pytest.skip("there is a GPU here")
     with pytest.raises(ew.errors.DeviceError, match="device='cuda'"):

@@ -39,10 +39,8 @@ from edgewise.balance.few import (
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
-    CANCEL,
     INT32,
     INT64,
-    PROGRESS,
     UINT32,
     WARP,
     Kernel,
@@ -55,24 +53,19 @@ from edgewise.kernels.gpu import (
     compare_and_swap,
     cuda,
     device_function,
-    empty,
     first_bit,
     fixed_kernel,
     grid_barrier,
     lane,
     num_blocks,
     num_threads,
-    pinned,
     pointer,
     shuffle,
-    signals,
     thread_index,
     tuple_of,
-    wait,
     words,
-    written_forms,
-    zeros,
 )
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
 
 AUTO, PUSH, PULL = range(3)
 #: Words of `control`; words 0, 16 and 32 count arrivals at barriers. ENDED says that the run is to end; PIECES, EDGES

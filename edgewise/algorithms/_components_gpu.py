@@ -31,19 +31,16 @@ from edgewise.kernels.gpu import (
     compare_and_swap,
     cuda,
     device_function,
-    empty,
     fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
     pointer,
     shuffle_down,
-    signals,
     thread_index,
-    wait,
     words,
-    zeros,
 )
+from edgewise.kernels.gpu_host import empty, signals, wait, zeros
 
 CONTROL_WORDS = 8
 #: Words of the host's array after CANCEL and PROGRESS.

@@ -6,7 +6,8 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.gpu import pointer, resident, tuple_of
+from edgewise.kernels.gpu import pointer, tuple_of
+from edgewise.kernels.gpu_host import resident
 
 
 class GraphOnGpu(NamedTuple):

@@ -50,7 +50,6 @@ from edgewise.kernels.gpu import (
     block_thread,
     cuda,
     device_function,
-    empty,
     fixed_kernel,
     float_bits,
     grid_barrier,
@@ -62,10 +61,9 @@ from edgewise.kernels.gpu import (
     shuffle_down,
     thread_index,
     tuple_of,
-    wait,
     words,
-    written_forms,
 )
+from edgewise.kernels.gpu_host import empty, wait, written_forms
 
 #: Words of `control` that `near_far` leaves free.
 HUBS, ORPHANED = 72, 73

@@ -143,7 +143,7 @@ def _on_gpu(
 ) -> _Paths:
     """Distances, parents and supersteps, where no weight is negative."""
     from edgewise.algorithms import _sssp_gpu
-    from edgewise.kernels.gpu import host_copy
+    from edgewise.kernels.gpu_host import host_copy
 
     width = _GPU_DELTA * _auto_delta(graph) if delta == "auto" else float(delta)
     distance, parent, supersteps, orphans = _sssp_gpu.shortest_paths(graph, start, dtype, width, run)

@@ -15,8 +15,6 @@ import numpy as np
 
 from edgewise.balance.deal import TALLY_WORDS
 from edgewise.kernels.gpu import (
-    CANCEL,
-    PROGRESS,
     THREADS,
     WARP,
     arrive,
@@ -33,6 +31,7 @@ from edgewise.kernels.gpu import (
     shuffle,
     warp_barrier,
 )
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS
 
 #: Vertices and out-edges up to which this form is taken, and the degree from which a whole block takes a vertex's arcs.
 #: A block would be long with a hub: so many out-edges and MANY for each vertex are too many, too.

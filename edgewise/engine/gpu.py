@@ -16,8 +16,19 @@ from edgewise.engine.gpu_kernel import FOLDS, may_push
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels import gpu
-from edgewise.kernels.gpu import Kernel, compile_kernel, copied, words, written_forms
+from edgewise.kernels.gpu import THREADS, Kernel, compile_kernel, words
+from edgewise.kernels.gpu_host import (
+    capability,
+    copied,
+    copy_of,
+    empty,
+    full,
+    host_copy,
+    pinned,
+    wait,
+    written_forms,
+    zeros,
+)
 from edgewise.schedule import Balance, Pull, Push
 
 
@@ -29,12 +40,12 @@ class Rounds:
     def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
         n = graph.num_vertices
         self._base = 0
-        self._messages = gpu.full(n, identity, gpu_kernel.stored(message))
-        self._received, self._active = gpu.zeros(n, np.uint32), gpu.zeros(n, np.uint32)
-        self._lists = [gpu.empty(n, np.uint32) for _ in range(3)]
-        self._pieces = gpu.empty(most_pieces(n, graph.num_arcs), np.int64)
-        self._control = gpu.zeros(gpu_kernel.CONTROL_WORDS, np.int64)
-        self.host = gpu.pinned(2, np.int64)
+        self._messages = full(n, identity, gpu_kernel.stored(message))
+        self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
+        self._lists = [empty(n, np.uint32) for _ in range(3)]
+        self._pieces = empty(most_pieces(n, graph.num_arcs), np.int64)
+        self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
+        self.host = pinned(2, np.int64)
 
     @staticmethod
     def nbytes(graph: Graph, message: np.dtype) -> int:
@@ -61,7 +72,7 @@ class Rounds:
 
     def told(self) -> tuple[int, int, str]:
         """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
-        told = gpu.host_copy(self._control)
+        told = host_copy(self._control)
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
         forms = written_forms(told[gpu_kernel.FORMS :].tolist(), gpu_kernel.FORM_NAMES)
@@ -81,7 +92,7 @@ class BestFirst:
 
     def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
         self._piles = near_far.make_piles(graph.num_vertices, graph.num_arcs, message)
-        self._first = gpu.empty(graph.num_vertices, np.uint8)
+        self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
 
     @staticmethod
@@ -169,11 +180,11 @@ class GpuProgram:
         arguments = workspace.arguments(
             graph, self._graph, passed, most, self._delivery, self._pull, constants.supplied
         )
-        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // gpu.THREADS)
+        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
-        gpu.wait(workspace.host, run.progress)
+        wait(workspace.host, run.progress)
         supersteps, ending, note = workspace.told()
-        aggregates = {name: gpu.host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
+        aggregates = {name: host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
@@ -195,7 +206,7 @@ class GpuProgram:
         def on_gpu(kind: str, values: np.ndarray) -> Any:
             if id(values) in weights:
                 return graph.on_gpu(weights[id(values)])
-            return copied(graph, values) if kind == "degree" else gpu.copy_of(values)
+            return copied(graph, values) if kind == "degree" else copy_of(values)
 
         copies = {key: on_gpu(key[0], values) for key, values in constants.arrays.items()}
         return constants, copies
@@ -208,14 +219,14 @@ class GpuProgram:
         arrays: dict[tuple[str, str], Any] = {}
         for i, (name, dtype) in enumerate(binding.vertex.items()):
             supplied = constants.supplied >> i & 1
-            arrays["vertex", name] = kept["initial", name].copy() if supplied else gpu.empty(n, dtype)
+            arrays["vertex", name] = kept["initial", name].copy() if supplied else empty(n, dtype)
         for name in binding.found.edge_writes:
             arrays["edge", name] = kept["edge", name].copy()
         for name, value in parameters.items():
-            arrays["parameter", name] = gpu.copy_of(np.array([value]))
+            arrays["parameter", name] = copy_of(np.array([value]))
         for name, dtype in binding.aggregates.items():
-            arrays["aggregate", name] = gpu.zeros(1, dtype)
-            arrays["partial", name] = gpu.empty(max(1, min(n, FOLDS[0])), dtype)
+            arrays["aggregate", name] = zeros(1, dtype)
+            arrays["partial", name] = empty(max(1, min(n, FOLDS[0])), dtype)
         return arrays
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
@@ -234,7 +245,7 @@ class GpuProgram:
             code = compile_kernel(
                 self._form.make_kernel(self._compiled, binding, message, uniform, self._balance),
                 self._form.signature(binding, message, parameters),
-                gpu.capability(),
+                capability(),
                 key,
             )
             self._kernels[kind] = Kernel(code)

@@ -30,11 +30,9 @@ from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAG
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
-    CANCEL,
     HALVES,
     INT32,
     INT64,
-    PROGRESS,
     UINT32,
     WARP,
     array,
@@ -57,6 +55,7 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS
 from edgewise.schedule import Balance, BlockMapped, ThreadMapped, WarpMapped
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT, EDGES and PIECES are the active vertices,

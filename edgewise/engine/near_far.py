@@ -19,9 +19,7 @@ import numpy as np
 from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.balance.few import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
 from edgewise.kernels.gpu import (
-    CANCEL,
     HALVES,
-    PROGRESS,
     THREADS,
     array,
     atomic_add,
@@ -32,7 +30,6 @@ from edgewise.kernels.gpu import (
     block_size,
     block_thread,
     device_function,
-    empty,
     grid_barrier,
     lane,
     load_fresh,
@@ -40,12 +37,11 @@ from edgewise.kernels.gpu import (
     num_threads,
     pointer,
     shuffle_down,
-    signals,
     thread_index,
     tuple_of,
     words,
-    zeros,
 )
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS, empty, signals, zeros
 
 #: Words of `control`; words 0, 16 and 32 count arrivals at barriers. NEAR, EDGES and PIECES are of the near vertices:
 #: how many, their out-edges, the pieces of those that were dealt with. FAR and LEAST are of the far ones: how many, and

@@ -22,14 +22,15 @@ def cuda_problem() -> str | None:
         if missing:
             return f"the package {name} is not installed; {_INSTALL}"
     try:
-        from edgewise.kernels import gpu
+        from edgewise.kernels import gpu, gpu_host
     except Exception as error:
         return f"its packages cannot be loaded ({type(error).__name__}: {error}); {_INSTALL}"
-    return gpu.problem()
+    assert gpu  # numba-cuda can be loaded, too
+    return gpu_host.problem()
 
 
 def cuda_door() -> Any:
-    """The module `edgewise.kernels.gpu`.
+    """The module `edgewise.kernels.gpu_host`.
 
     Raises:
         DeviceError: CUDA cannot be used; the message says why.
@@ -37,6 +38,6 @@ def cuda_door() -> Any:
     problem = cuda_problem()
     if problem:
         raise DeviceError(f"device='cuda': {problem}")
-    from edgewise.kernels import gpu
+    from edgewise.kernels import gpu_host
 
-    return gpu
+    return gpu_host

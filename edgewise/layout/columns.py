@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels import gpu
 from edgewise.kernels.gpu import (
     INT64,
     WARP,
@@ -26,6 +25,7 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
+from edgewise.kernels.gpu_host import cupy
 
 #: In-degrees above which a row is left to a warp, and to a block.
 HEAVY, HEAVIEST = 48, 2048
@@ -109,7 +109,7 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
         out_degree: shape (n,), on the GPU.
         with_arcs: whether to keep which in-edge each arc is, as weights need it.
     """
-    xp, n = gpu.cupy(), len(out_degree)
+    xp, n = cupy(), len(out_degree)
     in_degree = in_offsets[1:].astype(np.int64) - in_offsets[:-1]
     vertices = _by_falling(in_degree)
     number = xp.empty(n, np.uint32)
@@ -131,4 +131,4 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
 
 def _by_falling(degree: Any) -> Any:
     """Vertices by falling degree, then by index."""
-    return gpu.cupy().argsort(-degree, kind="stable").astype(np.uint32)
+    return cupy().argsort(-degree, kind="stable").astype(np.uint32)

@@ -1,0 +1,197 @@
+"""The host's side of a GPU: which one there is, memory on it, waiting for a kernel. CuPy has the memory."""
+
+import functools
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import DeviceError, MemoryLimitError
+
+
+def current_device() -> Any:
+    """The GPU that CuPy uses now."""
+    from cuda.core import Device
+
+    return Device(cupy().cuda.runtime.getDevice())
+
+
+def problem() -> str | None:
+    """Why no GPU can be used, or None."""
+    try:
+        current_device().set_current()
+    except (
+        Exception
+    ) as error:  # the driver's and the packages' own, all of which mean that there is no GPU for us
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def capability() -> tuple[int, int]:
+    """The compute capability of the current GPU."""
+    found = current_device().compute_capability
+    return found.major, found.minor
+
+
+def facts() -> dict[str, Any]:
+    """The current GPU, and the versions of what uses it."""
+    runtime, device = cupy().cuda.runtime, current_device()
+    driver, (major, minor) = runtime.driverGetVersion(), capability()
+    return {
+        "gpu": device.name,
+        "compute_capability": f"{major}.{minor}",
+        "multiprocessors": device.properties.multiprocessor_count,
+        "memory_bytes": _memory(),
+        "cuda_driver": f"{driver // 1000}.{driver % 1000 // 10}",
+        **{name: version(name) for name in ("numba-cuda", "cuda-core", "numpy")},
+        "cupy": cupy().__version__,
+    }
+
+
+def cupy() -> Any:
+    """CuPy, for memory, sorting, scans and arithmetic on whole arrays."""
+    import cupy
+
+    return cupy
+
+
+def copy_of(values: Any) -> Any:
+    """A copy on the GPU."""
+    return cupy().asarray(values)
+
+
+def host_copy(values: Any) -> np.ndarray:
+    """A copy in the host's memory."""
+    return values.get()
+
+
+def empty(length: int, dtype: Any) -> Any:
+    """An array on the GPU with no particular values."""
+    return cupy().empty(length, dtype)
+
+
+def zeros(length: int, dtype: Any) -> Any:
+    """An array of zeros on the GPU."""
+    return cupy().zeros(length, dtype)
+
+
+def full(length: int, value: Any, dtype: Any) -> Any:
+    """An array of one value on the GPU."""
+    return cupy().full(length, value, dtype)
+
+
+def signals(length: int) -> np.ndarray:
+    """Zeros in the host's memory that the GPU reads and writes at the same address, int64: see CANCEL and PROGRESS."""
+    found = pinned(length, np.int64)
+    found[...] = 0
+    return found
+
+
+def pinned(length: int, dtype: Any) -> np.ndarray:
+    """An array in the host's memory that the GPU reads and writes at the same address."""
+    dtype = np.dtype(dtype)
+    memory = cupy().cuda.alloc_pinned_memory(length * dtype.itemsize)
+    return np.frombuffer(memory, dtype, length)
+
+
+def current_stream() -> int:
+    """The address of the caller's current stream."""
+    return int(cupy().cuda.get_current_stream().ptr)
+
+
+#: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
+CANCEL, PROGRESS = 0, 1
+#: The host asks for the end of a run without a pause for so long, then this often; progress is shown this often.
+SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
+
+
+def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
+    """Wait for the kernel that the current stream was given last, showing progress.
+
+    An interruption (Ctrl-C) asks the kernel to end, waits for it, and goes on as an exception.
+
+    Raises:
+        DeviceError: the kernel faulted, after which this process cannot use the GPU.
+    """
+    event = cupy().cuda.Event(disable_timing=True)
+    event.record(cupy().cuda.get_current_stream())
+    started = shown = time.perf_counter()
+    try:
+        while not _done(event):
+            now = time.perf_counter()
+            if now - started > SPIN_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+            if progress is not None and now - shown > SHOW_SECONDS:
+                shown = now
+                progress(int(host[PROGRESS]))
+    except DeviceError:
+        raise
+    except BaseException:
+        host[CANCEL] = 1
+        while not _done(event):
+            time.sleep(PAUSE_SECONDS)
+        raise
+
+
+def written_forms(counts: Iterable[int], names: Iterable[str]) -> str:
+    """How many supersteps had each form, for `Result.explain`."""
+    return ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=False) if count)
+
+
+def _done(event: Any) -> bool:
+    try:
+        return bool(event.done)
+    except cupy().cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(
+            f"a kernel failed on the GPU ({error}); this process cannot use the GPU any more: start it anew"
+        ) from error
+
+
+_residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+
+
+def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
+    """What belongs to an object and lies on the GPU, made when it is first asked for; it lives as long as that."""
+    held = _residents.setdefault(owner, {})
+    if key not in held:
+        held[key] = make()
+    return held[key]
+
+
+def copied(owner: Any, values: Any) -> Any:
+    """The copy on the GPU of an array that belongs to an object, made once."""
+    return resident(owner, id(values), lambda: (values, cupy().asarray(values)))[1]
+
+
+@functools.cache
+def _memory() -> int:
+    """Bytes of memory that the GPU has."""
+    return int(cupy().cuda.runtime.memGetInfo()[1])
+
+
+@contextmanager
+def room(name: str, needed: int) -> Iterator[None]:
+    """Refuse what the GPU's memory does not hold, before it is begun where that can be told.
+
+    Raises:
+        MemoryLimitError: with what is needed and what is free.
+    """
+    pool = cupy().get_default_memory_pool()
+    # To ask the driver takes as long as a search: only where it may be too much.
+    if needed > pool.free_bytes() and pool.total_bytes() + needed > _memory() // 2:
+        free = cupy().cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+        if needed > free:
+            raise MemoryLimitError(
+                f"{name} needs {needed:,} bytes on the GPU, of which {free:,} are free; free some, use a smaller "
+                "dtype, or run on the CPU with device='cpu'"
+            )
+    try:
+        yield
+    except cupy().cuda.memory.OutOfMemoryError as error:
+        raise MemoryLimitError(
+            f"{name}: the GPU's memory is used up ({error}); run on the CPU with device='cpu'"
+        ) from error
