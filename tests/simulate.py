@@ -1,7 +1,8 @@
 """Run programs on a GPU that tests/simulator.py pretends, and compare every delivery with the reference."""
 
+import numpy as np
 from simulator import pretend
-from test_engines import PROGRAMS, Components, assert_same
+from test_engines import PROGRAMS, Components, Widest, assert_same
 
 import edgewise as ew
 from edgewise.run import Prepared
@@ -14,6 +15,17 @@ GRAPHS = {
 DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
 #: Views that a program can be told to take: one that pushes, one that only pulls.
 BALANCED = {"bfs": ew.ThreadMapped(), "float sums": ew.BlockMapped()}
+
+
+def compare_widest():
+    """The best of floats of both signs, one of them not a number: best first, pushed and pulled in rounds."""
+    graph = GRAPHS["random"]
+    weight = np.random.default_rng(1).normal(0, 100, graph.num_arcs)
+    weight[3] = np.nan
+    values = {"source": 1, "weight": weight}
+    expected = Prepared(Widest, graph, "cpu").reference(values, None)
+    for schedule in (ew.Schedule(), *DELIVERIES[1:], ew.Schedule(balance=ew.ThreadMapped())):
+        assert_same(Prepared(Widest, graph, "cuda", schedule)(**values), expected, True)
 
 
 def main():
@@ -33,6 +45,8 @@ def main():
                 result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)
+    compare_widest()
+    print("widest", flush=True)
 
 
 if __name__ == "__main__":

@@ -175,6 +175,34 @@ def test_every_schedule_agrees_with_the_reference(name):
                 raise AssertionError(f"{name} on '{graph_name}', {schedule_name}: {error}") from error
 
 
+class Widest(ew.Program):
+    """The widest path from one source: by MAX, over floats on both sides of 0."""
+
+    source = ew.parameter(ew.VERTEX)
+    width = ew.vertex("float64", init=float("-inf"))
+    weight = ew.edge("float64")
+    combine = ew.MAX
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        if v == state.source:
+            state.width[v] = 1e9
+            return ew.ACTIVE
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return min(state.width[edge.source], edge.weight)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message > state.width[v]:
+            state.width[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
 class Highest(ew.Program):
     """The largest index that can reach a vertex: an asynchronous program that combines by MAX."""
 

@@ -13,6 +13,7 @@ from test_engines import (
     LateMirror,
     Loop,
     Mirror,
+    Widest,
     assert_same,
 )
 
@@ -83,44 +84,21 @@ def test_every_view_agrees_with_the_cpu(name, balance):
                 np.testing.assert_allclose(result.fields[field], want, rtol=tolerance, atol=1e-12)
 
 
-class Widest(ew.Program):
-    """The widest path from one source: by MAX, over floats on both sides of 0."""
-
-    source = ew.parameter(ew.VERTEX)
-    width = ew.vertex("float64", init=float("-inf"))
-    weight = ew.edge("float64")
-    combine = ew.MAX
-    asynchronous = True
-
-    @staticmethod
-    def initialize(v, state):
-        if v == state.source:
-            state.width[v] = 1e9
-            return ew.ACTIVE
-        return ew.HALT
-
-    @staticmethod
-    def edge_compute(edge, state):
-        return min(state.width[edge.source], edge.weight)
-
-    @staticmethod
-    def vertex_compute(v, message, state):
-        if message > state.width[v]:
-            state.width[v] = message
-            return ew.ACTIVE
-        return ew.HALT
-
-
 @pytest.mark.parametrize("kind", ["lattice", "hubs", "path"])
-def test_the_best_first_by_max_over_floats_of_both_signs(kind):
+def test_the_best_of_floats_of_both_signs(kind):
     graph = LARGE[kind]() if kind in LARGE else ew.generate.path(3000)
     weight = np.random.default_rng(1).normal(0, 100, graph.num_arcs)
     expected = Prepared(Widest, graph, "cpu")(source=1, weight=weight).width
-    prepared = Prepared(Widest, graph, "cuda")
-    for _ in range(3):
-        result = prepared(source=1, weight=weight)
-        assert "thresholds" in result.explain()
-        np.testing.assert_array_equal(result.width, expected)
+    for schedule in (
+        ew.Schedule(),
+        ew.Schedule(ew.Push(), balance=ew.ThreadMapped()),
+        ew.Schedule(ew.Pull()),
+    ):
+        prepared = Prepared(Widest, graph, "cuda", schedule)
+        for _ in range(3):
+            result = prepared(source=1, weight=weight)
+            assert ("thresholds" in result.explain()) == (schedule == ew.Schedule())
+            np.testing.assert_array_equal(result.width, expected)
 
 
 @pytest.mark.parametrize("kind", LARGE)

@@ -17,6 +17,7 @@ from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.balance.deal import append, make_deal
 from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
+from edgewise.engine.keys import key_dtype
 from edgewise.engine.near_far import (
     EDGES,
     FORM_NAMES,
@@ -26,7 +27,6 @@ from edgewise.engine.near_far import (
     NEAR,
     RISES,
     SUPERSTEPS,
-    key_dtype,
     make_near_far,
     make_piles,
     piles_arguments,

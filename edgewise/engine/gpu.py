@@ -29,6 +29,7 @@ from edgewise.kernels.gpu_host import (
     written_forms,
     zeros,
 )
+from edgewise.program import Combiner
 from edgewise.schedule import Balance, Pull, Push
 
 
@@ -37,10 +38,11 @@ class Rounds:
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
 
-    def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
         n = graph.num_vertices
+        identity = gpu_kernel.stored_identity(combine, message)
         self._base = 0
-        self._messages = full(n, identity, gpu_kernel.stored(message))
+        self._messages = full(n, identity, identity.dtype)
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
         self._pieces = empty(most_pieces(n, graph.num_arcs), np.int64)
@@ -51,7 +53,7 @@ class Rounds:
     def nbytes(graph: Graph, message: np.dtype) -> int:
         """The memory that these arrays take on the GPU."""
         pieces = 8 * most_pieces(graph.num_vertices, graph.num_arcs)
-        return graph.num_vertices * (gpu_kernel.stored(message).itemsize + 5 * 4) + pieces
+        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + pieces
 
     def arguments(
         self,
@@ -90,7 +92,7 @@ class BestFirst:
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
     worn_out = False
 
-    def __init__(self, graph: Graph, identity: Any, message: np.dtype) -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
         self._piles = near_far.make_piles(graph.num_vertices, graph.num_arcs, message)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
@@ -257,5 +259,4 @@ class GpuProgram:
             workspace = self._free.pop()
             if not workspace.worn_out:
                 return workspace
-        identity = self._binding.found.combine.identity(self._message)
-        return self._form(self._binding.graph, identity, self._message)
+        return self._form(self._binding.graph, self._binding.found.combine, self._message)

@@ -18,13 +18,13 @@ from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.keys import make_keys, worst_key
 from edgewise.engine.near_far import (
     FAR,
     LARGEST,
     LEAST,
     LOCAL_FAR,
     LOWEST,
-    key_dtype,
     make_near_far,
     make_rise,
     piles_types,
@@ -39,7 +39,6 @@ from edgewise.kernels.gpu import (
     atomic_min,
     cuda,
     device_function,
-    float_bits,
     grid_barrier,
     lane,
     load_fresh,
@@ -64,62 +63,6 @@ def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -
         pointer(np.dtype(np.uint8)),
         *[INT64] * 4,
     )
-
-
-def make_keys(message: np.dtype, smaller_is_better: bool) -> tuple[Any, Any, Any, Any]:
-    """Device functions from a message to its key and back, and from a key to float64 and back."""
-    kind = message.type
-    whole = key_dtype(message).type
-    turn = np.int64(0 if smaller_is_better else -1)
-    if message.kind == "f":
-        bits, back = float_bits(message)
-        rest = whole(np.iinfo(whole).max)
-
-        @device_function
-        def key_of(value):
-            found = bits(value)
-            return np.int64(found ^ rest if found < 0 else found) ^ turn
-
-        @device_function
-        def message_of(key):
-            found = whole(key ^ turn)
-            return back(found ^ rest if found < 0 else found)
-
-    else:
-
-        @device_function
-        def key_of(value):
-            return np.int64(value) ^ turn
-
-        @device_function
-        def message_of(key):
-            return kind(key ^ turn)
-
-    @device_function
-    def real(key):
-        value = np.float64(message_of(key))
-        return value if smaller_is_better else -value
-
-    if message.kind == "f":
-
-        @device_function
-        def whole_of(x):
-            return key_of(kind(x if smaller_is_better else -x))
-
-    else:
-
-        @device_function
-        def whole_of(x):
-            return np.int64(min(max(x, -9.2e18), 9.2e18))
-
-    return key_of, message_of, real, whole_of
-
-
-def worst_key(message: np.dtype) -> int:
-    """The key of the identity of MIN, and of that of MAX: no message is worse."""
-    if message.kind == "i":
-        return int(np.iinfo(message).max)
-    return int(np.array([np.inf], message).view(key_dtype(message))[0])
 
 
 def make_async_kernel(

@@ -28,6 +28,7 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.keys import key_dtype, make_keys, worst_key
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
     HALVES,
@@ -56,6 +57,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
 )
 from edgewise.kernels.gpu_host import CANCEL, PROGRESS
+from edgewise.program import Combiner
 from edgewise.schedule import Balance, BlockMapped, ThreadMapped, WarpMapped
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT, EDGES and PIECES are the active vertices,
@@ -89,9 +91,20 @@ def make_view(balance: Balance) -> Any:
     return make_block_mapped if isinstance(balance, BlockMapped) else make_binned
 
 
-def stored(message: np.dtype) -> np.dtype:
-    """The dtype in which messages are stored: there are no atomic operations on single bytes."""
-    return np.dtype(np.int32) if message.kind == "b" else message
+def has_keys(combine: Combiner, message: np.dtype) -> bool:
+    """Whether messages are stored as their keys: there are no atomic operations for the best of floats."""
+    return message.kind == "f" and combine.name in ("MIN", "MAX")
+
+
+def stored(combine: Combiner, message: np.dtype) -> np.dtype:
+    """The dtype in which messages are stored. There are no atomic operations on single bytes, either."""
+    return key_dtype(message) if has_keys(combine, message) or message.kind == "b" else message
+
+
+def stored_identity(combine: Combiner, message: np.dtype) -> Any:
+    """What is stored where no message came."""
+    value = worst_key(message) if has_keys(combine, message) else combine.identity(message)
+    return stored(combine, message).type(value)
 
 
 def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
@@ -105,7 +118,7 @@ def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -
         tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
         pointer(np.dtype(np.int64)),
         tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
-        array(stored(message)),
+        array(stored(binding.found.combine, message)),
         array(vertex),
         array(np.dtype(np.int64)),
         pointer(np.dtype(np.int64)),
@@ -137,9 +150,10 @@ def make_gpu_kernel(
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize, proceed = functions["initialize"], functions["proceed"]
     combine = functions.get("combine") or device_function(found.combine.function)
-    kept_as = stored(message)
+    name, keyed = found.combine.name, has_keys(found.combine, message)
+    kept_as = np.dtype(np.int32) if message.kind == "b" else message
     cast, store = make_cast(message, device_function), make_cast(kept_as, device_function)
-    name, identity = found.combine.name, kept_as.type(found.combine.identity(message))
+    identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs, harmless = found.needs_arc_index, found.edge_compute_is_harmless
     pushes = may_push(found, message)
@@ -149,7 +163,26 @@ def make_gpu_kernel(
     folds, dealt, view = FOLDS, balance == "auto", make_view(balance)
     total_type = numba_type(kept_as)
 
-    if name == "MIN":
+    @device_function
+    def as_it_is(value):
+        return value
+
+    encoded = decoded = as_it_is
+    if keyed:
+        key_of, decoded, _, _ = make_keys(message, name == "MIN")
+        key_type = key_dtype(message).type
+
+        @device_function
+        def encoded(value):
+            return key_type(key_of(value))
+
+        @device_function
+        def combine_at(messages, target, value):
+            """Not a number is never better."""
+            if value == value:
+                atomic_min(messages, target, encoded(value))
+
+    elif name == "MIN":
         combine_at = atomic_min
     elif name == "MAX":
         combine_at = atomic_max
@@ -242,7 +275,7 @@ def make_gpu_kernel(
                     got = got or flags[warp] != 0
             block_barrier()
         if leads and got:
-            messages[v] = total
+            messages[v] = encoded(total)
             received[v] = stamp
 
     gather_all = view(gather_unit, False)
@@ -252,8 +285,8 @@ def make_gpu_kernel(
         """Compute one vertex with its message; whether it is active next."""
         incoming = identity
         if received[v] == stamp:
-            incoming = messages[v]
-            messages[v] = identity
+            incoming = decoded(messages[v])
+            messages[v] = nothing
         if vertex_compute(v, cast(incoming), state):
             work[0][v] = stamp + 1
             return True

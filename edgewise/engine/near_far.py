@@ -18,6 +18,7 @@ import numpy as np
 
 from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.balance.few import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
+from edgewise.engine.keys import key_dtype
 from edgewise.kernels.gpu import (
     HALVES,
     THREADS,
@@ -63,11 +64,6 @@ LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 SLOW, FAST = 1000, 4000
 #: Far vertices that are looked at to say where the threshold goes.
 SAMPLE = min(64, LOCAL)
-
-
-def key_dtype(value: np.dtype) -> np.dtype:
-    """The integers that stand for values of a dtype."""
-    return np.dtype(f"i{max(4, value.itemsize)}")
 
 
 class Piles(NamedTuple):
