@@ -32,7 +32,7 @@ class WarpMapped:
     lanes: int = 32
 
     def __post_init__(self) -> None:
-        if self.lanes not in (2, 4, 8, 16, 32):
+        if not isinstance(self.lanes, int) or self.lanes not in (2, 4, 8, 16, 32):
             raise ScheduleError(f"WarpMapped: lanes is {self.lanes!r}; expected 2, 4, 8, 16 or 32")
 
 

@@ -291,6 +291,25 @@ def test_devices_schedules_and_memory_are_checked():
         ew.run(Plain(), PATH, memory_limit=10)
 
 
+@pytest.mark.parametrize(
+    "balance", [ew.ThreadMapped(), ew.WarpMapped(8), ew.BlockMapped(), ew.Binned(), "warp", 32, None]
+)
+def test_who_does_which_edges_is_for_programs_on_a_gpu(balance):
+    schedule = ew.Schedule(balance=balance)
+    for start in (
+        lambda: ew.run(Plain(), PATH, device="cpu", schedule=schedule),
+        lambda: ew.bfs(PATH, 0, schedule=schedule),
+    ):
+        with pytest.raises(ScheduleError, match="only programs on a GPU can be told"):
+            start()
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 64, "8", None, 8.0])
+def test_virtual_warps_have_a_power_of_two_of_lanes(lanes):
+    with pytest.raises(ScheduleError, match="expected 2, 4, 8, 16 or 32"):
+        ew.WarpMapped(lanes)
+
+
 def test_combiners_have_their_identities():
     for combine in (MIN, MAX, SUM, PRODUCT, ANY, ALL):
         for dtype in map(np.dtype, ("bool", "int32", "int64", "float32", "float64")):
