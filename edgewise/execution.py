@@ -83,9 +83,7 @@ def execution(
         DeviceError: device="cuda", and CUDA cannot be used.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
-    schedule = Schedule() if schedule is None else schedule
-    if not isinstance(schedule, Schedule):
-        raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
+    schedule = as_schedule(name, schedule)
     on_gpu = chooses_gpu(name, device, schedule) and gpu_memory is not None
     needed = gpu_memory if on_gpu and gpu_memory is not None else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
@@ -94,13 +92,7 @@ def execution(
             f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
             "write the algorithm as a Program, which runs with every delivery"
         )
-    if schedule.balance != "auto" and not (
-        balances and isinstance(schedule.balance, (ThreadMapped, WarpMapped, BlockMapped, Binned))
-    ):
-        raise ScheduleError(
-            f"{name}: balance is {schedule.balance!r}; only programs on a GPU can be told who does which edges, by "
-            "ThreadMapped(), WarpMapped(), BlockMapped() or Binned(). Leave it at 'auto'"
-        )
+    check_balance(name, schedule, balances)
     threads = available_threads() if schedule.num_threads is None else schedule.num_threads
     if not isinstance(threads, int) or threads < 1:
         raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
@@ -118,6 +110,32 @@ def execution(
         run.compile_seconds = compile_seconds() - compiled
         spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
         run.seconds = max(0.0, spent)
+
+
+def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
+    """A schedule as given, or that of all defaults.
+
+    Raises:
+        ScheduleError: it is something else.
+    """
+    if schedule is not None and not isinstance(schedule, Schedule):
+        raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
+    return schedule or Schedule()
+
+
+def check_balance(name: str, schedule: Schedule, allowed: bool) -> None:
+    """Refuse a schedule that says who does which edges where that cannot be said, or in an unknown way.
+
+    Raises:
+        ScheduleError: with what is possible.
+    """
+    balance = schedule.balance
+    known = isinstance(balance, ThreadMapped | WarpMapped | BlockMapped | Binned)
+    if not (known and allowed) and not (isinstance(balance, str) and balance == "auto"):
+        raise ScheduleError(
+            f"{name}: balance is {balance!r}; only programs on a GPU can be told who does which edges, by "
+            "ThreadMapped(), WarpMapped(), BlockMapped() or Binned(). Leave it at 'auto'"
+        )
 
 
 def chooses_gpu(name: str, device: Any, schedule: Schedule) -> bool:

@@ -12,7 +12,7 @@ from edgewise.engine.compiled import check_types, compiled_program
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError, VerificationError
-from edgewise.execution import Execution, Progress, chooses_gpu, execution
+from edgewise.execution import Execution, Progress, as_schedule, check_balance, chooses_gpu, execution
 from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import kept
@@ -98,7 +98,7 @@ class Prepared:
         if not isinstance(graph, Graph):
             raise ProgramError(f"got {graph!r} for the graph, expected an edgewise.Graph")
         self.program, self.graph = program, graph
-        self._schedule = Schedule() if schedule is None else schedule
+        self._schedule = as_schedule(program.__name__, schedule)
         self._device = device
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
@@ -168,6 +168,7 @@ class Prepared:
             self._message = self._message_dtype(compiled, parameters)
             arguments = (self._binding, self._message, self._schedule.delivery, self._may_pull())
             self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
+            check_balance(self.found.name, self._schedule, self._on_gpu)
             if self._on_gpu:
                 from edgewise.engine.gpu import GpuProgram
                 from edgewise.kernels.gpu import device_function

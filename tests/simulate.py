@@ -2,7 +2,7 @@
 
 import numpy as np
 from simulator import pretend
-from test_engines import PROGRAMS, Components, Widest, assert_same
+from test_engines import PROGRAMS, Components, Least, Widest, assert_same
 
 import edgewise as ew
 from edgewise.run import Prepared
@@ -28,6 +28,17 @@ def compare_widest():
         assert_same(Prepared(Widest, graph, "cuda", schedule)(**values), expected, True)
 
 
+def compare_least():
+    """A vertex that has not sent yet is not lost when what it will send falls below the threshold."""
+    graphs = [ew.Graph.from_edges([0, 0, 3], [1, 2, 1], num_vertices=4)]
+    graphs += [ew.generate.uniform(9, 14, seed=seed) for seed in range(8)]
+    for graph in graphs:
+        values = {"value": np.array([50, 40, 60, 10, 30, 70, 5, 90, 20])}
+        values["value"] = values["value"][: graph.num_vertices]
+        expected = Prepared(Least, graph, "cpu").reference(values, None)
+        assert_same(Prepared(Least, graph, "cuda")(**values), expected, True)
+
+
 def main():
     """Print the name of each program that agreed; the exit code is 1 where one does not."""
     pretend()
@@ -47,6 +58,8 @@ def main():
         print(name, flush=True)
     compare_widest()
     print("widest", flush=True)
+    compare_least()
+    print("least", flush=True)
 
 
 if __name__ == "__main__":

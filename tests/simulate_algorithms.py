@@ -40,6 +40,16 @@ def compare(graph):
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
         np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
         assert got.verify(graph)
+    got, expected = (ew.pagerank(graph, device=device, tol=0, max_iterations=4) for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-9, atol=1e-15)
+
+
+def compare_huge_weights():
+    """Distances near the largest integer, and a width beyond it."""
+    graph = ew.Graph.from_edges(range(9), range(1, 10), np.full(9, 9 * 10**17))
+    for delta in (2e18, 1e19):
+        got, expected = (ew.sssp(graph, 0, device=device, delta=delta) for device in ("cuda", "cpu"))
+        same(got, expected, "distance", "parent_index")
 
 
 def main():
@@ -48,6 +58,7 @@ def main():
     for name, graph in GRAPHS.items():
         compare(graph)
         print(name, flush=True)
+    compare_huge_weights()
 
 
 if __name__ == "__main__":

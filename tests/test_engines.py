@@ -175,6 +175,25 @@ def test_every_schedule_agrees_with_the_reference(name):
                 raise AssertionError(f"{name} on '{graph_name}', {schedule_name}: {error}") from error
 
 
+class Least(ew.Program):
+    """The least value that reaches a vertex. What a vertex will send falls while it waits for its turn."""
+
+    value = ew.vertex("int64")
+    combine = ew.MIN
+    asynchronous = True
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return min(state.value[edge.source], state.value[edge.target])
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message < state.value[v]:
+            state.value[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
 class Widest(ew.Program):
     """The widest path from one source: by MAX, over floats on both sides of 0."""
 

@@ -102,6 +102,16 @@ def test_sssp_with_any_delta(delta):
         same(name, got, expected, "distance", "parent_index")
 
 
+def test_frontiers_of_vertices_with_two_pieces():
+    """Every vertex of the second level has 65 arcs: a block's share of the pieces is not one of the vertices."""
+    middle = np.arange(1, 1001)
+    sources = np.concatenate([np.zeros(1000, int), np.repeat(middle, 65)])
+    targets = np.concatenate([middle, 1001 + np.arange(65_000)])
+    graph = ew.Graph.from_edges(sources, targets)
+    got, expected = both(ew.bfs, graph, 0)
+    same("two pieces", got, expected, "level", "parent_index")
+
+
 def test_negative_weights_are_left_to_the_cpu():
     graph = ew.Graph.from_edges([0, 1, 0], [1, 2, 2], [5, -3, 4])
     result = ew.sssp(graph, 0, device="cuda")
@@ -127,6 +137,7 @@ def test_pagerank(make, dtype):
         tolerance = 1e-12 if dtype == np.float64 else 3e-6
         assert np.abs(got.rank.astype(float) - expected.rank).sum() <= tolerance, name
         assert got.rank.dtype == dtype
+        assert got.residual == pytest.approx(expected.residual, rel=1e-3, abs=2 * tolerance)
 
 
 def test_pagerank_with_all_its_options():

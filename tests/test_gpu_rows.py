@@ -1,5 +1,6 @@
 """Graphs built on a GPU, with NumPy in the place of CuPy; tests/test_gpu_algorithms.py builds them on a GPU."""
 
+import contextlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,12 @@ from edgewise.errors import GraphError
 from edgewise.graph import gpu_rows
 from edgewise.graph import graph as graph_module
 
-DOOR = SimpleNamespace(cupy=lambda: np, host_copy=np.array, copied=lambda owner, values: values)
+DOOR = SimpleNamespace(
+    cupy=lambda: np,
+    host_copy=np.array,
+    copied=lambda owner, values: values,
+    room=lambda name, needed: contextlib.nullcontext(),
+)
 
 
 class OnGpu(np.ndarray):

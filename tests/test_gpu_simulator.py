@@ -28,7 +28,7 @@ def simulated(script):
 
 def test_programs_give_the_right_answers_in_the_simulator():
     """Four threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
-    assert simulated("simulate.py") == [*PROGRAMS, "widest"]
+    assert simulated("simulate.py") == [*PROGRAMS, "widest", "least"]
 
 
 def test_algorithms_give_the_right_answers_in_the_simulator():

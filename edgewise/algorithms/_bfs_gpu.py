@@ -237,7 +237,6 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
         pull = forced == PULL
         if forced == AUTO:
             pull = edges * PULL_ADVANTAGE > m - explored and edges > FEW_EDGES
-        few = not pull and fits(found, edges)
         pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
         if not pull and not listed:
             for begin in range(me - lane(), n, num_threads()):
@@ -252,9 +251,10 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             control[FOUND + spare] = 0
             host[PROGRESS] = depth
             control[ENDED + following] = host[CANCEL]
-        if few:
+        # A vertex of many arcs has more pieces than one: a block has to have room for its share of all.
+        count = control[PIECES + turn]
+        if not pull and fits(found, edges) and count <= num_blocks() * LOCAL:
             clear(block, control)
-            count = control[PIECES + turn]
             for i in range(block_index() + block_thread() * num_blocks(), count, num_threads()):
                 if pieces[i] >> 32 == 0:
                     keep(np.int64(np.uint32(pieces[i])), np.int64(0), 0, block)
@@ -289,7 +289,7 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             depth += 1
             pushed += 1
             context = (graph, level, depth, next_pieces, control, PIECES + following)
-            edges, found = _push(pieces, control[PIECES + turn], graph[0], context)
+            edges, found = _push(pieces, count, graph[0], context)
             listed = True
         _count(edges, found, tally, control, following)
         generation = grid_barrier(control, generation)

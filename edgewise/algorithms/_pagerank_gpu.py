@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise.algorithms._gpu_graph import laid_out
 from edgewise.algorithms.pagerank import Ranked, Walk
+from edgewise.errors import GraphError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
@@ -139,6 +140,11 @@ def rank(
 
 
 def _columns(graph: Graph, weighted: bool) -> Columns:
+    if weighted and graph.num_arcs >= 2**32:
+        raise GraphError(
+            f"pagerank: {graph.num_arcs:,} arcs; by weights it takes less than {2**32:,} on the GPU. "
+            "Use device='cpu', or weighted=False"
+        )
     offsets = graph.on_gpu("offsets")
     out_degree = offsets[1:] - offsets[:-1]
     return make_columns(graph.on_gpu("in_offsets"), graph.on_gpu("in_sources"), out_degree, weighted)
@@ -360,7 +366,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             block_barrier()
             iteration += 1
             old, new = (ranks[1], ranks[2]) if iteration & 1 else (ranks[2], ranks[1])
-            keep = enough > 0.0 or iteration == limit
+            keep = enough > 0.0 or iteration >= limit - 1  # the last change is one from the iteration before
             changed, dangling = iterate(
                 spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums
             )

@@ -110,7 +110,8 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
 
         @device_function
         def raised(key, delta):
-            return key + max(np.int64(1), np.int64(delta))
+            step = max(np.int64(1), np.int64(min(delta, 9.2e18)))
+            return key + step if key < LARGEST - step else LARGEST
 
     @device_function
     def weight_of(k, weights):
@@ -121,7 +122,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         return True, plus(key, weight_of(k, context[0][2]))
 
     @device_function
-    def waiting(v, best, context):
+    def waiting(v, below, best, context):
         return np.int64(best[v])
 
     @device_function

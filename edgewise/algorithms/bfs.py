@@ -107,7 +107,7 @@ def bfs(
 
     Pulling needs the in-edges of a directed graph. A search that finds them missing and would gain by them makes
     them, if `memory_limit` allows; the graph keeps them, and `layout_seconds` says what that took.
-    ``Schedule(delivery=Push())`` does without.
+    ``Schedule(delivery=Push())`` does without. On a GPU they are always made, for the parents.
 
     Args:
         graph: directed or undirected.

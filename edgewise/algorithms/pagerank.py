@@ -127,8 +127,8 @@ def pagerank(
             array of shape (n,); not negative, not all 0; uniform without it.
         start: the ranks to begin with, in the same form; uniform without it.
         weighted: follow arcs in proportion to the graph's weights, which must not be negative.
-        dtype: float64, or float32: half the memory; sums are float64 and each iteration rounds its ranks, so that a
-            rank carries a relative error of about ``1e-7 / (1 - damping)`` at worst.
+        dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
+            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU, of this dtype on a GPU.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
 
     Returns:

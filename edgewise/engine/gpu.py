@@ -25,6 +25,7 @@ from edgewise.kernels.gpu_host import (
     full,
     host_copy,
     pinned,
+    room,
     wait,
     written_forms,
     zeros,
@@ -161,10 +162,12 @@ class GpuProgram:
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
-        self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
-        needs_arcs = self._pull and found.needs_arc_index
-        self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
-        self._constants = self._lay_out({})
+        one_way = graph.num_arcs * 4 + graph.num_vertices * graph.offsets.itemsize
+        with room(f"{found.name}: the graph", (1 + self._pull) * one_way):
+            self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
+            needs_arcs = self._pull and found.needs_arc_index
+            self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
+            self._constants = self._lay_out({})
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message)
 

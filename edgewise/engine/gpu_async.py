@@ -96,8 +96,11 @@ def make_async_kernel(
         return False, none
 
     @device_function
-    def waiting(v, best, context):
-        """The key that a far vertex waits with: of the best message it got, or of the first that it will send."""
+    def waiting(v, below, best, context):
+        """The key that a far vertex waits with: of the best message it got, or of the first that it will send.
+
+        What it will send may be less by now than the threshold was, but it has not sent yet.
+        """
         graph, _, first, _, _ = context
         key = np.int64(best[v])
         if key == none:
@@ -105,7 +108,7 @@ def make_async_kernel(
         if first[v] != 0:
             k = np.int64(graph[0][v])
             sends, sent = message_along(v, np.int64(0), k, np.int64(graph[1][k]), np.int64(0), context)
-            key = min(key, sent if sends else none, LARGEST - 1)
+            key = max(below, min(key, sent if sends else none, LARGEST - 1))
         return key
 
     @device_function
@@ -152,7 +155,7 @@ def make_async_kernel(
         generation = grid_barrier(control, generation)
         least = LARGEST
         for i in range(thread_index(), control[FAR], num_threads()):
-            least = min(least, waiting(np.int64(far[i]), best, context))
+            least = min(least, waiting(np.int64(far[i]), LOWEST, best, context))
         for lanes in HALVES:
             least = min(least, shuffle_down(least, lanes))
         if lane() == 0 and least < LARGEST:

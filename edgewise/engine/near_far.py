@@ -207,7 +207,8 @@ def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
         if me < SAMPLE:
             key = LARGEST
             if me < wanted:
-                key = np.int64(waiting(np.int64(far[me * count // wanted]), best, context))
+                v = np.int64(far[me * count // wanted])
+                key = np.int64(waiting(v, below, best, context))
             sample[me] = key if key >= below else LARGEST
         if me == 0:
             sample[SAMPLE] = LARGEST
@@ -255,7 +256,8 @@ def make_near_far(
     Args:
         value: the dtype that keys stand for.
         message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
-        waiting: ``waiting(v, best, context)``: the key that a far vertex waits with, `LARGEST` for none.
+        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
+            that is less than `below`, the threshold so far, says that the vertex was dealt with.
         rise: ``rise(below, least, far, count, width, best, block, context)``: the next threshold and the width, called
             by all threads, which all have to get the same. `least` is the least of the keys that the last rise left
             far; the width is 0 at first, and is doubled or halved by how much work there was since.
@@ -341,7 +343,7 @@ def make_near_far(
             i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
             if i < count:
                 v = np.int64(far[i])
-                key = np.int64(waiting(v, run.best, run.context))
+                key = np.int64(waiting(v, below, run.best, run.context))
                 if below <= key < LARGEST:
                     if key < now.threshold:
                         is_near = _make_near(v, now.step, run)

@@ -11,6 +11,9 @@ from edgewise.graph.ids import Ids, as_id_column
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
 
+#: Memory that building takes for each edge, at least: its place in the order, and both its ends.
+ARC_BYTES = 16
+
 
 class GpuRows:
     """The arcs of each vertex, one row after another, on the GPU.

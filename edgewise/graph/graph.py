@@ -115,6 +115,7 @@ class Graph:
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind, an id out of range, a
                 weight that is NaN or infinite, a sum that its dtype cannot hold.
+            MemoryLimitError: the GPU has no room to build the graph.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
@@ -124,9 +125,10 @@ class Graph:
             check_lengths(*columns, values)
             count = as_count(num_vertices)
             if parallel_edges == "keep":
-                rows, ids, loops = gpu_rows.build(
-                    *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
-                )
+                with cuda_door().room("Graph.from_edges", gpu_rows.ARC_BYTES * len(columns[0])):
+                    rows, ids, loops = gpu_rows.build(
+                        *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
+                    )
                 return cls(rows, ids, directed, loops, len(rows.on_gpu["targets"]))
             source, target = map(cuda_door().host_copy, columns)
             weight = None if values is None else cuda_door().host_copy(values)

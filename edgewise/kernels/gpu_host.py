@@ -112,7 +112,8 @@ SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
 def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
     """Wait for the kernel that the current stream was given last, showing progress.
 
-    An interruption (Ctrl-C) asks the kernel to end, waits for it, and goes on as an exception.
+    An interruption (Ctrl-C) asks the kernel to end, waits for it, and goes on as an exception. More interruptions
+    do not end the waiting: the kernel works in memory that would be given back.
 
     Raises:
         DeviceError: the kernel faulted, after which this process cannot use the GPU.
@@ -132,8 +133,13 @@ def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
         raise
     except BaseException:
         host[CANCEL] = 1
-        while not _done(event):
-            time.sleep(PAUSE_SECONDS)
+        while True:
+            try:
+                while not _done(event):
+                    time.sleep(PAUSE_SECONDS)
+                break
+            except KeyboardInterrupt:
+                continue
         raise
 
 
