@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.algorithms._lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
 from edgewise.graph import gpu_rows
 from edgewise.graph import graph as graph_module
@@ -114,3 +115,14 @@ def test_what_lies_on_the_gpu_is_given_back_as_it_is():
 def test_bad_columns_are_refused(columns, message):
     with pytest.raises(GraphError, match=message):
         ew.Graph.from_edges(*map(on_gpu, columns), num_vertices=5)
+
+
+def test_what_weights_are_like_is_asked_on_the_gpu(monkeypatch):
+    def host_copy(values):
+        raise AssertionError("copied to the host")
+
+    graph = ew.Graph.from_edges(on_gpu([0, 1]), on_gpu([1, 2]), on_gpu([5, 7]), num_vertices=3)
+    monkeypatch.setattr(DOOR, "host_copy", host_copy)
+    assert "int64 weights" in repr(graph)
+    assert weight_range(graph) == (5, 7)
+    assert distance_dtype(graph) == np.int64

@@ -37,10 +37,11 @@ _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 def weight_range(graph: Graph) -> tuple[Any, Any]:
     """The smallest and the largest weight as Python numbers, found once for each graph."""
     if graph not in _weight_ranges:
-        if graph.weights is None or len(graph.weights) == 0:
+        weights = graph.stored_weights
+        if weights is None or len(weights) == 0:
             _weight_ranges[graph] = (1, 1)
         else:
-            _weight_ranges[graph] = (graph.weights.min().item(), graph.weights.max().item())
+            _weight_ranges[graph] = (weights.min().item(), weights.max().item())
     return _weight_ranges[graph]
 
 
@@ -50,12 +51,13 @@ def distance_dtype(graph: Graph) -> np.dtype:
     Raises:
         GraphError: not even int64 holds n times the largest weight.
     """
-    if graph.weights is None:
+    if not graph.weighted:
         return np.dtype(np.int32)
-    if graph.weights.dtype.kind == "f":
-        return graph.weights.dtype
+    given = np.dtype(graph.stored_weights.dtype)
+    if given.kind == "f":
+        return given
     heaviest = max(map(abs, weight_range(graph)))
-    for dtype in (graph.weights.dtype, np.dtype(np.int64)):
+    for dtype in (given, np.dtype(np.int64)):
         if heaviest * graph.num_vertices < np.iinfo(dtype).max:
             return dtype
     raise GraphError(

@@ -160,10 +160,10 @@ def _auto_delta(graph: Graph) -> float:
     The fewer neighbours vertices have, the fewer of them a bucket of a given width holds, and the less work is done
     in vain when it is made wider: both with about the square of the degree.
     """
-    if graph.weights is None or graph.num_arcs == 0:
+    if not graph.weighted or graph.num_arcs == 0:
         return 1.0
     with np.errstate(over="ignore"):
-        mean = float(np.mean(graph.weights[:: max(1, graph.num_arcs // 4096)], dtype=np.float64))
+        mean = float(graph.stored_weights[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
     return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
 
