@@ -2,7 +2,8 @@
 
 A superstep is then a chain of few accesses to memory and one wait for the other blocks, instead of lists that are
 written, counted and read by all. A 64-bit word says who has arrived: its lower half counts blocks, its upper half the
-vertices they found; two such words are used in turns. While one is waited for, offsets and first targets of a block's own vertices are fetched.
+vertices they found; two such words are used in turns. While one is waited for, offsets and first targets of a block's
+own vertices are fetched.
 
 Each arc of a queued vertex is visited exactly once: up to `MANY` arcs by `LANES` lanes, more by the whole block. A
 block whose queue is full lists what it finds for all, which ends this form, as too many vertices do.
