@@ -12,7 +12,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import launch
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
-from edgewise.schedule import Binned, BlockMapped, Pull, Push, Schedule, ThreadMapped, WarpMapped
+from edgewise.schedule import Pull, Push, Schedule, View
 
 Progress = bool | Callable[[int], None] | None
 
@@ -130,7 +130,7 @@ def check_balance(name: str, schedule: Schedule, allowed: bool) -> None:
         ScheduleError: with what is possible.
     """
     balance = schedule.balance
-    known = isinstance(balance, ThreadMapped | WarpMapped | BlockMapped | Binned)
+    known = isinstance(balance, View)
     if not (known and allowed) and not (isinstance(balance, str) and balance == "auto"):
         raise ScheduleError(
             f"{name}: balance is {balance!r}; only programs on a GPU can be told who does which edges, by "

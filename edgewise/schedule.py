@@ -46,7 +46,8 @@ class Binned:
     """One lane, eight, a warp or a block for a vertex, by its degree, on a GPU (Merrill et al., PPoPP 2012)."""
 
 
-Balance = ThreadMapped | WarpMapped | BlockMapped | Binned | Literal["auto"]
+View = ThreadMapped | WarpMapped | BlockMapped | Binned
+Balance = View | Literal["auto"]
 
 
 @dataclass(frozen=True)

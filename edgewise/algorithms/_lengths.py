@@ -37,7 +37,7 @@ _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 def weight_range(graph: Graph) -> tuple[Any, Any]:
     """The smallest and the largest weight as Python numbers, found once for each graph."""
     if graph not in _weight_ranges:
-        weights = graph.stored_weights
+        weights = graph.stored("weights")
         if weights is None or len(weights) == 0:
             _weight_ranges[graph] = (1, 1)
         else:
@@ -53,7 +53,7 @@ def distance_dtype(graph: Graph) -> np.dtype:
     """
     if not graph.weighted:
         return np.dtype(np.int32)
-    given = np.dtype(graph.stored_weights.dtype)
+    given = np.dtype(graph.stored("weights").dtype)
     if given.kind == "f":
         return given
     heaviest = max(map(abs, weight_range(graph)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import unreached_value
-from edgewise.balance.deal import append, make_deal
+from edgewise.balance.deal import append, degree, make_deal
 from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
 from edgewise.engine.keys import key_dtype
 from edgewise.engine.near_far import (
@@ -130,8 +130,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         return np.int64(load_fresh(best, v)) >= key
 
     @device_function
-    def rise(below, least, far, count, width, best, block, context):
-        start = least if below <= least < LARGEST else below
+    def rise(below, start, far, count, width, best, block, context):
         return raised(start, context[1]), width
 
     near_far = make_near_far(distance, message, waiting, rise, is_current)
@@ -199,7 +198,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             dist[source] = 0
             near[0] = source
             control[NEAR] = 1
-            control[EDGES] = np.int64(graph[0][source + 1]) - np.int64(graph[0][source])
+            control[EDGES] = degree(source, graph[0])
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
         generation = near_far(n, -1, graph, piles, block, beyond, generation, threshold, (graph, delta))

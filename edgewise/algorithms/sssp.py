@@ -163,7 +163,7 @@ def _auto_delta(graph: Graph) -> float:
     if not graph.weighted or graph.num_arcs == 0:
         return 1.0
     with np.errstate(over="ignore"):
-        mean = float(graph.stored_weights[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
+        mean = float(graph.stored("weights")[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
     return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
 

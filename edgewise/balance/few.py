@@ -104,6 +104,20 @@ def keep(v: Any, key: Any, queue: Any, block: Any) -> Any:
 
 
 @device_function
+def _keep_hub(v: Any, key: Any, queue: Any, block: Any) -> None:
+    """Leave a vertex of this superstep with many arcs to the whole block."""
+    slot = queue * LOCAL + atomic_add(block.counts, HUBS + queue, np.int32(1))
+    block.hubs[slot] = v
+    block.hub_keys[slot] = key
+
+
+@device_function
+def _word(done: Any) -> Any:
+    """The word that counts arrivals at the end of a superstep, by how many were done."""
+    return FEW_WORD + (done & 1) * FEW_WORD_STRIDE
+
+
+@device_function
 def held_in(queue: Any, block: Any) -> Any:
     """How many vertices a queue holds."""
     return min(np.int64(block.counts[ENTRIES + queue]), np.int64(LOCAL))
@@ -145,19 +159,15 @@ def make_few(
                 is_hub = bool(end - start > MANY)
                 if is_hub:
                     if not settles and place == 0:
-                        hub = queue * LOCAL + atomic_add(counts, HUBS + queue, np.int32(1))
-                        block.hubs[hub] = v
-                        block.hub_keys[hub] = key
+                        _keep_hub(v, key, queue, block)
                     start = end
                 start += place
                 if start < end:
                     target = np.int64(targets[start])
             done = step - entered
             if block_thread() == WAITING:
-                word = FEW_WORD + (done & 1) * FEW_WORD_STRIDE
-                block.tally[TALLY_WORDS] = await_arrivals(
-                    control, word, before, (done + 1) // 2 * num_blocks()
-                )
+                arrivals = (done + 1) // 2 * num_blocks()
+                block.tally[TALLY_WORDS] = await_arrivals(control, _word(done), before, arrivals)
                 if settles:
                     fence()
                 counts[ENTRIES + 1 - queue] = 0
@@ -177,9 +187,7 @@ def make_few(
                 if holds and place == 0 and is_active(v, step, context):
                     active = np.int64(1)
                     if is_hub:
-                        hub = queue * LOCAL + atomic_add(counts, HUBS + queue, np.int32(1))
-                        block.hubs[hub] = v
-                        block.hub_keys[hub] = key
+                        _keep_hub(v, key, queue, block)
                 if shuffle(active, lane() - place) == 0:
                     start = end
                 warp_barrier()
@@ -205,8 +213,7 @@ def make_few(
                         held = np.int64(ABORT)
                 if settles:
                     fence()
-                done = step - entered
-                arrive(control, FEW_WORD + (done & 1) * FEW_WORD_STRIDE, held)
+                arrive(control, _word(step - entered), held)
         return step, queue, total, found >= ABORT
 
     return few

@@ -81,7 +81,7 @@ def vertex_dtype(graph: Graph) -> np.dtype:
 def _weight_dtype(found: Specification, graph: Graph) -> np.dtype:
     """What `WEIGHT` means here: the weights' dtype, or that of the default for an unweighted graph."""
     if graph.weighted:
-        return np.dtype(graph.stored_weights.dtype)
+        return np.dtype(graph.stored("weights").dtype)
     for name, declared in found.edge_fields.items():
         if declared.dtype is WEIGHT:
             if declared.default is None:

@@ -41,6 +41,7 @@ class Rounds:
 
     def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
         n = graph.num_vertices
+        self._sizes = (n, graph.num_arcs)
         identity = gpu_kernel.stored_identity(combine, message)
         self._base = 0
         self._messages = full(n, identity, identity.dtype)
@@ -57,21 +58,14 @@ class Rounds:
         return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + pieces
 
     def arguments(
-        self,
-        graph: Graph,
-        arrays: list[Any],
-        own: list[Any],
-        limit: int,
-        delivery: int,
-        pull: bool,
-        supplied: int,
+        self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
     ) -> list[Any]:
-        """What the kernel is launched with."""
+        """What the kernel is launched with; the choices are the delivery, and whether it may pull."""
         self._control[...] = 0
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
-        sizes = [graph.num_vertices, graph.num_arcs, self._base, limit, delivery, pull, supplied]
-        return [*arrays, self._active, *self._lists, self._pieces, *own, *atomic, self.host, *sizes]
+        numbers = [*self._sizes, self._base, limit, *choices, supplied]
+        return [*arrays, self._active, *self._lists, self._pieces, *own, *atomic, self.host, *numbers]
 
     def told(self) -> tuple[int, int, str]:
         """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
@@ -94,7 +88,8 @@ class BestFirst:
     worn_out = False
 
     def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
-        self._piles = near_far.make_piles(graph.num_vertices, graph.num_arcs, message)
+        self._sizes = (graph.num_vertices, graph.num_arcs)
+        self._piles = near_far.make_piles(*self._sizes, message)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
 
@@ -104,23 +99,13 @@ class BestFirst:
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
     def arguments(
-        self,
-        graph: Graph,
-        arrays: list[Any],
-        own: list[Any],
-        limit: int,
-        delivery: int,
-        pull: bool,
-        supplied: int,
+        self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
     ) -> list[Any]:
-        """What the kernel is launched with."""
+        """What the kernel is launched with; it has no choices."""
         self._piles.control[...] = 0
         self.host[...] = 0
-        piles, sizes = (
-            near_far.piles_arguments(self._piles),
-            [graph.num_vertices, graph.num_arcs, limit, supplied],
-        )
-        return [*arrays[:2], *own, *piles, self._first, *sizes]
+        piles = near_far.piles_arguments(self._piles)
+        return [*arrays[:2], *own, *piles, self._first, *self._sizes, limit, supplied]
 
     def told(self) -> tuple[int, int, str]:
         """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
@@ -162,7 +147,7 @@ class GpuProgram:
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
-        one_way = graph.num_arcs * 4 + graph.num_vertices * graph.offsets.itemsize
+        one_way = graph.num_arcs * 4 + graph.num_vertices * graph.stored("offsets").itemsize
         with room(f"{found.name}: the graph", (1 + self._pull) * one_way):
             self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
             needs_arcs = self._pull and found.needs_arc_index
@@ -182,9 +167,8 @@ class GpuProgram:
         kernel = self._kernel(parameters, constants.uniform)
         passed = [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
         most = -1 if limit is None else limit
-        arguments = workspace.arguments(
-            graph, self._graph, passed, most, self._delivery, self._pull, constants.supplied
-        )
+        choices = (self._delivery, self._pull)
+        arguments = workspace.arguments(self._graph, passed, most, choices, constants.supplied)
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         wait(workspace.host, run.progress)
@@ -245,8 +229,8 @@ class GpuProgram:
                 written = sorted(
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
-                key = "\n".join([key, str(message), *sorted(uniform), *written])
-                key = f"{key}\n{self._form.__name__} {self._balance}"
+                how = f"{self._form.__name__} {self._balance}"
+                key = "\n".join([key, how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
                 self._form.make_kernel(self._compiled, binding, message, uniform, self._balance),
                 self._form.signature(binding, message, parameters),

@@ -53,7 +53,7 @@ from edgewise.schedule import Balance
 
 def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    offsets, vertex = np.dtype(f"u{binding.graph.offsets.dtype.itemsize}"), np.dtype(np.uint32)
+    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
     dtypes = own_dtypes(binding, parameters)
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
     return (

@@ -109,7 +109,7 @@ def stored_identity(combine: Combiner, message: np.dtype) -> Any:
 
 def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    offsets, vertex = np.dtype(f"u{binding.graph.offsets.dtype.itemsize}"), np.dtype(np.uint32)
+    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
     graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
     dtypes = own_dtypes(binding, parameters)
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
@@ -302,6 +302,13 @@ def make_gpu_kernel(
         return degree(v, graph[0]) if active else np.int64(0)
 
     @device_function
+    def count_active(edges, active, tally, control, turn):
+        """Add the active vertices of this thread to all, where no list counts them, and their out-edges."""
+        add_to_total(edges, 0, tally, control, EDGES + turn)
+        if not pushes:
+            add_to_total(active, 1, tally, control, COUNT + turn)
+
+    @device_function
     def settle_some(
         n,
         listed,
@@ -340,9 +347,7 @@ def make_gpu_kernel(
             if goes_on:
                 active += 1
             edges += list_active(v, goes_on, following, pieces, graph, control, turn)
-        add_to_total(edges, 0, tally, control, EDGES + turn)
-        if not pushes:
-            add_to_total(active, 1, tally, control, COUNT + turn)
+        count_active(edges, active, tally, control, turn)
 
     @device_function
     def aggregate(n, state, own, control, generation):
@@ -375,9 +380,7 @@ def make_gpu_kernel(
                 work[0][v] = base + 1
                 active += 1
             edges += list_active(v, starts, work[1], pieces, graph, control, np.int64(0))
-        add_to_total(edges, 0, tally, control, EDGES)
-        if not pushes:
-            add_to_total(active, 1, tally, control, COUNT)
+        count_active(edges, active, tally, control, np.int64(0))
         generation = grid_barrier(control, generation)
         if has_aggregates:
             generation = aggregate(n, state, own, control, generation)

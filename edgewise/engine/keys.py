@@ -35,6 +35,10 @@ def make_keys(message: np.dtype, smaller_is_better: bool) -> tuple[Any, Any, Any
             found = whole(key ^ turn)
             return back(found ^ rest if found < 0 else found)
 
+        @device_function
+        def whole_of(x):
+            return key_of(kind(x if smaller_is_better else -x))
+
     else:
 
         @device_function
@@ -45,22 +49,14 @@ def make_keys(message: np.dtype, smaller_is_better: bool) -> tuple[Any, Any, Any
         def message_of(key):
             return kind(key ^ turn)
 
+        @device_function
+        def whole_of(x):
+            return np.int64(min(max(x, -9.2e18), 9.2e18))
+
     @device_function
     def real(key):
         value = np.float64(message_of(key))
         return value if smaller_is_better else -value
-
-    if message.kind == "f":
-
-        @device_function
-        def whole_of(x):
-            return key_of(kind(x if smaller_is_better else -x))
-
-    else:
-
-        @device_function
-        def whole_of(x):
-            return np.int64(min(max(x, -9.2e18), 9.2e18))
 
     return key_of, message_of, real, whole_of
 

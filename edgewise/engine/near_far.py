@@ -229,12 +229,11 @@ def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
         return width if 0.0 < width < math.inf else 0.0
 
     @device_function
-    def rise(below, least, far, count, width, best, block, context):
+    def rise(below, start, far, count, width, best, block, context):
         if below == LOWEST:
-            return least + 1, width
+            return start + 1, width
         if width == 0.0:
             width = measure(below, far, count, best, block, context)
-        start = least if below <= least < LARGEST else below
         reached = real(start) + width
         if -math.inf < reached < math.inf:
             start = max(start, whole(reached))
@@ -258,9 +257,10 @@ def make_near_far(
         message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
         waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
             that is less than `below`, the threshold so far, says that the vertex was dealt with.
-        rise: ``rise(below, least, far, count, width, best, block, context)``: the next threshold and the width, called
-            by all threads, which all have to get the same. `least` is the least of the keys that the last rise left
-            far; the width is 0 at first, and is doubled or halved by how much work there was since.
+        rise: ``rise(below, start, far, count, width, best, block, context)``: the next threshold and the width, called
+            by all threads, which all have to get the same. `start` is the least of the keys that the last rise left
+            far, or `below`, the threshold so far, if none is known; the width is 0 at first, and is doubled or halved
+            by how much work there was since.
         is_current: ``is_current(v, key, best, context)``: whether a vertex that was made near by a key has to be dealt
             with still.
         settle: ``settle(v, best, step, context)``: deal with a near vertex; whether it sends. Without it a vertex
@@ -417,7 +417,8 @@ def make_near_far(
                     width *= 0.5
                 computed, since = np.int64(0), step
                 below = threshold
-                threshold, width = rise(below, least, far, count, width, best, block, context)
+                start = least if below <= least < LARGEST else below
+                threshold, width = rise(below, start, far, count, width, best, block, context)
                 bucket += 1
                 rises += 1
                 pile, spare = (pile + 1) % 3, (pile + 2) % 3

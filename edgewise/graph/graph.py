@@ -237,13 +237,16 @@ class Graph:
     @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self.stored_weights is not None
+        return self.stored("weights") is not None
 
-    @property
-    def stored_weights(self) -> Any:
-        """The weights where they lie: a CuPy array if the graph was built on a GPU, else `weights`; or None."""
+    def stored(self, name: str) -> Any:
+        """An array where it lies: a CuPy array if the graph was built on a GPU, else one of NumPy; or None.
+
+        Args:
+            name: "offsets", "targets" or "weights".
+        """
         rows = self._rows
-        return rows.on_gpu["weights"] if isinstance(rows, GpuRows) else rows.weights
+        return rows.on_gpu[name] if isinstance(rows, GpuRows) else getattr(rows, name)
 
     @property
     def vertices(self) -> np.ndarray:
@@ -349,7 +352,7 @@ class Graph:
     def __repr__(self) -> str:
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
-        weights = f"{self.stored_weights.dtype} weights" if self.weighted else "unweighted"
+        weights = f"{self.stored('weights').dtype} weights" if self.weighted else "unweighted"
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
@@ -358,7 +361,7 @@ class Graph:
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
             "directed": "yes" if self.directed else "no",
-            "weights": str(self.stored_weights.dtype) if self.weighted else "none",
+            "weights": str(self.stored("weights").dtype) if self.weighted else "none",
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }
