@@ -9,8 +9,9 @@
     Each unreached vertex looks for its first in-neighbour in the frontier: one lane looks at a few, its warp at the
     rest.
 
-Levels are written by compare-and-swap, so each vertex is found once. Parents are made at the end, where pulling did
-not find them: the first in-neighbour one level up, as on the CPU. So answers depend on no order.
+Levels are written by compare-and-swap, so each vertex is found once. A parent is the first in-neighbour one level up,
+as on the CPU, so answers depend on no order: pulling finds it; pushing does where only one arc leads from the frontier
+to a vertex, and leaves the others to the end.
 
 References. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; one launch for all
 levels as in Hong, Oguntebi and Olukotun, PACT 2011, and LonestarGPU.
@@ -24,28 +25,28 @@ import numpy as np
 from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
 from edgewise.balance.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
 from edgewise.balance.few import (
-    BOTH_QUEUES,
-    COUNTS,
     FEW_EDGES,
     LOCAL,
+    LONG_WORDS,
     WORDS,
-    Block,
     clear,
     fits,
     held_in,
     keep,
     make_few,
+    share,
 )
+from edgewise.balance.outbox import make_outbox
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
-    INT32,
     INT64,
     UINT32,
     WARP,
     Kernel,
     array,
     atomic_add,
+    atomic_min,
     ballot,
     block_index,
     block_size,
@@ -78,6 +79,8 @@ LEVELS, FORMS = 2, 3
 HOST_WORDS = 8
 FORM_NAMES = ("few", "push", "pull")
 
+#: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
+NOBODY, SEVERAL = 2**31 - 1, -2
 #: In-arcs that one lane looks at.
 LOOK_ALONE = 16
 #: An arc that is pushed costs as much as so many that are pulled.
@@ -90,7 +93,7 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
     return (
         graph_types(offsets),
         array(np.dtype(np.int32)),
-        pointer(np.dtype(np.int32)),
+        array(np.dtype(np.int32)),
         tuple_of([pointer(word), pointer(word), pointer(vertex)]),
         pointer(np.dtype(np.int64)),
         array(word),
@@ -100,23 +103,44 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
 
 
 @device_function
-def _claim(target: Any, depth: Any, level: Any) -> Any:
-    """Whether this thread is the one that gives a vertex its level."""
-    return compare_and_swap(level, target, np.int32(-1), np.int32(depth)) == -1
+def _claim(v: Any, target: Any, depth: Any, level: Any, parent: Any) -> Any:
+    """Look along an arc of the frontier; whether this thread is the one that gives its target a level.
+
+    A target that is found along several arcs gets its parent at the end.
+    """
+    before = compare_and_swap(level, target, np.int32(-1), np.int32(depth))
+    if before == -1:
+        atomic_min(parent, target, np.int32(v))
+    elif before == depth:
+        parent[target] = SEVERAL
+    return before == -1
+
+
+@device_function
+def _list_found(v: Any, wanted: Any, context: Any) -> Any:
+    """List the pieces of vertices that were found; the degree of this lane's."""
+    pieces, control, counter, offsets = context
+    return list_pieces(v, wanted, pieces, control, counter, offsets)
+
+
+_put, _flush = make_outbox(0, _list_found)
 
 
 @device_function
 def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
-    """Look at one arc of the frontier; list the pieces of its target if it is new. Returns its degree, and 1 for it."""
-    graph, level, depth, following, control, counter = context
+    """Look at one arc of the frontier, lanes of a warp at once. Returns degrees of vertices that are listed, and 1 for
+    each that was found."""
+    graph, level, parent, depth, block, listing = context
     fresh, target = False, np.int64(0)
     if takes:
         target = np.int64(graph[1][k])
-        fresh = level[target] == -1 and _claim(target, depth, level)
-    return list_pieces(target, fresh, following, control, counter, graph[0]), np.int64(fresh)
+        seen = level[target]
+        if seen == -1 or seen == depth:
+            fresh = _claim(v, target, depth, level, parent)
+    return _put(target, fresh, block, listing), np.int64(fresh)
 
 
-_push = make_walk(_visit, vertex=False)
+_push = make_walk(_visit)
 
 
 @device_function
@@ -124,8 +148,8 @@ def _visit_few(
     v: Any, key: Any, k: Any, target: Any, depth: Any, queue: Any, block: Any, control: Any, context: Any
 ) -> None:
     """Look at one arc of a frontier of few vertices."""
-    level, spill = context
-    if _claim(target, depth, level) and not keep(target, np.int64(0), 1 - queue, block):
+    level, parent, spill = context
+    if _claim(v, target, depth, level, parent) and not keep(target, np.int64(0), 1 - queue, block):
         spill[atomic_add(control, SPILLED, 1)] = target
 
 
@@ -203,18 +227,14 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
         n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
         forced: AUTO, or the form of all levels.
     """
-    queues = cuda.shared.array(BOTH_QUEUES, UINT32)
-    keys = cuda.shared.array(BOTH_QUEUES, INT64)
-    hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
-    hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
-    counts = cuda.shared.array(COUNTS, INT32)
-    tally = cuda.shared.array(WORDS, INT64)
-    block = Block(queues, keys, hubs, hub_keys, counts, tally)
+    words_of_32 = cuda.shared.array(WORDS, UINT32)
+    words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+    block = share(words_of_32, words_of_64)
     me, generation = thread_index(), np.int64(0)
     clear(block, control)
     for v in range(me, n, num_threads()):
         level[v] = -1
-        parent[v] = -1
+        parent[v] = NOBODY
     generation = grid_barrier(control, generation)
     depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
     few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
@@ -226,7 +246,7 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             level[v] = 0
             found += 1
         edges += list_pieces(v, i < num_sources, lists[0], control, PIECES, graph[0])
-    _count(edges, found, tally, control, turn)
+    _count(edges, found, block.tally, control, turn)
     generation = grid_barrier(control, generation)
     while True:
         edges, found = control[EDGES + turn], control[FOUND + turn]
@@ -262,7 +282,7 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
                 control[SPILLED] = 0
             generation = grid_barrier(control, generation)
             before = depth
-            depth, queue, _, _ = _few(depth, limit, graph, block, control, host, (level, lists[2]))
+            depth, queue, _, _ = _few(depth, limit, graph, block, control, host, (level, parent, lists[2]))
             few_levels += depth - before
             generation = grid_barrier(control, generation)
             edges, found = np.int64(0), np.int64(0)
@@ -270,7 +290,7 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             for begin in range(block_thread() - lane(), held, block_size()):
                 i, v = begin + lane(), np.int64(0)
                 if i < held:
-                    v = np.int64(queues[queue * LOCAL + i])
+                    v = np.int64(block.queues[queue * LOCAL + i])
                     found += 1
                 edges += list_pieces(v, i < held, next_pieces, control, PIECES + following, graph[0])
             for begin in range(me - lane(), spilled, num_threads()):
@@ -288,10 +308,11 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
         else:
             depth += 1
             pushed += 1
-            context = (graph, level, depth, next_pieces, control, PIECES + following)
-            edges, found = _push(pieces, count, graph[0], context)
+            listing = (next_pieces, control, PIECES + following, graph[0])
+            edges, found = _push(pieces, count, graph[0], (graph, level, parent, depth, block, listing))
+            edges += _flush(block, listing)
             listed = True
-        _count(edges, found, tally, control, following)
+        _count(edges, found, block.tally, control, following)
         generation = grid_barrier(control, generation)
         turn, flipped = following, not flipped
     if me == 0:
@@ -301,10 +322,12 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
         host[FORMS + 2] = pulled
     generation = grid_barrier(control, generation)
     for begin in range(me - lane(), n, num_threads()):
-        v, reached = begin + lane(), np.int64(-1)
+        v, depth, several = begin + lane(), np.int64(0), False
         if v < n:
-            reached = np.int64(level[v])
-        u = _find_parent(reached > 0 and parent[min(v, n - 1)] < 0, v, reached - 1, graph, level)
+            depth, several = np.int64(level[v]), parent[v] == SEVERAL
+            if parent[v] == NOBODY:
+                parent[v] = -1
+        u = _find_parent(several, v, depth - 1, graph, level)
         if u >= 0:
             parent[v] = u
 
@@ -338,7 +361,7 @@ def search(
             *on_gpu.rows,
             *on_gpu.columns,
             words(level),
-            parent,
+            words(parent),
             *lists,
             seen,
             words(control),

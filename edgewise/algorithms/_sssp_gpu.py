@@ -16,14 +16,13 @@ import numpy as np
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.balance.deal import append, degree, make_deal
-from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
+from edgewise.balance.few import LONG_WORDS, WORDS, share
 from edgewise.engine.keys import key_dtype
 from edgewise.engine.near_far import (
     EDGES,
     FORM_NAMES,
     FORMS,
     LARGEST,
-    LOCAL_FAR,
     NEAR,
     RISES,
     SUPERSTEPS,
@@ -38,7 +37,6 @@ from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
     FLOAT64,
     HALVES,
-    INT32,
     INT64,
     UINT32,
     Kernel,
@@ -180,14 +178,9 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             delta: by how much the threshold rises.
             n, source, unreached: vertices, the source, the key of no distance.
         """
-        queues = cuda.shared.array(BOTH_QUEUES, UINT32)
-        keys = cuda.shared.array(BOTH_QUEUES, INT64)
-        hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
-        hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
-        counts = cuda.shared.array(COUNTS, INT32)
-        tally = cuda.shared.array(WORDS, INT64)
-        beyond = cuda.shared.array(LOCAL_FAR, UINT32)
-        block = Block(queues, keys, hubs, hub_keys, counts, tally)
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        block = share(words_of_32, words_of_64)
         dist, near, control, host = piles[0], piles[2], piles[7], piles[8]
         me = thread_index()
         prepare(n, unreached, piles, block)
@@ -201,7 +194,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             control[EDGES] = degree(source, graph[0])
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
-        generation = near_far(n, -1, graph, piles, block, beyond, generation, threshold, (graph, delta))
+        generation = near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
         generation = find_parents(n, unreached, graph, dist, parent, piles[3], control, generation)
         orphans = np.int64(0)
         for v in range(me, n, num_threads()):

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.deal import TALLY_WORDS
+from edgewise.balance.deal import TALLY_WORDS, WARPS
+from edgewise.balance.outbox import ROOM
 from edgewise.kernels.gpu import (
     THREADS,
     WARP,
@@ -53,32 +54,63 @@ LOOK = 64
 #: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
 #: of the two supersteps, and one more that `visit` may use.
 ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
-WORDS = TALLY_WORDS + 1
+#: Outboxes of a block.
+BOXES = 2
+#: Words of 32 and 64 bits that a block shares: see `share`.
+WORDS = 2 * BOTH_QUEUES + THREADS + BOXES * WARPS * (ROOM + 1) + COUNTS
+LONG_WORDS = 2 * BOTH_QUEUES + TALLY_WORDS + 1
 
 
 class Block(NamedTuple):
-    """Arrays that a block shares, made in the kernel.
+    """Arrays that a block shares.
 
     Attributes:
         queues, keys: uint32 and int64, (BOTH_QUEUES,): vertices of this superstep and the next, and a number for each.
         hubs, hub_keys: the same of those with many arcs.
-        counts: int32, (COUNTS,).
-        tally: int64, (WORDS,): words for `add_to_total`, and what the word that is waited for said.
+        others: uint32, (THREADS,): for `visit`.
+        boxes, held: see `edgewise.balance.outbox`.
+        counts: uint32, (COUNTS,).
+        tally: int64, (TALLY_WORDS + 1,): words for `add_to_total`, and what the word that is waited for said.
     """
 
     queues: Any
     keys: Any
     hubs: Any
     hub_keys: Any
+    others: Any
+    boxes: Any
+    held: Any
     counts: Any
     tally: Any
 
 
 @device_function
+def share(words: Any, long_words: Any) -> Any:
+    """The arrays of a block in what it shares: uint32, (WORDS,), and int64, (LONG_WORDS,)."""
+    others = 2 * BOTH_QUEUES
+    boxes = others + THREADS
+    held = boxes + BOXES * WARPS * ROOM
+    counts = held + BOXES * WARPS
+    return Block(
+        words[:BOTH_QUEUES],
+        long_words[:BOTH_QUEUES],
+        words[BOTH_QUEUES:others],
+        long_words[BOTH_QUEUES : 2 * BOTH_QUEUES],
+        words[others:boxes],
+        words[boxes:held],
+        words[held:counts],
+        words[counts:],
+        long_words[2 * BOTH_QUEUES :],
+    )
+
+
+@device_function
 def clear(block: Any, control: Any) -> None:
-    """Empty the queues and set the words that are waited for to 0. A barrier of all has to follow."""
+    """Empty the queues and the outboxes, and set the words that are waited for to 0. A barrier of all has to follow."""
     for i in range(block_thread(), COUNTS, block_size()):
         block.counts[i] = 0
+    for i in range(block_thread(), BOXES * WARPS, block_size()):
+        block.held[i] = 0
     if block_index() == 0 and block_thread() == 0:
         control[FEW_WORD] = 0
         control[FEW_WORD + FEW_WORD_STRIDE] = 0
@@ -95,7 +127,7 @@ def fits(found: Any, edges: Any) -> Any:
 @device_function
 def keep(v: Any, key: Any, queue: Any, block: Any) -> Any:
     """Put a vertex into a queue of this block; whether there was room."""
-    slot = atomic_add(block.counts, ENTRIES + queue, np.int32(1))
+    slot = atomic_add(block.counts, ENTRIES + queue, np.uint32(1))
     if slot < LOCAL:
         block.queues[queue * LOCAL + slot] = v
         block.keys[queue * LOCAL + slot] = key
@@ -106,7 +138,7 @@ def keep(v: Any, key: Any, queue: Any, block: Any) -> Any:
 @device_function
 def _keep_hub(v: Any, key: Any, queue: Any, block: Any) -> None:
     """Leave a vertex of this superstep with many arcs to the whole block."""
-    slot = queue * LOCAL + atomic_add(block.counts, HUBS + queue, np.int32(1))
+    slot = queue * LOCAL + atomic_add(block.counts, HUBS + queue, np.uint32(1))
     block.hubs[slot] = v
     block.hub_keys[slot] = key
 

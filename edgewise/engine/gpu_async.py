@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.deal import append, degree
-from edgewise.balance.few import BOTH_QUEUES, COUNTS, WORDS, Block
+from edgewise.balance.few import LONG_WORDS, WORDS, share
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
@@ -23,7 +23,6 @@ from edgewise.engine.near_far import (
     FAR,
     LARGEST,
     LEAST,
-    LOCAL_FAR,
     LOWEST,
     make_near_far,
     make_rise,
@@ -32,7 +31,6 @@ from edgewise.engine.near_far import (
 )
 from edgewise.kernels.gpu import (
     HALVES,
-    INT32,
     INT64,
     UINT32,
     array,
@@ -130,14 +128,9 @@ def make_async_kernel(
     near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
 
     def async_kernel(graph, own, piles, first, n, m, limit, supplied):
-        queues = cuda.shared.array(BOTH_QUEUES, UINT32)
-        keys = cuda.shared.array(BOTH_QUEUES, INT64)
-        hubs = cuda.shared.array(BOTH_QUEUES, UINT32)
-        hub_keys = cuda.shared.array(BOTH_QUEUES, INT64)
-        counts = cuda.shared.array(COUNTS, INT32)
-        tally = cuda.shared.array(WORDS, INT64)
-        beyond = cuda.shared.array(LOCAL_FAR, UINT32)
-        block = Block(queues, keys, hubs, hub_keys, counts, tally)
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        block = share(words_of_32, words_of_64)
         best, far, control = piles[0], piles[5], piles[7]
         context = (graph, own, first, n, m)
         prepare(n, none, piles, block)
@@ -161,6 +154,6 @@ def make_async_kernel(
         if lane() == 0 and least < LARGEST:
             atomic_min(control, LEAST, least)
         generation = grid_barrier(control, generation)
-        near_far(n, limit, graph, piles, block, beyond, generation, LOWEST, context)
+        near_far(n, limit, graph, piles, block, generation, LOWEST, context)
 
     return async_kernel

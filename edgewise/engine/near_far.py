@@ -18,6 +18,7 @@ import numpy as np
 
 from edgewise.balance.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.balance.few import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
+from edgewise.balance.outbox import make_outbox
 from edgewise.engine.keys import key_dtype
 from edgewise.kernels.gpu import (
     HALVES,
@@ -56,8 +57,6 @@ HOST_WORDS = 8
 #: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
 FINISHED, LIMITED, CANCELLED = 0, 1, 3
 FORM_NAMES = ("few", "push")
-#: Far vertices that a block keeps in the form *few*.
-LOCAL_FAR = THREADS
 LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 #: The width of a rise doubles when the supersteps since the last one had fewer vertices than SLOW in the mean, and
 #: halves when they had more than FAST.
@@ -180,11 +179,29 @@ def _make_far(v: Any, now: Any, run: Any) -> Any:
 
 
 @device_function
-def _list(v: Any, is_near: Any, is_far: Any, now: Any, run: Any) -> Any:
-    """List a vertex where it belongs, for all lanes of a warp at once; its out-edges if it is near."""
-    append(now.near, run.control, now.near_word, v, is_near)
-    append(now.far, run.control, now.far_word, v, is_far)
-    return degree(v, run.graph[0]) if is_near else np.int64(0)
+def _list_near(v: Any, wanted: Any, context: Any) -> Any:
+    """List the near vertices of the lanes of a warp; the out-edges of this lane's."""
+    run, now = context
+    append(now.near, run.control, now.near_word, v, wanted)
+    return degree(v, run.graph[0]) if wanted else np.int64(0)
+
+
+@device_function
+def _list_far(v: Any, wanted: Any, context: Any) -> Any:
+    """List the far vertices of the lanes of a warp."""
+    run, now = context
+    append(now.far, run.control, now.far_word, v, wanted)
+    return np.int64(0)
+
+
+_put_near, _flush_near = make_outbox(0, _list_near)
+_put_far, _flush_far = make_outbox(1, _list_far)
+
+
+@device_function
+def _flush(block: Any, run: Any, now: Any) -> Any:
+    """List what the outboxes hold; the out-edges of the near ones."""
+    return _flush_near(block, (run, now)) + _flush_far(block, (run, now))
 
 
 def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
@@ -267,10 +284,9 @@ def make_near_far(
             always sends, and is dealt with once for each time its key fell; with it, once in a superstep.
 
     Returns:
-        ``near_far(n, limit, graph, piles, block, beyond, generation, threshold, context)``, called by all threads with
+        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``, called by all threads with
         `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` begins with
-        offsets and targets, `beyond` is uint32, (LOCAL_FAR,), shared by a block. It returns what the last barrier
-        returned.
+        offsets and targets. It returns what the last barrier returned.
     """
     key_type, settles = key_dtype(value).type, settle is not None
     deal_with = settle or waiting
@@ -278,7 +294,7 @@ def make_near_far(
     @device_function
     def visit(takes, v, key, k, context):
         """Send along one arc; lanes of a warp at once."""
-        run, now = context
+        run, now, block = context
         is_near, is_far, target = False, False, np.int64(0)
         if takes:
             target = np.int64(run.graph[1][k])
@@ -288,7 +304,8 @@ def make_near_far(
                     is_near = _make_near(target, now.step, run)
                 else:
                     is_far = _make_far(target, now, run)
-        return _list(target, is_near, is_far, now, run), np.int64(0)
+        edges = _put_near(target, is_near, block, (run, now))
+        return edges, _put_far(target, is_far, block, (run, now))
 
     @device_function
     def key_of(v, context):
@@ -297,13 +314,13 @@ def make_near_far(
     @device_function
     def visit_few(v, key, k, target, step, queue, block, control, context):
         """Send along one arc."""
-        run, now, beyond = context
+        run, now = context
         sends, new = message(v, key, k, target, step, run.context)
         if sends and new < atomic_min(run.best, target, key_type(new)):
             if new >= now.threshold:
-                slot = atomic_add(block.counts, OTHER, np.int32(1))
-                if slot < LOCAL_FAR:
-                    beyond[slot] = target
+                slot = atomic_add(block.counts, OTHER, np.uint32(1))
+                if slot < THREADS:
+                    block.others[slot] = target
                 elif _make_far(target, now, run):
                     now.far[atomic_add(control, now.far_word, 1)] = target
             elif (
@@ -336,7 +353,7 @@ def make_near_far(
             list_pieces(v, sends, pieces, run.control, pieces_word, run.graph[0])
 
     @device_function
-    def split(far, count, below, least_word, tally, now, run):
+    def split(far, count, below, least_word, block, now, run):
         """Make the far vertices below the threshold near. Those below the one before were dealt with."""
         edges, least = np.int64(0), LARGEST
         for begin in range(thread_index() - lane(), count, num_threads()):
@@ -350,12 +367,13 @@ def make_near_far(
                     else:
                         is_far = _make_far(v, now, run)
                         least = min(least, key)
-            edges += _list(v, is_near, is_far, now, run)
+            edges += _put_near(v, is_near, block, (run, now)) + _put_far(v, is_far, block, (run, now))
+        edges += _flush(block, run, now)
         for lanes in HALVES:
             least = min(least, shuffle_down(least, lanes))
         if lane() == 0 and least < LARGEST:
             atomic_min(run.control, least_word, least)
-        add_to_total(edges, 0, tally, run.control, now.edges_word)
+        add_to_total(edges, 0, block.tally, run.control, now.edges_word)
 
     @device_function
     def load(near, count, block, run):
@@ -369,10 +387,10 @@ def make_near_far(
             block.counts[ENTRIES] = mine
 
     @device_function
-    def unload(queue, step, block, beyond, now, run):
+    def unload(queue, step, block, now, run):
         """List what a queue of this block holds, and the far vertices that it kept if they are far still, for all."""
-        for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(LOCAL_FAR)), block_size()):
-            v = np.int64(beyond[i])
+        for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(THREADS)), block_size()):
+            v = np.int64(block.others[i])
             if load_fresh(run.best, v) >= now.threshold and _make_far(v, now, run):
                 now.far[atomic_add(run.control, now.far_word, 1)] = v
         edges, held = np.int64(0), held_in(queue, block)
@@ -381,11 +399,11 @@ def make_near_far(
             if i < held:
                 v = np.int64(block.queues[queue * LOCAL + i])
                 is_near = settles or _make_near(v, step, run)
-            edges += _list(v, is_near, False, now, run)
+            edges += _list_near(v, is_near, (run, now))
         add_to_total(edges, 0, block.tally, run.control, now.edges_word)
 
     @device_function
-    def near_far(n, limit, graph, piles, block, beyond, generation, threshold, context):
+    def near_far(n, limit, graph, piles, block, generation, threshold, context):
         best, stamps, near_list, other_near, pieces, far_list, other_far, control, host = piles
         run = Run(n, graph, best, stamps, control, context)
         me, turn, pile, flipped, crossed = thread_index(), np.int64(0), np.int64(0), False, False
@@ -427,19 +445,19 @@ def make_near_far(
                     control[FAR + spare] = 0
                     control[LEAST + spare] = LARGEST
                 now = Round(step, bucket, threshold, next_near, stay, near_word, edges_word, FAR + pile)
-                split(far, count, below, LEAST + pile, block.tally, now, run)
+                split(far, count, below, LEAST + pile, block, now, run)
             elif fits(found, edges):
                 clear(block, control)
                 load(near, found, block, run)
                 generation = grid_barrier(control, generation)
                 now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
                 before = step
-                step, queue, total, ends = few(step, limit, graph, block, control, host, (run, now, beyond))
+                step, queue, total, ends = few(step, limit, graph, block, control, host, (run, now))
                 if me == 0 and ends:
                     control[ENDED + following] = 1
                 few_steps += step - before
                 computed += found + total
-                unload(queue, step, block, beyond, now, run)
+                unload(queue, step, block, now, run)
             else:
                 step += 1
                 computed += found
@@ -449,7 +467,8 @@ def make_near_far(
                 list_active(near, found, pieces, PIECES + turn, step, run)
                 generation = grid_barrier(control, generation)
                 now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
-                edges, _ = walk(pieces, control[PIECES + turn], graph[0], (run, now))
+                edges, _ = walk(pieces, control[PIECES + turn], graph[0], (run, now, block))
+                edges += _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)
             turn, flipped = following, not flipped

@@ -47,8 +47,8 @@ class GpuRows:
         """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
         xp = cuda_door().cupy()
         offsets, targets, weights = self.on_gpu.values()
-        starts = xp.bincount(offsets[1:-1], minlength=len(targets) + 1)
-        return _rows(targets, xp.cumsum(starts[: len(targets)]), weights, len(offsets) - 1)
+        sources = xp.searchsorted(offsets, xp.arange(len(targets), dtype=offsets.dtype), side="right") - 1
+        return _rows(targets, sources, weights, len(offsets) - 1)
 
 
 def lies_on_gpu(column: Any) -> bool:
@@ -127,8 +127,9 @@ def build(
 def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
     """Refuse the first edge that is out of range."""
     xp = cuda_door().cupy()
+    # As unsigned integers, those below 0 are large.
     if not len(source) or all(
-        int(ids.min()) >= 0 and int(ids.max()) < num_vertices for ids in (source, target)
+        int(ids.view(f"u{ids.itemsize}").max()) < num_vertices for ids in (source, target)
     ):
         return
     wrong = (source < 0) | (source >= num_vertices) | (target < 0) | (target >= num_vertices)
@@ -140,10 +141,13 @@ def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
 
 
 def _rows(source: Any, target: Any, weights: Any, num_vertices: int) -> GpuRows:
-    """Rows by a stable sort of 32-bit words, which takes half the passes of one of 64-bit words."""
+    """Rows by a stable sort of 32-bit words, which takes half the passes of one of 64-bit words.
+
+    Where rows begin is looked up in the sorted sources: CuPy's bincount takes four times as long as the sort.
+    """
     xp, source = cuda_door().cupy(), source.astype(np.int32, copy=False)
     order = xp.argsort(source, kind="stable")
-    offsets = xp.zeros(num_vertices + 1, csr.offset_dtype(len(source)))
-    offsets[1:] = xp.cumsum(xp.bincount(source, minlength=num_vertices))
+    begins = xp.searchsorted(source[order], xp.arange(num_vertices + 1, dtype=np.int32))
+    offsets = begins.astype(csr.offset_dtype(len(source)), copy=False)
     targets = target.astype(np.int32, copy=False)[order]
     return GpuRows(offsets, targets, None if weights is None else weights[order])
