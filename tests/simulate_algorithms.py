@@ -4,6 +4,7 @@ import numpy as np
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.graph.gpu_rows import build
 
 GRAPHS = {
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
@@ -52,6 +53,25 @@ def compare_huge_weights():
         same(got, expected, "distance", "parent_index")
 
 
+def compare_building():
+    """Rows and columns from edge arrays, in the order of the input."""
+    source, target = np.random.default_rng(4).integers(0, 30, (2, 200))
+    for weights in (None, np.arange(200)):
+        expected = ew.Graph.from_edges(source, target, weights, num_vertices=31)
+        for ids in (np.int32, np.uint64):
+            rows, _, loops = build(
+                source.astype(ids), target.astype(ids), weights, 31, both_directions=False, drop_loops=False
+            )
+            assert loops == np.count_nonzero(source == target)
+            columns = rows.transposed()
+            for made, names in (
+                (rows, ("offsets", "targets", "weights")),
+                (columns, ("in_offsets", "in_sources", "in_weights")),
+            ):
+                for got, name in zip(made.on_gpu.values(), names, strict=True):
+                    np.testing.assert_array_equal(got, getattr(expected, name), err_msg=name)
+
+
 def main():
     """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
     pretend()
@@ -59,6 +79,7 @@ def main():
         compare(graph)
         print(name, flush=True)
     compare_huge_weights()
+    compare_building()
 
 
 if __name__ == "__main__":

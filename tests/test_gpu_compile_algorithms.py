@@ -15,6 +15,7 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
     from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.graph import gpu_keys
     from edgewise.layout import columns
 
     special = rank == np.float64
@@ -27,10 +28,11 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.signature(rank),
         ),
         "columns": (columns.fill_kernel, columns.fill_signature(offsets)),
+        "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
     }
 
 
-NAMES = ("bfs", "sssp", "components", "pagerank", "columns")
+NAMES = ("bfs", "sssp", "components", "pagerank", "columns", "keys")
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
 CASES += [("columns", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.deal import TALLY_WORDS, WARPS
-from edgewise.balance.outbox import ROOM
+from edgewise.balance.outbox import BOX_WORDS
 from edgewise.kernels.gpu import (
     THREADS,
     WARP,
@@ -57,7 +57,7 @@ ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
 #: Outboxes of a block.
 BOXES = 2
 #: Words of 32 and 64 bits that a block shares: see `share`.
-WORDS = 2 * BOTH_QUEUES + THREADS + BOXES * WARPS * (ROOM + 1) + COUNTS
+WORDS = 2 * BOTH_QUEUES + THREADS + BOXES * (BOX_WORDS + WARPS) + COUNTS
 LONG_WORDS = 2 * BOTH_QUEUES + TALLY_WORDS + 1
 
 
@@ -89,7 +89,7 @@ def share(words: Any, long_words: Any) -> Any:
     """The arrays of a block in what it shares: uint32, (WORDS,), and int64, (LONG_WORDS,)."""
     others = 2 * BOTH_QUEUES
     boxes = others + THREADS
-    held = boxes + BOXES * WARPS * ROOM
+    held = boxes + BOXES * BOX_WORDS
     counts = held + BOXES * WARPS
     return Block(
         words[:BOTH_QUEUES],

@@ -5,7 +5,7 @@ that looks at arcs finds few vertices at a time: it keeps them in shared memory 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,20 @@ from edgewise.kernels.gpu import (
 
 #: Vertices that a warp has room for: less than a warp's are left, and no more than a warp's come at once.
 ROOM = 2 * WARP
+#: Words of one outbox.
+BOX_WORDS = WARPS * ROOM
+
+
+class Boxes(NamedTuple):
+    """Arrays that a block shares for one outbox.
+
+    Attributes:
+        boxes: uint32, (BOX_WORDS,): ROOM for each warp.
+        held: uint32, (WARPS,): how many there are; zeros at first.
+    """
+
+    boxes: Any
+    held: Any
 
 
 def make_outbox(box: int, emit: Callable[..., Any]) -> tuple[Any, Any]:
@@ -35,9 +49,8 @@ def make_outbox(box: int, emit: Callable[..., Any]) -> tuple[Any, Any]:
 
     Returns:
         ``put(v, wanted, block, context)`` and ``flush(block, context)``, to be called by all lanes of a warp at once:
-        what `emit` returned to this lane, or 0. `block` has ``boxes``, and ``held``, uint32, which is 0 at
-        first: for each outbox and warp, ROOM vertices, and how many they are. Whoever reads what was handed on has to
-        flush first.
+        what `emit` returned to this lane, or 0. `block` is `Boxes`, or has such arrays for several outboxes. What was
+        put is handed on for certain only by the flush.
     """
 
     @device_function

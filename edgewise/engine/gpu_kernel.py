@@ -24,6 +24,7 @@ from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree, list_pieces, make_walk
 from edgewise.balance.grouped import make_grouped
+from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
@@ -208,15 +209,23 @@ def make_gpu_kernel(
         return False
 
     @device_function
+    def list_touched(v, wanted, listing):
+        """List vertices that got a first message."""
+        touched, control, counter = listing
+        append(touched, control, counter, v, wanted)
+        return np.int64(0)
+
+    put, flush = make_outbox(0, list_touched)
+
+    @device_function
     def visit(takes, v, key, k, context):
         """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
-        stamp, state, graph, own, work, messages, received, control, counter = context
+        stamp, state, graph, own, work, messages, received, boxes, listing = context
         first, target = False, np.int64(0)
         if takes:
             target = np.int64(graph[1][k])
             first = send(v, k, target, stamp, state, own, work, messages, received)
-        append(work[3], control, counter, target, first)
-        return np.int64(0), np.int64(0)
+        return put(target, first, boxes, listing), np.int64(0)
 
     @device_function
     def scatter(v, first, end, step, lanes, context):
@@ -418,6 +427,11 @@ def make_gpu_kernel(
         scratch = cuda.shared.array(SCRATCH, UINT32)
         totals = cuda.shared.array(WARPS, total_type)
         flags = cuda.shared.array(WARPS, INT32)
+        waiting = cuda.shared.array(BOX_WORDS, UINT32)
+        held = cuda.shared.array(WARPS, UINT32)
+        boxes = Boxes(waiting, held)
+        if lane() == 0:
+            held[block_thread() // WARP] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         generation = start_run(n, m, base, graph, own, work, pieces, tally, control, np.int64(0), supplied)
         while True:
@@ -440,11 +454,13 @@ def make_gpu_kernel(
                 gathers = (stamp, everyone, state, graph, own, work, messages, received, totals, flags)
                 gather_all(listed, n, graph[2], scratch, gathers)
             elif pushes:
-                sends = (stamp, state, graph, own, work, messages, received, control, TOUCHED + turn)
+                listing = (work[3], control, TOUCHED + turn)
+                sends = (stamp, state, graph, own, work, messages, received, boxes, listing)
                 if dealt:
                     walk(pieces, control[PIECES + turn], graph[0], sends)
                 else:
                     scatter_all(listed, count, graph[0], scratch, sends)
+                flush(boxes, listing)
             if me == 0:
                 control[COUNT + spare] = 0
                 control[EDGES + spare] = 0

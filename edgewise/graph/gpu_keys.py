@@ -1,0 +1,51 @@
+"""Arcs as numbers of 64 bits, made on the GPU: the target in the upper half, the source in the lower."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.binned import SCRATCH, make_binned
+from edgewise.kernels.gpu import INT64, UINT32, Kernel, cuda, device_function, fixed_kernel, pointer
+from edgewise.kernels.gpu_host import empty
+
+
+def signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for graphs with offsets of this dtype."""
+    vertex = np.dtype(np.uint32)
+    return pointer(offsets), pointer(vertex), pointer(np.dtype(np.int64)), INT64
+
+
+@device_function
+def _write(v: Any, first: Any, end: Any, step: Any, lanes: Any, context: Any) -> None:
+    """Write the keys of this lane's arcs of a vertex."""
+    targets, keys = context
+    for k in range(first, end, step):
+        keys[k] = np.int64(targets[k]) << 32 | v
+
+
+_write_all = make_binned(_write, False)
+
+
+def keys_kernel(offsets, targets, keys, n):
+    """The key of each arc.
+
+    Args:
+        offsets, targets: the graph's rows.
+        keys: int64, shape (m,), to be filled.
+        n: vertices.
+    """
+    scratch = cuda.shared.array(SCRATCH, UINT32)
+    _write_all(targets, n, offsets, scratch, (targets, keys))
+
+
+@functools.cache
+def _kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(keys_kernel, signature(offsets))
+
+
+def arc_keys(offsets: Any, targets: Any) -> Any:
+    """The keys of all arcs, int64, shape (m,), from rows on the GPU; written on the current stream."""
+    keys = empty(len(targets), np.int64)
+    _kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([offsets, targets, keys, len(offsets) - 1])
+    return keys
