@@ -75,6 +75,7 @@ def make_outbox(box: int, emit: Callable[..., Any]) -> tuple[Any, Any]:
     def flush(block, context):
         warp, result = box * WARPS + block_thread() // WARP, np.int64(0)
         count = np.int64(block.held[warp])
+        warp_barrier()
         if count > 0:
             mine = lane() < count
             v = np.int64(block.boxes[warp * ROOM + lane()]) if mine else np.int64(0)
