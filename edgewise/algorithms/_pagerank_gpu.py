@@ -161,7 +161,8 @@ def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> t
     else:
         weights, out = xp.empty(0, dtype), copy_of(graph.out_degree)
     out = out[columns.vertices].astype(np.float64)
-    return xp.where(out > 0, 1 / xp.where(out > 0, out, 1), 0).astype(dtype), weights
+    gives = xp.greater(out, 0)
+    return xp.where(gives, 1 / xp.where(gives, out, 1), 0).astype(dtype), weights
 
 
 def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:

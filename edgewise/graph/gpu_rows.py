@@ -114,7 +114,7 @@ def build(
     else:
         ids = Ids(num_vertices)
         _check_in_range(source, target, num_vertices)
-    loops = source == target
+    loops = xp.equal(source, target)
     if drop_loops:
         kept = ~loops
         source, target, loops = source[kept], target[kept], loops[kept]
