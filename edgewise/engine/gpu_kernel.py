@@ -16,7 +16,7 @@ has lanes by degree. Combiners that depend on the order, and those that the GPU 
 pulled: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,6 +76,33 @@ FOLDS = (65_536, 1024, 32, 1)
 
 #: The arrays of a run that are read and written without atomic operations.
 WORK_ARRAYS = ("active", "list", "other_list", "touched")
+
+
+class Run(NamedTuple):
+    """What is the same in all supersteps.
+
+    Attributes:
+        graph: offsets, targets, in_offsets, in_sources, and the arcs of in-edges.
+        own: the program's arrays.
+        work: see WORK_ARRAYS.
+        messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
+        pieces: of the active vertices: see `edgewise.balance.deal`.
+        control: int64, (CONTROL_WORDS,).
+        tally, totals, flags, boxes: shared by a block: for `add_to_total`, for the parts of a vertex's message and
+            whether there are any, and for an outbox.
+    """
+
+    graph: Any
+    own: Any
+    work: Any
+    messages: Any
+    received: Any
+    pieces: Any
+    control: Any
+    tally: Any
+    totals: Any
+    flags: Any
+    boxes: Any
 
 
 def may_push(found: Specification, message: np.dtype) -> bool:
@@ -198,21 +225,21 @@ def make_gpu_kernel(
                 messages[target] = value
 
     @device_function
-    def send(u, k, target, stamp, state, own, work, messages, received):
+    def send(u, k, target, stamp, state, run):
         """Send along one arc; whether its target is halted and got its first message by that."""
-        sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
         if sent is not None:
-            combine_at(messages, target, store(cast(sent * 1)))
-            if received[target] != stamp:
-                first = atomic_exchange(received, target, np.uint32(stamp)) != stamp
-                return first and work[0][target] != stamp
+            combine_at(run.messages, target, store(cast(sent * 1)))
+            if run.received[target] != stamp:
+                first = atomic_exchange(run.received, target, np.uint32(stamp)) != stamp
+                return first and run.work[0][target] != stamp
         return False
 
     @device_function
-    def list_touched(v, wanted, listing):
+    def list_touched(v, wanted, context):
         """List vertices that got a first message."""
-        touched, control, counter = listing
-        append(touched, control, counter, v, wanted)
+        run, turn = context
+        append(run.work[3], run.control, TOUCHED + turn, v, wanted)
         return np.int64(0)
 
     put, flush = make_outbox(0, list_touched)
@@ -220,12 +247,12 @@ def make_gpu_kernel(
     @device_function
     def visit(takes, v, key, k, context):
         """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
-        stamp, state, graph, own, work, messages, received, boxes, listing = context
+        stamp, state, run, turn = context
         first, target = False, np.int64(0)
         if takes:
-            target = np.int64(graph[1][k])
-            first = send(v, k, target, stamp, state, own, work, messages, received)
-        return put(target, first, boxes, listing), np.int64(0)
+            target = np.int64(run.graph[1][k])
+            first = send(v, k, target, stamp, state, run)
+        return put(target, first, run.boxes, (run, turn)), np.int64(0)
 
     @device_function
     def scatter(v, first, end, step, lanes, context):
@@ -237,15 +264,15 @@ def make_gpu_kernel(
     walk, scatter_all = make_walk(visit), view(scatter, True)
 
     @device_function
-    def gather(v, start, end, step, stamp, everyone, state, graph, own, work):
+    def gather(v, start, end, step, stamp, everyone, state, run):
         """Combine the messages along in-edges of one vertex; (the total, whether there was one)."""
         total, got = identity, False
         for k in range(start, end, step):
-            u = np.int64(graph[3][k])
-            sends = everyone or work[0][u] == stamp
+            u = np.int64(run.graph[3][k])
+            sends = everyone or run.work[0][u] == stamp
             if harmless or sends:
-                arc = np.int64(graph[4][k]) if needs_arcs else np.int64(0)
-                sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
+                arc = np.int64(run.graph[4][k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, run.own), state)
                 if sent is not None and sends:
                     total, got = store(cast(combine(cast(total), cast(sent * 1)))), True
                     if can_stop and (total != 0) == absorbing:
@@ -263,8 +290,8 @@ def make_gpu_kernel(
     @device_function
     def gather_unit(v, first, end, step, lanes, context):
         """Gather over the in-edges of a unit, and store the message of its vertex."""
-        stamp, everyone, state, graph, own, work, messages, received, totals, flags = context
-        total, got = gather(v, first, end, step, stamp, everyone, state, graph, own, work)
+        stamp, everyone, state, run = context
+        total, got = gather(v, first, end, step, stamp, everyone, state, run)
         leads = v >= 0
         if lanes > 1:
             bits, total = ballot(got), sum_lanes(total, lanes)
@@ -275,88 +302,71 @@ def make_gpu_kernel(
             got, leads = ours != 0, leads and place == 0
         if lanes > WARP:
             if lane() == 0:
-                totals[block_thread() // WARP], flags[block_thread() // WARP] = total, got
+                run.totals[block_thread() // WARP], run.flags[block_thread() // WARP] = total, got
             block_barrier()
             leads = block_thread() == 0
             if leads:
                 for warp in range(1, block_size() // WARP):
-                    total = store(cast(combine(cast(total), cast(totals[warp]))))
-                    got = got or flags[warp] != 0
+                    total = store(cast(combine(cast(total), cast(run.totals[warp]))))
+                    got = got or run.flags[warp] != 0
             block_barrier()
         if leads and got:
-            messages[v] = encoded(total)
-            received[v] = stamp
+            run.messages[v] = encoded(total)
+            run.received[v] = stamp
 
     gather_all = view(gather_unit, False)
 
     @device_function
-    def settle(v, stamp, state, work, messages, received):
+    def settle(v, stamp, state, run):
         """Compute one vertex with its message; whether it is active next."""
         incoming = identity
-        if received[v] == stamp:
-            incoming = decoded(messages[v])
-            messages[v] = nothing
+        if run.received[v] == stamp:
+            incoming = decoded(run.messages[v])
+            run.messages[v] = nothing
         if vertex_compute(v, cast(incoming), state):
-            work[0][v] = stamp + 1
+            run.work[0][v] = stamp + 1
             return True
         return False
 
     @device_function
-    def list_active(v, active, following, pieces, graph, control, turn):
+    def list_active(v, active, following, turn, run):
         """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
         if pushes:
-            append(following, control, COUNT + turn, v, active)
+            append(following, run.control, COUNT + turn, v, active)
             if dealt:
-                return list_pieces(v, active, pieces, control, PIECES + turn, graph[0])
-        return degree(v, graph[0]) if active else np.int64(0)
+                return list_pieces(v, active, run.pieces, run.control, PIECES + turn, run.graph[0])
+        return degree(v, run.graph[0]) if active else np.int64(0)
 
     @device_function
-    def count_active(edges, active, tally, control, turn):
+    def count_active(edges, active, turn, run):
         """Add the active vertices of this thread to all, where no list counts them, and their out-edges."""
-        add_to_total(edges, 0, tally, control, EDGES + turn)
+        add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
         if not pushes:
-            add_to_total(active, 1, tally, control, COUNT + turn)
+            add_to_total(active, 1, run.tally, run.control, COUNT + turn)
 
     @device_function
-    def settle_some(
-        n,
-        listed,
-        count,
-        touched,
-        following,
-        stamp,
-        state,
-        graph,
-        work,
-        messages,
-        received,
-        pieces,
-        tally,
-        control,
-        turn,
-        all_of_them,
-    ):
+    def settle_some(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
         """Compute the vertices that are active or got a message, and list those that are active next.
 
-        They are looked for among all vertices, or else stand in two lists.
+        They are looked for everywhere, or else stand in two lists.
         """
-        end = n if all_of_them else count + touched
+        end = n if everywhere else count + touched
         edges, active = np.int64(0), np.int64(0)
         for begin in range(thread_index() - lane(), end, num_threads()):
             goes_on, v, i = False, np.int64(0), begin + lane()
             takes = i < end
             if takes:
                 v = i
-                if all_of_them:
-                    takes = work[0][v] == stamp or received[v] == stamp
+                if everywhere:
+                    takes = run.work[0][v] == stamp or run.received[v] == stamp
                 else:
-                    v = np.int64(listed[i]) if i < count else np.int64(work[3][i - count])
+                    v = np.int64(listed[i]) if i < count else np.int64(run.work[3][i - count])
             if takes:
-                goes_on = settle(v, stamp, state, work, messages, received)
+                goes_on = settle(v, stamp, state, run)
             if goes_on:
                 active += 1
-            edges += list_active(v, goes_on, following, pieces, graph, control, turn)
-        count_active(edges, active, tally, control, turn)
+            edges += list_active(v, goes_on, following, turn, run)
+        count_active(edges, active, turn, run)
 
     @device_function
     def aggregate(n, state, own, control, generation):
@@ -375,24 +385,24 @@ def make_gpu_kernel(
         return grid_barrier(control, generation)
 
     @device_function
-    def start_run(n, m, base, graph, own, work, pieces, tally, control, generation, supplied):
+    def start_run(n, m, base, supplied, generation, run):
         """Fill fields, call initialize and list who is active."""
-        me, edges, active = thread_index(), np.int64(0), np.int64(0)
+        me, turn, edges, active = thread_index(), np.int64(0), np.int64(0), np.int64(0)
         for v in range(me, n, num_threads()):
-            fill_fields(v, v + 1, own, supplied)
-        generation = grid_barrier(control, generation)
-        state = make_state(own, n, m, 0)
+            fill_fields(v, v + 1, run.own, supplied)
+        generation = grid_barrier(run.control, generation)
+        state = make_state(run.own, n, m, 0)
         for begin in range(me - lane(), n, num_threads()):
             starts, v = False, begin + lane()
             if v < n and initialize(v, state):
                 starts = True
-                work[0][v] = base + 1
+                run.work[0][v] = base + 1
                 active += 1
-            edges += list_active(v, starts, work[1], pieces, graph, control, np.int64(0))
-        count_active(edges, active, tally, control, np.int64(0))
-        generation = grid_barrier(control, generation)
+            edges += list_active(v, starts, run.work[1], turn, run)
+        count_active(edges, active, turn, run)
+        generation = grid_barrier(run.control, generation)
         if has_aggregates:
-            generation = aggregate(n, state, own, control, generation)
+            generation = aggregate(n, state, run.own, run.control, generation)
         return generation
 
     @device_function
@@ -430,10 +440,11 @@ def make_gpu_kernel(
         waiting = cuda.shared.array(BOX_WORDS, UINT32)
         held = cuda.shared.array(WARPS, UINT32)
         boxes = Boxes(waiting, held)
+        run = Run(graph, own, work, messages, received, pieces, control, tally, totals, flags, boxes)
         if lane() == 0:
             held[block_thread() // WARP] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
-        generation = start_run(n, m, base, graph, own, work, pieces, tally, control, np.int64(0), supplied)
+        generation = start_run(n, m, base, supplied, np.int64(0), run)
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
@@ -450,17 +461,14 @@ def make_gpu_kernel(
                 pull = edges * pull_advantage > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
             if pull:
-                everyone = count == n
-                gathers = (stamp, everyone, state, graph, own, work, messages, received, totals, flags)
-                gather_all(listed, n, graph[2], scratch, gathers)
+                gather_all(listed, n, graph[2], scratch, (stamp, count == n, state, run))
             elif pushes:
-                listing = (work[3], control, TOUCHED + turn)
-                sends = (stamp, state, graph, own, work, messages, received, boxes, listing)
+                sends = (stamp, state, run, turn)
                 if dealt:
                     walk(pieces, control[PIECES + turn], graph[0], sends)
                 else:
                     scatter_all(listed, count, graph[0], scratch, sends)
-                flush(boxes, listing)
+                flush(boxes, (run, turn))
             if me == 0:
                 control[COUNT + spare] = 0
                 control[EDGES + spare] = 0
@@ -468,24 +476,8 @@ def make_gpu_kernel(
                 control[PIECES + spare] = 0
                 control[FORMS + (PULL_ALL if pull else PUSH_LIST)] += 1
             generation = grid_barrier(control, generation)
-            settle_some(
-                n,
-                listed,
-                count,
-                control[TOUCHED + turn],
-                next_list,
-                stamp,
-                state,
-                graph,
-                work,
-                messages,
-                received,
-                pieces,
-                tally,
-                control,
-                following,
-                pull,
-            )
+            touched = control[TOUCHED + turn]
+            settle_some(n, listed, count, touched, next_list, following, pull, stamp, state, run)
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 host[PROGRESS] = superstep
