@@ -1,4 +1,5 @@
-"""The checker of the contract of work (`edgewise.balance`): every arc once, in a unit of its vertex, lanes together.
+"""The checker of the contract of work (`edgewise.balance`): every arc once, in a unit of its vertex, lanes together;
+and what is put into an outbox comes out once.
 
 Run in numba's simulator, it checks what one lane and one block do; tests/test_gpu_views.py runs it on a GPU.
 """
@@ -7,8 +8,9 @@ import numpy as np
 
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.deal import list_pieces, make_deal, make_walk, most_pieces
+from edgewise.balance.deal import WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
+from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
 from edgewise.kernels import gpu, gpu_host
 from edgewise.kernels.gpu import (
     INT64,
@@ -18,6 +20,7 @@ from edgewise.kernels.gpu import (
     atomic_add,
     block_barrier,
     block_size,
+    block_thread,
     cuda,
     device_function,
     grid_barrier,
@@ -30,11 +33,13 @@ from edgewise.kernels.gpu import (
 
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
 VIEWS |= {"block": make_block_mapped, "binned": make_binned}
-OTHERS = ("pieces", "dealt")
+OTHERS = ("pieces", "dealt", "outbox")
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
 #: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
 PIECES, APART, STRANGE = 1, 2, 3
+BOXES = 2
+WORDS_OF_BOXES, HELD = BOXES * BOX_WORDS, BOXES * WARPS
 
 
 @device_function
@@ -109,6 +114,50 @@ def make_dealing_kernel(with_pieces):
     return dealing_kernel
 
 
+def make_outbox_kernel():
+    """A kernel that puts two of three arcs into two outboxes, and notes what comes out of them."""
+
+    @device_function
+    def note(k, wanted, context):
+        visits, control = context
+        if shuffle(np.int64(1), 0) != 1:  # hangs where not all lanes of the warp are here
+            atomic_add(control, APART, 1)
+        if wanted:
+            atomic_add(visits, k, np.uint32(1))
+        return np.int64(wanted)
+
+    boxes = [make_outbox(box, note) for box in range(BOXES)]
+    (put, flush), (put_other, flush_other) = boxes
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        block, noted = context
+        seen = put(k, takes and k % 3 == 0, block, noted) + put_other(k, takes and k % 3 == 1, block, noted)
+        return seen + note(k, takes and k % 3 == 2, noted), np.int64(0)
+
+    deal = make_deal(visit)
+
+    def outbox_kernel(offsets, vertices, count, visits, control, pieces):
+        words = cuda.shared.array(WORDS_OF_BOXES, UINT32)
+        held = cuda.shared.array(HELD, UINT32)
+        block, noted, seen, degrees = Boxes(words, held), (visits, control), np.int64(0), np.int64(0)
+        for i in range(block_thread(), HELD, block_size()):
+            held[i] = 0
+        block_barrier()
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            i, v, start, end = begin + lane(), np.int64(0), np.int64(0), np.int64(0)
+            if i < count:
+                v = np.int64(vertices[i])
+                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            degrees += end - start
+            seen += deal(v, start, end - start, np.int64(0), (block, noted))[0]
+        seen += flush(block, noted) + flush_other(block, noted)
+        atomic_add(control, STRANGE, seen)
+        atomic_add(control, STRANGE, -degrees)
+
+    return outbox_kernel
+
+
 def signature():
     """The types of the kernels' arguments."""
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
@@ -132,6 +181,8 @@ def check(name, degrees):
     for listed in (True, False) if name in VIEWS else (True,):
         if name in VIEWS:
             kernel = gpu.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
+        elif name == "outbox":
+            kernel = gpu.fixed_kernel(make_outbox_kernel(), signature())
         else:
             kernel = gpu.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
         for vertices in lists(n) if listed else [np.arange(n)]:
