@@ -3,8 +3,8 @@
 The host's side of a GPU, its memory and waiting for it, is `edgewise.kernels.gpu_host`.
 
 A kernel is compiled once for a GPU's architecture, to PTX by numba-cuda and to machine code by nvJitLink, and kept on
-disk. numba's own launch takes 55 to 190 µs for eight arrays, so kernels take addresses and are launched by cuda.core
-in 5 to 8 µs. Compiling needs no GPU, which is how every kernel is compiled in tests.
+disk. numba's own launch takes 55 to 190 µs for eight arrays, so kernels take addresses and are launched by the driver's
+own function. Compiling needs no GPU, which is how every kernel is compiled in tests.
 
 For use inside kernels, on all 32 lanes of a warp at once:
 
@@ -354,7 +354,7 @@ class Kernel:
     def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
         """Start the kernel on the current stream.
 
-        cuda.core's own launch asks the driver each time how many blocks may be resident, which takes 80 µs.
+        cuda.core's own launch asks the driver each time how many blocks may be resident, which takes 40 µs.
 
         Args:
             arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers and floats.
