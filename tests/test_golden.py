@@ -1,4 +1,5 @@
-"""The four algorithms on real graphs, against answers that independent libraries agree on, and their verifiers."""
+"""The four algorithms on real graphs, against answers that independent libraries agree on, and their verifiers: on
+the CPU, and on a GPU with `pytest -m gpu`."""
 
 import golden
 import numpy as np
@@ -12,10 +13,15 @@ def real(request):
     return golden.load(request.param)
 
 
-def test_bfs(real):
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request):
+    return request.param
+
+
+def test_bfs(real, device):
     ids = real.numbers
     for label, answer in real.answers["sources"].items():
-        result = ew.bfs(real.graph, real.source(label))
+        result = ew.bfs(real.graph, real.source(label), device=device)
         assert result.verify(real.graph)
         reached = result.level >= 0
         levels = result.level[reached].astype(np.int64)
@@ -26,10 +32,10 @@ def test_bfs(real):
         assert int(((ids[reached] + 1) * (levels + 1)).sum()) == expected["checksum"]
 
 
-def test_sssp(real):
+def test_sssp(real, device):
     ids = real.numbers
     for label, answer in real.answers["sources"].items():
-        result = ew.sssp(real.graph, real.source(label))
+        result = ew.sssp(real.graph, real.source(label), device=device)
         assert result.verify(real.graph)
         unreached = np.inf if result.distance.dtype.kind == "f" else np.iinfo(result.distance.dtype).max
         reached = result.distance != unreached
@@ -41,17 +47,17 @@ def test_sssp(real):
         assert ((ids[reached] % 1009 + 1) * distance).sum() == pytest.approx(expected["checksum"], rel=1e-11)
 
 
-def test_components(real):
-    result = ew.connected_components(real.graph)
+def test_components(real, device):
+    result = ew.connected_components(real.graph, device=device)
     assert result.verify(real.graph)
     expected = real.answers["wcc"]
     assert result.num_components == expected["count"]
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
-def test_pagerank(real):
+def test_pagerank(real, device):
     graph, expected = real.graph, real.answers["pagerank"]
-    result = ew.pagerank(graph, tol=1e-13 / graph.num_vertices, max_iterations=1000)
+    result = ew.pagerank(graph, tol=1e-13 / graph.num_vertices, max_iterations=1000, device=device)
     assert result.converged
     assert result.verify(graph)
     ids = real.numbers

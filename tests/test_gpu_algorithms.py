@@ -1,5 +1,7 @@
 """The four algorithms on a GPU give what they give on the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
 
+import concurrent.futures
+
 import battery
 import numpy as np
 import pytest
@@ -196,14 +198,22 @@ def test_an_interruption_ends_the_run():
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_graphs_are_built_on_the_gpu(directed):
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64])
+@pytest.mark.parametrize("num_edges", [400_000, 0])
+def test_graphs_are_built_on_the_gpu(directed, weighted, dtype, num_edges):
     import cupy
 
     random = np.random.default_rng(1)
-    columns = (*random.integers(0, 50_000, (2, 400_000)), random.integers(1, 100, 400_000))
+    ids = random.integers(0, 50_000, (2, num_edges)).astype(dtype)
+    columns = [*ids, random.integers(1, 100, num_edges) if weighted else None]
     expected = ew.Graph.from_edges(*columns, directed, 50_000)
-    graph = ew.Graph.from_edges(*map(cupy.asarray, columns), directed, 50_000)
+    on_gpu = [None if column is None else cupy.asarray(column) for column in columns]
+    graph = ew.Graph.from_edges(*on_gpu, directed, 50_000)
     for name in ("offsets", "targets", "weights", "in_offsets", "in_sources", "in_weights"):
+        if getattr(expected, name) is None:
+            assert graph.on_gpu(name) is None
+            continue
         assert isinstance(graph.on_gpu(name), cupy.ndarray)
         np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name), err_msg=name)
     same(directed, ew.sssp(graph, 0), ew.sssp(expected, 0, device="cpu"), "distance", "parent_index")
@@ -226,3 +236,37 @@ def test_graphs_are_built_from_dlpack():
 
     graph = ew.Graph.from_edges(Tensor([0, 1, 1]), Tensor([1, 2, 0]), num_vertices=3)
     assert graph.targets.tolist() == [1, 2, 0]
+
+
+def test_runs_are_on_the_callers_stream():
+    """What a run reads is written on the same stream just before, and not there yet when the run is asked for."""
+    import cupy
+
+    n = 5_000_000
+    expected = ew.bfs(ew.generate.path(n), 0, max_depth=3, device="cpu")
+    ew.bfs(ew.generate.path(n), 0, max_depth=3, device="cuda")  # compiled before
+    with cupy.cuda.Stream(non_blocking=True):
+        source, target, noise = (
+            cupy.zeros(n - 1, np.int32),
+            cupy.zeros(n - 1, np.int32),
+            cupy.ones((4000, 4000)),
+        )
+        for _ in range(20):
+            noise = noise @ noise / 4000
+        source[:] = cupy.arange(n - 1)
+        target[:] = cupy.arange(1, n)
+        result = ew.bfs(ew.Graph.from_edges(source, target, num_vertices=n), 0, max_depth=3, device="cuda")
+    same("stream", result, expected, "level", "parent_index")
+
+
+def test_a_new_thread_runs_on_the_gpu():
+    """Also where the first thing that it does is to start a kernel, in memory that was there before."""
+    import cupy
+
+    columns = [cupy.arange(1000, dtype=np.int32), cupy.arange(1000, dtype=np.int32)[::-1]]
+    for _ in range(2):
+        graph = ew.Graph.from_edges(*columns, num_vertices=1000)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            sources = pool.submit(lambda graph=graph: graph.on_gpu("in_sources")).result()
+        assert cupy.asnumpy(sources).tolist() == list(range(999, -1, -1))
+        ew.bfs(graph, 0, device="cuda")

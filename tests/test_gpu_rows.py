@@ -1,6 +1,7 @@
 """Graphs built on a GPU, with NumPy in the place of CuPy; tests/test_gpu_algorithms.py builds them on a GPU."""
 
 import contextlib
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,12 @@ DOOR = SimpleNamespace(
 )
 
 
+def arc_keys(offsets, targets):
+    """What the kernel of `edgewise.graph.gpu_keys` writes."""
+    sources = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return targets.astype(np.int64) << 32 | sources
+
+
 class OnGpu(np.ndarray):
     """An array that says that it lies on a GPU."""
 
@@ -34,6 +41,7 @@ def on_gpu(values):
 def numpy_for_cupy(monkeypatch):
     for module in (gpu_rows, graph_module):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
+    monkeypatch.setitem(sys.modules, "edgewise.graph.gpu_keys", SimpleNamespace(arc_keys=arc_keys))
 
 
 def assert_same(graph, expected):
@@ -115,6 +123,14 @@ def test_what_lies_on_the_gpu_is_given_back_as_it_is():
 def test_bad_columns_are_refused(columns, message):
     with pytest.raises(GraphError, match=message):
         ew.Graph.from_edges(*map(on_gpu, columns), num_vertices=5)
+
+
+@pytest.mark.parametrize(("dtype", "count"), [(np.int8, 300), (np.int16, 70_000), (np.int64, 5)])
+def test_negative_ids_are_refused_however_small_their_dtype(dtype, count):
+    good, bad = (on_gpu(np.array(ids, dtype)) for ids in ([0, 1], [1, -1]))
+    for columns in ((good, bad), (bad, good)):
+        with pytest.raises(GraphError, match="edge 1 joins"):
+            ew.Graph.from_edges(*columns, num_vertices=count)
 
 
 def test_what_weights_are_like_is_asked_on_the_gpu(monkeypatch):

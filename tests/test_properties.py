@@ -1,4 +1,5 @@
-"""Random programs on random graphs: the CPU engine, the reference, and a renumbered graph agree.
+"""Random programs on random graphs: the CPU engine (with `pytest -m gpu` the GPU's), the reference, and a renumbered
+graph agree.
 
 The programs differ in dtype and combiner; what they compute, where they start, which edges stay silent and who
 halts when depends on drawn parameters.
@@ -91,12 +92,15 @@ class UserInt64(Drawn):
 
 
 PROGRAMS = [MinInt32, MaxFloat64, SumInt64, SumFloat32, ProductInt32, AnyBool, UserInt64]
-SCHEDULES = [
-    ew.Schedule(num_threads=1),
-    ew.Schedule(num_threads=3),
-    ew.Schedule(delivery=ew.Push(), num_threads=2),
-    ew.Schedule(delivery=ew.Pull(), num_threads=2),
-]
+SCHEDULES = {
+    "cpu": [
+        ew.Schedule(num_threads=1),
+        ew.Schedule(num_threads=3),
+        ew.Schedule(delivery=ew.Push(), num_threads=2),
+        ew.Schedule(delivery=ew.Pull(), num_threads=2),
+    ],
+    "cuda": [ew.Schedule(), ew.Schedule(ew.Pull(), balance=ew.BlockMapped())],
+}
 
 
 @st.composite
@@ -113,10 +117,11 @@ def graph_of(n, edges, weights, directed, number):
     return ew.Graph.from_edges(number[edges[:, 0]], number[edges[:, 1]], weights, directed, num_vertices=n)
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(drawn=drawn_graphs(), data=st.data())
-def test_engines_agree_on_drawn_programs(program, drawn, data):
+def test_engines_agree_on_drawn_programs(program, device, drawn, data):
     n, edges, weights, renumbered, directed = drawn
     values = {
         "seed": data.draw(st.integers(0, 12)),
@@ -125,17 +130,17 @@ def test_engines_agree_on_drawn_programs(program, drawn, data):
         "last": data.draw(st.integers(1, 5)),
     }
     plain = graph_of(n, edges, weights, directed, np.arange(n))
-    expected = Prepared(program, plain).reference({"name": np.arange(n), **values}, None)
+    expected = Prepared(program, plain, "cpu").reference({"name": np.arange(n), **values}, None)
     exact = expected.vertex_fields["value"].dtype.kind != "f"
-    for schedule in SCHEDULES:
-        got = Prepared(program, plain, schedule=schedule)(name=np.arange(n), **values)
+    for schedule in SCHEDULES[device]:
+        got = Prepared(program, plain, device, schedule)(name=np.arange(n), **values)
         assert got.supersteps == expected.supersteps
         assert got.aggregates == expected.aggregates
         np.testing.assert_array_equal(got.woken, expected.vertex_fields["woken"])
         np.testing.assert_allclose(got.value, expected.vertex_fields["value"], rtol=0 if exact else 1e-5)
     other = graph_of(n, edges, weights, directed, renumbered)
     names = np.argsort(renumbered)
-    got = Prepared(program, other)(name=names, **values)
+    got = Prepared(program, other, device)(name=names, **values)
     assert got.supersteps == expected.supersteps
     np.testing.assert_allclose(
         got.value[renumbered], expected.vertex_fields["value"], rtol=0 if exact else 1e-5

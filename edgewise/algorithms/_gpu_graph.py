@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import pointer, tuple_of
-from edgewise.kernels.gpu_host import resident
+from edgewise.kernels.gpu_host import finish, resident
 
 
 class GraphOnGpu(NamedTuple):
@@ -46,6 +46,8 @@ def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> An
 
     def timed() -> Any:
         with run.laying_out(what):
-            return make()
+            made = make()
+            finish()
+            return made
 
     return resident(graph, key, timed)

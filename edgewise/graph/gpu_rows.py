@@ -11,8 +11,8 @@ from edgewise.graph.ids import Ids, as_id_column
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
 
-#: Memory that building takes for each edge, at least: both its ends, and two of its place in the order and the source
-#: that is sorted by.
+#: Memory that building takes for each edge, and making in-edges for each arc: both ends as one number; what is sorted
+#: by, its place in the order, and both once more, which the sort works in.
 ARC_BYTES = 32
 
 
@@ -45,17 +45,22 @@ class GpuRows:
         return None if self.on_gpu["weights"] is None else self._on_host("weights")
 
     def transposed(self) -> "GpuRows":
-        """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
+        """The arcs by target, those of one target in ascending order of sources, parallel ones as before.
+
+        Raises:
+            MemoryLimitError: the GPU has no room for them.
+        """
         from edgewise.graph.gpu_keys import arc_keys
 
         offsets, targets, weights = self.on_gpu.values()
-        keys = arc_keys(offsets, targets)
-        if weights is None:
-            keys.sort()
-        else:
-            order = cuda_door().cupy().argsort(targets, kind="stable")
-            keys, weights = keys[order], weights[order]
-        return _rows_of(keys, weights, len(offsets) - 1)
+        with cuda_door().room("making in-edges", ARC_BYTES * len(targets)):
+            keys = arc_keys(offsets, targets)
+            if weights is None:
+                keys.sort()
+            else:
+                order = cuda_door().cupy().argsort(targets, kind="stable")
+                keys, weights = keys[order], weights[order]
+            return _rows_of(keys, weights, len(offsets) - 1)
 
 
 def lies_on_gpu(column: Any) -> bool:
@@ -134,10 +139,9 @@ def build(
 def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
     """Refuse the first edge that is out of range."""
     xp = cuda_door().cupy()
-    # As unsigned integers, those below 0 are large.
-    if not len(source) or all(
-        int(ids.view(f"u{ids.itemsize}").max()) < num_vertices for ids in (source, target)
-    ):
+    # As unsigned integers of 32 bits or more, those below 0 are large.
+    wide = (ids.astype(np.int32) if ids.itemsize < 4 else ids for ids in (source, target))
+    if not len(source) or all(int(ids.view(f"u{ids.itemsize}").max()) < num_vertices for ids in wide):
         return
     wrong = (source < 0) | (source >= num_vertices) | (target < 0) | (target >= num_vertices)
     edge = int(xp.argmax(wrong))

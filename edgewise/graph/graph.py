@@ -52,7 +52,7 @@ class Graph:
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
-        self.directed = directed
+        self.directed = bool(directed)
 
     @property
     def offsets(self) -> np.ndarray:
@@ -74,6 +74,9 @@ class Graph:
 
         Args:
             name: "offsets", "targets", "weights", "in_offsets", "in_sources" or "in_weights".
+
+        Raises:
+            MemoryLimitError: the GPU has no room for it.
         """
         inward = name.startswith("in_")
         rows = self._columns if inward else self._rows

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 from numba import config, cuda, types
 
-from edgewise.errors import DeviceError
 from edgewise.kernels.cache import counted_as_compiling, kept
-from edgewise.kernels.gpu_host import capability, current_device, current_stream
+from edgewise.kernels.gpu_host import capability, current_device, current_stream, fault
 
 #: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
 #: a warp has one lane. It has no barrier across blocks either: there a grid has one block, of few threads.
@@ -361,16 +360,18 @@ class Kernel:
             blocks: at most `blocks`, which is the default.
 
         Raises:
-            DeviceError: the driver refused.
+            DeviceError: the driver refused, as it does after a kernel failed.
         """
         from cuda.bindings import driver
 
+        # A thread has no context of its own at first, and memory from a pool gives it none.
+        current_device().set_current()
         values = np.array([*_passed(arguments)], np.int64)
         addresses = _address(values) + values.itemsize * np.arange(len(values))
         shape, stream = (blocks or self.blocks, 1, 1, THREADS, 1, 1), driver.CUstream(current_stream())
         (status,) = driver.cuLaunchCooperativeKernel(self._function, *shape, 0, stream, _address(addresses))
         if status != driver.CUresult.CUDA_SUCCESS:
-            raise DeviceError(f"a kernel could not be started on the GPU: {status.name}")
+            raise fault(status.name)
 
 
 def _address(array: np.ndarray) -> int:

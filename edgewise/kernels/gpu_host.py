@@ -103,6 +103,11 @@ def current_stream() -> int:
     return int(cupy().cuda.get_current_stream().ptr)
 
 
+def finish() -> None:
+    """Wait for all that the current stream was given."""
+    cupy().cuda.get_current_stream().synchronize()
+
+
 #: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
 CANCEL, PROGRESS = 0, 1
 #: The host asks for the end of a run without a pause for so long, then this often; progress is shown this often.
@@ -152,9 +157,14 @@ def _done(event: Any) -> bool:
     try:
         return bool(event.done)
     except cupy().cuda.runtime.CUDARuntimeError as error:
-        raise DeviceError(
-            f"a kernel failed on the GPU ({error}); this process cannot use the GPU any more: start it anew"
-        ) from error
+        raise fault(error) from error
+
+
+def fault(reason: object) -> DeviceError:
+    """The error for a kernel that failed."""
+    return DeviceError(
+        f"a kernel failed on the GPU ({reason}); this process cannot use the GPU any more: start it anew"
+    )
 
 
 _residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
@@ -169,8 +179,17 @@ def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def copied(owner: Any, values: Any) -> Any:
-    """The copy on the GPU of an array that belongs to an object, made once."""
-    return resident(owner, id(values), lambda: (values, cupy().asarray(values)))[1]
+    """The copy on the GPU of an array that belongs to an object, made once.
+
+    Raises:
+        MemoryLimitError: the GPU has no room for it.
+    """
+
+    def copy() -> tuple[Any, Any]:
+        with room("the graph's copy", values.nbytes):
+            return values, copy_of(values)
+
+    return resident(owner, id(values), copy)[1]
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
-from edgewise.kernels.gpu_host import cupy
+from edgewise.kernels.gpu_host import cupy, room
 
 #: In-degrees above which a row is left to a warp, and to a block.
 HEAVY, HEAVIEST = 48, 2048
@@ -108,6 +108,9 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
         in_offsets, in_sources: the graph's columns on the GPU.
         out_degree: shape (n,), on the GPU.
         with_arcs: whether to keep which in-edge each arc is, as weights need it.
+
+    Raises:
+        MemoryLimitError: the GPU has no room for them.
     """
     xp, n = cupy(), len(out_degree)
     in_degree = in_offsets[1:].astype(np.int64) - in_offsets[:-1]
@@ -121,7 +124,8 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
     begin = xp.zeros(len(lengths) + 1, np.int64)
     xp.cumsum(lengths, out=begin[1:])
     size = int(begin[-1])
-    sources, arcs = xp.empty(size, np.uint32), xp.empty(size if with_arcs else 0, np.uint32)
+    with room("laying in-edges out", 4 * size * (1 + with_arcs)):
+        sources, arcs = xp.empty(size, np.uint32), xp.empty(size if with_arcs else 0, np.uint32)
     kernel = _kernel(np.dtype(f"u{in_offsets.dtype.itemsize}"))
     arrays = (in_offsets, in_sources, vertices, number, begin, sources, arcs)
     kernel.start([*arrays, n, heavy, len(lengths), with_arcs])
