@@ -93,10 +93,15 @@ def _link(u: Any, v: Any, label: Any) -> Any:
 
 @device_function
 def _flatten(n: Any, label: Any) -> Any:
-    """Point every vertex to its root; how many roots this thread saw."""
+    """Point every vertex to its root; how many roots this thread saw.
+
+    Paths are not halved here: that would write what was an ancestor over the root that another thread wrote.
+    """
     roots = np.int64(0)
     for v in range(thread_index(), n, num_threads()):
-        root = _root(v, label)
+        root, above = v, np.int64(label[v])
+        while above != root:
+            root, above = above, np.int64(label[above])
         label[v] = root
         roots += root == v
     return roots

@@ -162,7 +162,7 @@ def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> t
         weights, out = xp.empty(0, dtype), copy_of(graph.out_degree)
     out = out[columns.vertices].astype(np.float64)
     gives = xp.greater(out, 0)
-    return xp.where(gives, 1 / xp.where(gives, out, 1), 0).astype(dtype), weights
+    return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
 
 
 def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:

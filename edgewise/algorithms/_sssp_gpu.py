@@ -15,8 +15,7 @@ import numpy as np
 
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import unreached_value
-from edgewise.balance.binned import SCRATCH, make_binned
-from edgewise.balance.deal import degree
+from edgewise.balance.deal import append, degree, make_deal
 from edgewise.balance.few import LONG_WORDS, WORDS, share
 from edgewise.engine.keys import key_dtype
 from edgewise.engine.near_far import (
@@ -44,6 +43,9 @@ from edgewise.kernels.gpu import (
     array,
     atomic_add,
     atomic_min,
+    block_index,
+    block_size,
+    block_thread,
     cuda,
     device_function,
     fixed_kernel,
@@ -51,6 +53,7 @@ from edgewise.kernels.gpu import (
     grid_barrier,
     lane,
     load_fresh,
+    num_blocks,
     num_threads,
     pointer,
     shuffle_down,
@@ -60,12 +63,12 @@ from edgewise.kernels.gpu import (
 )
 from edgewise.kernels.gpu_host import empty, wait, written_forms
 
-#: A word of `control` that `near_far` leaves free.
-ORPHANED = 72
+#: Words of `control` that `near_far` leaves free.
+HUBS, ORPHANED = 72, 73
 #: A word of the host's array that it leaves free.
 ORPHANS = 7
-#: A parent that is none.
-NOBODY = 2**32 - 1
+#: In-degree from which the arcs of one vertex are shared by a block when parents are made.
+HUB = 2048
 
 
 def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
@@ -131,22 +134,39 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
     near_far = make_near_far(distance, message, waiting, rise, is_current)
 
     @device_function
-    def find_parent(v, first, end, step, lanes, context):
-        """Of this lane's in-arcs, take the lowest source that is nearer and gives the distance for a parent."""
-        graph, dist, parent, unreached = context
-        mine, found = np.int64(unreached), np.int64(NOBODY)
-        if first < end:
-            mine = np.int64(dist[v])
-        if mine != unreached:
-            for k in range(first, end, step):
-                u = np.int64(graph[4][k])
-                other = np.int64(dist[u])
-                if other < mine and plus(other, weight_of(k, graph[5])) == mine:
-                    found = min(found, u)
-        if found != NOBODY:
-            atomic_min(parent, v, np.uint32(found))
+    def offer_parent(takes, v, mine, k, context):
+        """Take the source of an in-arc for a parent, if it is nearer to the source and gives the distance."""
+        graph, dist, parent = context
+        if takes:
+            u = np.int64(graph[4][k])
+            other = np.int64(dist[u])
+            if other < mine and plus(other, weight_of(k, graph[5])) == mine:
+                atomic_min(parent, v, np.uint32(u))
+        return np.int64(0), np.int64(0)
 
-    find_parents = make_binned(find_parent, False)
+    offer_all = make_deal(offer_parent, vertex=True, key=True)
+
+    @device_function
+    def find_parents(n, unreached, graph, dist, parent, hubs, control, generation):
+        """Give every reached vertex but the source a parent, if one is nearer."""
+        context = (graph, dist, parent)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v, start, count, mine, hub = begin + lane(), np.int64(0), np.int64(0), np.int64(0), False
+            if v < n:
+                mine = np.int64(dist[v])
+                if mine != unreached:
+                    start = np.int64(graph[3][v])
+                    count = np.int64(graph[3][v + 1]) - start
+                    if count >= HUB:
+                        hub, count = True, np.int64(0)
+            append(hubs, control, HUBS, v, hub)
+            offer_all(v, start, count, mine, context)
+        generation = grid_barrier(control, generation)
+        for i in range(block_index(), control[HUBS], num_blocks()):
+            v = np.int64(hubs[i])
+            for k in range(np.int64(graph[3][v]) + block_thread(), np.int64(graph[3][v + 1]), block_size()):
+                offer_parent(True, v, np.int64(dist[v]), k, context)
+        return grid_barrier(control, generation)
 
     def sssp_kernel(graph, piles, parent, delta, n, source, unreached):
         """Distances and parents; see the module.
@@ -154,19 +174,18 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         Args:
             graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
             piles: see `edgewise.engine.near_far.Piles`; `best` gets the distances.
-            parent: uint32, shape (n,); NOBODY for none.
+            parent: uint32, shape (n,); 2**32 - 1 for none.
             delta: by how much the threshold rises.
             n, source, unreached: vertices, the source, the key of no distance.
         """
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
-        scratch = cuda.shared.array(SCRATCH, UINT32)
         block = share(words_of_32, words_of_64)
         dist, near, control, host = piles[0], piles[2], piles[7], piles[8]
         me = thread_index()
         prepare(n, unreached, piles, block)
         for v in range(me, n, num_threads()):
-            parent[v] = np.uint32(NOBODY)
+            parent[v] = np.uint32(0xFFFFFFFF)
         generation = grid_barrier(control, np.int64(0))
         if me == 0:
             dist[source] = 0
@@ -176,11 +195,10 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
         generation = near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
-        find_parents(near, n, graph[3], scratch, (graph, dist, parent, unreached))
-        generation = grid_barrier(control, generation)
+        generation = find_parents(n, unreached, graph, dist, parent, piles[3], control, generation)
         orphans = np.int64(0)
         for v in range(me, n, num_threads()):
-            if v != source and dist[v] != unreached and parent[v] == NOBODY:
+            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
                 orphans += 1
         for lanes in HALVES:
             orphans += shuffle_down(orphans, lanes)

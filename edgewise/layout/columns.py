@@ -118,9 +118,9 @@ def make_columns(in_offsets: Any, in_sources: Any, out_degree: Any, with_arcs: b
     number = xp.empty(n, np.uint32)
     number[_by_falling(out_degree)] = xp.arange(n, dtype=np.uint32)
     degree = in_degree[vertices]
-    # Operators that compare go through NumPy, for which CuPy loads its special functions: 0.3 s in a new process.
+    # An operator with a number goes through NumPy, for which CuPy loads its special functions: 0.3 s in a new process.
     heaviest, heavy = (int(xp.count_nonzero(xp.greater(degree, bound))) for bound in (HEAVIEST, HEAVY))
-    lengths = xp.concatenate([degree[:heavy], degree[heavy::WARP] * WARP])
+    lengths = xp.concatenate([degree[:heavy], xp.multiply(degree[heavy::WARP], WARP)])
     begin = xp.zeros(len(lengths) + 1, np.int64)
     xp.cumsum(lengths, out=begin[1:])
     size = int(begin[-1])
