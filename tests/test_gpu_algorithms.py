@@ -131,6 +131,20 @@ def test_components(make):
             same(name, got, expected, "component", "num_components")
 
 
+def test_components_of_deep_trees_are_the_same_each_time():
+    """Shuffled paths make the deepest trees, over which threads meet while all labels are pointed to their roots."""
+    random = np.random.default_rng(3)
+    for n, gaps in ((300_000, 50), (300_000, 0), (20_000, 3)):
+        order = random.permutation(n)
+        kept = np.ones(n - 1, bool)
+        kept[random.integers(0, n - 1, gaps)] = False
+        graph = ew.Graph.from_edges(order[:-1][kept], order[1:][kept], directed=False, num_vertices=n)
+        expected = ew.connected_components(graph, device="cpu")
+        for _ in range(30):
+            got = ew.connected_components(graph, device="cuda")
+            same(f"{n} {gaps}", got, expected, "component", "num_components")
+
+
 @pytest.mark.parametrize("make", [graphs, large])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_pagerank(make, dtype):
