@@ -170,24 +170,22 @@ def main() -> None:
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
     parser.add_argument("--output", help="a CSV file (default: benchmarks/results/DATE-GPU.csv)")
     options = parser.parse_args()
-    machine, found = versions(), []
+    machine, today = versions(), datetime.date.today().isoformat()
     print(machine, flush=True)
-    for name in options.graphs.split(","):
-        for row in rows(name, options.repeat, not options.no_plain):
-            found.append(row | {"machine": machine})
-            goal = f"goal {row['goal_ms']:g}" if "goal_ms" in row else ""
-            print(
-                f"{name:<8} {row['algorithm']:<10} {row['what']:<20} {row['ms']:9.3f} ms  {goal:<9} "
-                f"{'right' if row['right'] else 'WRONG'}  {row.get('explain', '')}",
-                flush=True,
-            )
-    today = datetime.date.today().isoformat()
     path = options.output or f"benchmarks/results/{today}-{machine.split(';')[0].replace(' ', '-')}.csv"
     fields = ["graph", "vertices", "arcs", "algorithm", "what", "ms", "goal_ms", "supersteps", "right"]
-    with open(path, "w", newline="") as file:
+    with open(path, "w", newline="", buffering=1) as file:
         writer = csv.DictWriter(file, [*fields, "layout_ms", "explain", "machine"])
         writer.writeheader()
-        writer.writerows(found)
+        for name in options.graphs.split(","):
+            for row in rows(name, options.repeat, not options.no_plain):
+                writer.writerow(row | {"machine": machine})
+                goal = f"goal {row['goal_ms']:g}" if "goal_ms" in row else ""
+                print(
+                    f"{name:<8} {row['algorithm']:<10} {row['what']:<20} {row['ms']:9.3f} ms  {goal:<9} "
+                    f"{'right' if row['right'] else 'WRONG'}  {row.get('explain', '')}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
