@@ -15,6 +15,8 @@ GRAPHS = {
 DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
 #: Views that a program can be told to take: one that pushes, one that only pulls.
 BALANCED = {"bfs": ew.ThreadMapped(), "float sums": ew.BlockMapped()}
+#: Parameters with which a program ends sooner: here, a superstep takes a second.
+SHORTER = {"pagerank": {"tol": 0.05}}
 
 
 def compare_widest():
@@ -43,6 +45,7 @@ def main():
     """Print the name of each program that agreed; the exit code is 1 where one does not."""
     pretend()
     for name, (program, values) in PROGRAMS.items():
+        values = SHORTER.get(name, values)
         for graph in GRAPHS.values():
             if "source" in values and graph.num_vertices == 0:
                 continue
