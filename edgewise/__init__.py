@@ -31,7 +31,16 @@ from edgewise.program import (
     vertex,
 )
 from edgewise.run import prepare, run
-from edgewise.schedule import Binned, BlockMapped, Pull, Push, Schedule, ThreadMapped, WarpMapped
+from edgewise.schedule import (
+    Binned,
+    BlockMapped,
+    NodeSplitting,
+    Pull,
+    Push,
+    Schedule,
+    ThreadMapped,
+    WarpMapped,
+)
 
 __all__ = [
     "ACTIVE",
@@ -48,6 +57,7 @@ __all__ = [
     "Binned",
     "BlockMapped",
     "Graph",
+    "NodeSplitting",
     "Program",
     "Pull",
     "Push",

@@ -134,7 +134,7 @@ def check_balance(name: str, schedule: Schedule, allowed: bool) -> None:
     if not (known and allowed) and not (isinstance(balance, str) and balance == "auto"):
         raise ScheduleError(
             f"{name}: balance is {balance!r}; only programs on a GPU can be told who does which edges, by "
-            "ThreadMapped(), WarpMapped(), BlockMapped() or Binned(). Leave it at 'auto'"
+            "ThreadMapped(), WarpMapped(), BlockMapped(), Binned() or NodeSplitting(). Leave it at 'auto'"
         )
 
 

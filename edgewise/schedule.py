@@ -46,7 +46,30 @@ class Binned:
     """One lane, eight, a warp or a block for a vertex, by its degree, on a GPU (Merrill et al., PPoPP 2012)."""
 
 
-View = ThreadMapped | WarpMapped | BlockMapped | Binned
+@dataclass(frozen=True)
+class NodeSplitting:
+    """Vertices of many edges are split into children of few, a thread for each, on a GPU (Raval et al., section III.B).
+
+    Programs see nothing of it: ids, degrees and fields are those of the graph.
+
+    Attributes:
+        max_degree: the most edges that a child has, or "auto" for what most vertices have: the upper edge of the range
+            of degrees with most vertices, of `bins` ranges of equal width.
+        bins: at least 1.
+    """
+
+    max_degree: int | Literal["auto"] = "auto"
+    bins: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("max_degree", "bins"):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            if not whole and not (name == "max_degree" and value == "auto"):
+                raise ScheduleError(f"NodeSplitting: {name} is {value!r}; expected an integer of at least 1")
+
+
+View = ThreadMapped | WarpMapped | BlockMapped | Binned | NodeSplitting
 Balance = View | Literal["auto"]
 
 
@@ -57,7 +80,8 @@ class Schedule:
     Attributes:
         delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: who does which edges on a GPU, for programs: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`,
-            `Binned()`, or "auto": edges dealt out to lanes one by one, or lanes by degree where vertices gather.
+            `Binned()`, `NodeSplitting()`, or "auto": edges dealt out to lanes one by one, or lanes by degree where
+            vertices gather.
         num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
             on it.
     """

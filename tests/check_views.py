@@ -11,6 +11,15 @@ from edgewise.balance.block import make_block_mapped
 from edgewise.balance.deal import WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
+from edgewise.balance.split import (
+    WHOLE,
+    children_types,
+    likely_degree,
+    list_children,
+    make_split_pull,
+    make_split_push,
+    split_vertices,
+)
 from edgewise.kernels import gpu, gpu_host
 from edgewise.kernels.gpu import (
     INT64,
@@ -29,15 +38,17 @@ from edgewise.kernels.gpu import (
     pointer,
     shuffle,
     thread_index,
+    tuple_of,
 )
 
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
 VIEWS |= {"block": make_block_mapped, "binned": make_binned}
 OTHERS = ("pieces", "dealt", "outbox")
+SPLIT = ("children", "parts")
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
 #: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
-PIECES, APART, STRANGE = 1, 2, 3
+PIECES, APART, STRANGE, JOINED = 1, 2, 3, 4
 BOXES = 2
 WORDS_OF_BOXES, HELD = BOXES * BOX_WORDS, BOXES * WARPS
 
@@ -158,6 +169,94 @@ def make_outbox_kernel():
     return outbox_kernel
 
 
+@device_function
+def see_unit(v, first, end, step, lanes, context):
+    """Note the arcs of a unit that one lane has."""
+    offsets, visits, control = context
+    if shuffle(np.int64(1), 0) != 1:  # hangs where not all lanes of the warp are here
+        atomic_add(control, APART, 1)
+    for k in range(first, end, step):
+        see(v, k, offsets, visits, control)
+
+
+def make_children_kernel():
+    """A kernel that lists the children of vertices and notes what visiting these does."""
+    each = make_split_push(see_unit)
+
+    def children_kernel(children, offsets, vertices, count, visits, control, units, parts):
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            i, v = begin + lane(), np.int64(0)
+            if i < count:
+                v = np.int64(vertices[i])
+            list_children(v, i < count, units, control, PIECES, children)
+        grid_barrier(control, np.int64(0))
+        each(units, control[PIECES], children, (offsets, visits, control))
+
+    return children_kernel
+
+
+def make_parts_kernel():
+    """A kernel that notes what gathering over all children does, and whether all parts of a vertex are joined."""
+
+    @device_function
+    def note(v, first, end, part, context):
+        offsets, visits, control, parts = context
+        see_unit(v, first, end, np.int64(1), np.int64(1), (offsets, visits, control))
+        if part != WHOLE:
+            parts[part] = end - first
+        elif v >= 0 and end - first != np.int64(offsets[v + 1]) - np.int64(offsets[v]):
+            atomic_add(control, STRANGE, 1)
+
+    @device_function
+    def join(v, first, end, context):
+        offsets, _, control, parts = context
+        arcs = np.int64(0)
+        for part in range(first, end):
+            arcs += parts[part]
+        if arcs != np.int64(offsets[v + 1]) - np.int64(offsets[v]) or shuffle(np.int64(1), 0) != 1:
+            atomic_add(control, STRANGE, 1)
+        if lane() == 0:
+            atomic_add(control, JOINED, 1)
+
+    each = make_split_pull(note, join)
+
+    def parts_kernel(children, offsets, vertices, count, visits, control, units, parts):
+        each(count, children, control, np.int64(0), (offsets, visits, control, parts))
+
+    return parts_kernel
+
+
+def check_splitting(name, degrees):
+    """Check that the children of vertices have all their arcs, at most so many each, listed or gathered over."""
+    xp, n = gpu_host.cupy(), len(degrees)
+    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    kinds = (tuple_of(children_types(vertex)), pointer(vertex), pointer(vertex), INT64)
+    kinds += (array(vertex), array(word), pointer(word), pointer(word))
+    kernel = gpu.fixed_kernel(make_children_kernel() if name == "children" else make_parts_kernel(), kinds)
+    for bound in (1, 7, 64, likely_degree(xp.asarray(offsets), 10), 10**6):
+        children = split_vertices(xp.asarray(offsets), bound)
+        count = len(children.parent)
+        begins, parents = gpu_host.host_copy(children.begin), gpu_host.host_copy(children.parent)
+        assert np.diff(begins.astype(np.int64)).max() <= bound
+        several = np.flatnonzero(np.bincount(parents, minlength=n) > 1)
+        np.testing.assert_array_equal(several, np.flatnonzero(np.asarray(degrees) > bound))
+        for vertices in lists(n) if name == "children" else [np.arange(n)]:
+            visits, control = xp.zeros(int(offsets[-1]), np.uint32), xp.zeros(5, np.int64)
+            units, parts = xp.empty(count, np.int64), xp.zeros(count, np.int64)
+            on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
+            atomic = (gpu.words(visits), gpu.words(control))
+            kernel.start([*children, *on_gpu, len(vertices), *atomic, units, parts])
+            expected = np.zeros(int(offsets[-1]), int)
+            for v in vertices:
+                expected[offsets[v] : offsets[v + 1]] = 1
+            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=f"{name} {bound}")
+            control = gpu_host.host_copy(control)
+            assert control[APART] == control[STRANGE] == 0, f"{name} {bound}: {control}"
+            if name == "parts":
+                assert control[JOINED] == len(several)
+
+
 def signature():
     """The types of the kernels' arguments."""
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
@@ -175,6 +274,9 @@ def lists(num_vertices):
 
 def check(name, degrees):
     """Check one way of giving arcs out, on a graph whose vertices have these degrees."""
+    if name in SPLIT:
+        check_splitting(name, degrees)
+        return
     xp, n = gpu_host.cupy(), len(degrees)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
     m = int(offsets[-1])
@@ -204,7 +306,7 @@ def main():
     from simulator import pretend
 
     pretend()
-    for name in (*VIEWS, *OTHERS):
+    for name in (*VIEWS, *OTHERS, *SPLIT):
         check(name, DEGREES[:8] if name == "binned" else DEGREES[1:12])
         print(name, flush=True)
 

@@ -13,8 +13,14 @@ GRAPHS = {
     "random": ew.generate.uniform(8, 24, seed=1, weights=(0, 9)),
 }
 DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
-#: Views that a program can be told to take: one that pushes, one that only pulls.
-BALANCED = {"bfs": ew.ThreadMapped(), "float sums": ew.BlockMapped()}
+#: Ways of giving arcs out that a program can be told to take, for programs that push, and for such that only pull.
+BALANCED = {
+    "bfs": [ew.Schedule(balance=ew.ThreadMapped())],
+    "sssp": [ew.Schedule(delivery, balance=ew.NodeSplitting(2)) for delivery in (ew.Push(), ew.Pull())],
+    "float sums": [ew.Schedule(balance=balance) for balance in (ew.BlockMapped(), ew.NodeSplitting(3))],
+    "user combiner": [ew.Schedule(balance=ew.NodeSplitting())],
+    "logic and aggregates": [ew.Schedule(ew.Pull(), balance=ew.NodeSplitting(1))],
+}
 #: Parameters with which a program ends sooner: here, a superstep takes a second.
 SHORTER = {"pagerank": {"tol": 0.05}}
 
@@ -54,8 +60,7 @@ def main():
                     graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
                 )
             expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
-            balanced = (ew.Schedule(balance=BALANCED[name]),) if name in BALANCED else ()
-            for schedule in (*DELIVERIES, *balanced):
+            for schedule in (*DELIVERIES, *BALANCED.get(name, [])):
                 result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)

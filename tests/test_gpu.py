@@ -68,7 +68,15 @@ def test_large_graphs_agree_with_the_cpu(name, kind):
             assert result.supersteps == expected.supersteps
 
 
-BALANCES = (ew.ThreadMapped(), ew.WarpMapped(), ew.WarpMapped(4), ew.BlockMapped(), ew.Binned())
+BALANCES = (
+    ew.ThreadMapped(),
+    ew.WarpMapped(),
+    ew.WarpMapped(4),
+    ew.BlockMapped(),
+    ew.Binned(),
+    ew.NodeSplitting(),
+    ew.NodeSplitting(5),
+)
 
 
 @pytest.mark.parametrize("balance", BALANCES, ids=str)

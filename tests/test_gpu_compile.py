@@ -38,7 +38,7 @@ def machine_code(name, capability, best_first=False, balance="auto"):
         constant_arrays(binding, {}, True).uniform,
         balance,
     )
-    return gpu.compile_kernel(kernel, form.signature(binding, message, parameters), capability, None)
+    return gpu.compile_kernel(kernel, form.signature(binding, message, parameters, balance), capability, None)
 
 
 EVERY_PROGRAM = [(name, NEWEST_MEASURED) for name in PROGRAMS]
@@ -59,8 +59,16 @@ def test_asynchronous_programs_compile(name, capability):
     assert b".text.kernel" in machine_code(name, capability, best_first=True)
 
 
-def test_views_that_a_schedule_asks_for_compile():
-    assert b".text.kernel" in machine_code("bfs", NEWEST_MEASURED, balance=ew.WarpMapped(8))
+@pytest.mark.parametrize(
+    ("name", "capability", "balance"),
+    [
+        ("bfs", NEWEST_MEASURED, ew.WarpMapped(8)),
+        ("sssp", NEWEST_MEASURED, ew.NodeSplitting()),
+        ("float sums", OLDEST, ew.NodeSplitting()),
+    ],
+)
+def test_what_a_schedule_asks_for_compiles(name, capability, balance):
+    assert b".text.kernel" in machine_code(name, capability, balance=balance)
 
 
 @pytest.mark.parametrize(("capability", "name"), OTHERS)

@@ -38,4 +38,13 @@ def test_algorithms_give_the_right_answers_in_the_simulator():
 
 def test_views_keep_the_contract_in_the_simulator():
     lanes = [f"{lanes} lanes" for lanes in (1, 2, 4, 8, 16, 32)]
-    assert simulated("check_views.py") == [*lanes, "block", "binned", "pieces", "dealt", "outbox"]
+    assert simulated("check_views.py") == [
+        *lanes,
+        "block",
+        "binned",
+        "pieces",
+        "dealt",
+        "outbox",
+        "children",
+        "parts",
+    ]

@@ -292,7 +292,17 @@ def test_devices_schedules_and_memory_are_checked():
 
 
 @pytest.mark.parametrize(
-    "balance", [ew.ThreadMapped(), ew.WarpMapped(8), ew.BlockMapped(), ew.Binned(), "warp", 32, None]
+    "balance",
+    [
+        ew.ThreadMapped(),
+        ew.WarpMapped(8),
+        ew.BlockMapped(),
+        ew.Binned(),
+        ew.NodeSplitting(max_degree=9),
+        "warp",
+        32,
+        None,
+    ],
 )
 def test_who_does_which_edges_is_for_programs_on_a_gpu(balance):
     schedule = ew.Schedule(balance=balance)
@@ -308,6 +318,13 @@ def test_who_does_which_edges_is_for_programs_on_a_gpu(balance):
 def test_virtual_warps_have_a_power_of_two_of_lanes(lanes):
     with pytest.raises(ScheduleError, match="expected 2, 4, 8, 16 or 32"):
         ew.WarpMapped(lanes)
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "many", None, True])
+@pytest.mark.parametrize("name", ["max_degree", "bins"])
+def test_node_splitting_is_by_whole_numbers(name, value):
+    with pytest.raises(ScheduleError, match=f"NodeSplitting: {name} is .*expected an integer of at least 1"):
+        ew.NodeSplitting(**{name: value})
 
 
 def test_combiners_have_their_identities():

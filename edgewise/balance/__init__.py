@@ -19,6 +19,9 @@ Every view keeps these invariants, and tests/check_views.py holds every view to 
    use warp operations, and barriers of the block for such units. Lanes without a unit have v = -1 and an empty share.
 4. What the order is, and in which block a unit is, is not said.
 
+`split` gives up 2: a unit is a child of a vertex, with an even share of its arcs. Where vertices gather, its body is
+told which part of the vertex a unit is, and all parts of a vertex are joined when all were gathered, in their order.
+
 `deal` is another way: arcs are dealt out to lanes whatever their vertex, so a body has one arc at a time and gathers by
 atomic operations only. `few` holds small frontiers in the blocks.
 """

@@ -69,6 +69,21 @@ def degree(v: Any, offsets: Any) -> Any:
 
 
 @device_function
+def reserve(count: Any, control: Any, counter: Any) -> Any:
+    """Where the so many entries of this lane begin in a list. All lanes of the warp take part.
+
+    Args:
+        count: this lane's entries.
+        control, counter: the word that counts all entries.
+    """
+    upto = sum_to_lane(count)
+    position = np.int64(0)
+    if lane() == WARP - 1 and upto > 0:
+        position = atomic_add(control, counter, upto)
+    return shuffle(position, WARP - 1) + upto - count
+
+
+@device_function
 def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any) -> Any:
     """List the pieces of the vertices of those lanes that want it. All lanes of the warp take part.
 
@@ -87,11 +102,7 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
     if wanted:
         arcs = degree(v, offsets)
     count = (arcs + PIECE - 1) // PIECE
-    upto = sum_to_lane(count)
-    position = np.int64(0)
-    if lane() == WARP - 1 and upto > 0:
-        position = atomic_add(control, counter, upto)
-    position = shuffle(position, WARP - 1) + upto - count
+    position = reserve(count, control, counter)
     for i in range(count):
         pieces[position + i] = np.int64(v) | i << 32
     return arcs

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.deal import most_pieces
+from edgewise.balance.split import SPLIT_BYTES, Children, likely_degree, split_vertices
 from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -25,13 +26,14 @@ from edgewise.kernels.gpu_host import (
     full,
     host_copy,
     pinned,
+    resident,
     room,
     wait,
     written_forms,
     zeros,
 )
 from edgewise.program import Combiner
-from edgewise.schedule import Balance, Pull, Push
+from edgewise.schedule import Balance, NodeSplitting, Pull, Push
 
 
 class Rounds:
@@ -39,7 +41,7 @@ class Rounds:
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: "Plan") -> None:
         n = graph.num_vertices
         self._sizes = (n, graph.num_arcs)
         identity = gpu_kernel.stored_identity(combine, message)
@@ -47,15 +49,17 @@ class Rounds:
         self._messages = full(n, identity, identity.dtype)
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
-        self._pieces = empty(most_pieces(n, graph.num_arcs), np.int64)
+        self._units = empty(plan.most_units, np.int64)
+        parts = [empty(plan.num_parts, dtype) for dtype in plan.parts(message)]
+        self._plan = [*plan.arrays, *parts] if plan.arrays else []
         self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = pinned(2, np.int64)
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype) -> int:
+    def nbytes(graph: Graph, message: np.dtype, plan: "Plan") -> int:
         """The memory that these arrays take on the GPU."""
-        pieces = 8 * most_pieces(graph.num_vertices, graph.num_arcs)
-        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + pieces
+        parts = plan.num_parts * sum(dtype.itemsize for dtype in plan.parts(message))
+        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + 8 * plan.most_units + parts
 
     def arguments(
         self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
@@ -65,7 +69,8 @@ class Rounds:
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
         numbers = [*self._sizes, self._base, limit, *choices, supplied]
-        return [*arrays, self._active, *self._lists, self._pieces, *own, *atomic, self.host, *numbers]
+        lists = [self._active, *self._lists, self._units]
+        return [*arrays, *lists, *own, *atomic, self.host, *numbers, *self._plan]
 
     def told(self) -> tuple[int, int, str]:
         """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
@@ -87,14 +92,14 @@ class BestFirst:
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
     worn_out = False
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype) -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: "Plan") -> None:
         self._sizes = (graph.num_vertices, graph.num_arcs)
         self._piles = near_far.make_piles(*self._sizes, message)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype) -> int:
+    def nbytes(graph: Graph, message: np.dtype, plan: "Plan") -> int:
         """The memory that these arrays take on the GPU."""
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
@@ -113,6 +118,50 @@ class BestFirst:
         forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
         note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
         return host[near_far.SUPERSTEPS], host[near_far.ENDING], note
+
+
+class Plan:
+    """What a balance needs for a graph, made once.
+
+    Attributes:
+        arrays: on the GPU, as `gpu_kernel.plan_types` says, but for the parts.
+        most_units: units that may be listed at a time.
+        num_parts: parts of vertices.
+        notes: for `Result.explain`.
+    """
+
+    def __init__(self, graph: Graph, balance: Balance, pull: bool) -> None:
+        self.arrays: list[Any] = []
+        self.most_units, self.num_parts = most_pieces(graph.num_vertices, graph.num_arcs), 0
+        self.notes: tuple[str, ...] = ()
+        if isinstance(balance, NodeSplitting):
+            out = self._split(graph, balance, "offsets", "out-edges")
+            inward = self._split(graph, balance, "in_offsets", "in-edges") if pull else out
+            self.arrays = [*out, *inward]
+            self.most_units = len(out.parent)
+            self.num_parts = len(inward.parent) if pull else 0
+
+    def _split(self, graph: Graph, balance: NodeSplitting, name: str, what: str) -> Children:
+        """The children of all vertices in one direction, made when they are first asked for."""
+
+        def make() -> tuple[int, Children]:
+            offsets, bound = graph.on_gpu(name), balance.max_degree
+            bound = likely_degree(offsets, balance.bins) if bound == "auto" else bound
+            with room("node splitting", SPLIT_BYTES * graph.num_vertices):
+                return bound, split_vertices(offsets, bound)
+
+        bound, children = resident(graph, ("children", name, balance), make)
+        n, count = graph.num_vertices, int(children.split[0])
+        self.notes += (
+            f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
+            f"{len(children.parent) - n + count:,}",
+        )
+        return children
+
+    @staticmethod
+    def parts(message: np.dtype) -> tuple[np.dtype, np.dtype]:
+        """The dtypes of a part of a message, and of whether there is one."""
+        return gpu_kernel.kept_dtype(message), np.dtype(np.uint8)
 
 
 class GpuProgram:
@@ -153,8 +202,9 @@ class GpuProgram:
             needs_arcs = self._pull and found.needs_arc_index
             self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
+            self._plan = Plan(graph, balance, self._pull)
         #: Bytes that a run allocates on the GPU beyond the graph.
-        self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message)
+        self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -181,7 +231,7 @@ class GpuProgram:
             aggregates,
             supersteps,
             ENDINGS[ending],
-            (f"supersteps on the GPU: {note}",) if note else (),
+            (*((f"supersteps on the GPU: {note}",) if note else ()), *self._plan.notes),
         )
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
@@ -233,7 +283,7 @@ class GpuProgram:
                 key = "\n".join([key, how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
                 self._form.make_kernel(self._compiled, binding, message, uniform, self._balance),
-                self._form.signature(binding, message, parameters),
+                self._form.signature(binding, message, parameters, self._balance),
                 capability(),
                 key,
             )
@@ -246,4 +296,4 @@ class GpuProgram:
             workspace = self._free.pop()
             if not workspace.worn_out:
                 return workspace
-        return self._form(self._binding.graph, self._binding.found.combine, self._message)
+        return self._form(self._binding.graph, self._binding.found.combine, self._message, self._plan)

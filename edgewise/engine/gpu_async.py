@@ -49,7 +49,9 @@ from edgewise.kernels.gpu import (
 from edgewise.schedule import Balance
 
 
-def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
+def signature(
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], balance: Balance
+) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
     dtypes = own_dtypes(binding, parameters)

@@ -25,6 +25,14 @@ from edgewise.balance.block import make_block_mapped
 from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree, list_pieces, make_walk
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
+from edgewise.balance.split import (
+    WHOLE,
+    Children,
+    children_types,
+    list_children,
+    make_split_pull,
+    make_split_push,
+)
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
@@ -59,7 +67,7 @@ from edgewise.kernels.gpu import (
 )
 from edgewise.kernels.gpu_host import CANCEL, PROGRESS
 from edgewise.program import Combiner
-from edgewise.schedule import Balance, BlockMapped, ThreadMapped, WarpMapped
+from edgewise.schedule import Balance, BlockMapped, NodeSplitting, ThreadMapped, WarpMapped
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT, EDGES and PIECES are the active vertices,
 #: their out-edges and pieces, TOUCHED those that got a first message while being halted; each has three words, for this
@@ -86,7 +94,8 @@ class Run(NamedTuple):
         own: the program's arrays.
         work: see WORK_ARRAYS.
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        pieces: of the active vertices: see `edgewise.balance.deal`.
+        units: what was listed of the active vertices, if something is: pieces (`edgewise.balance.deal`) or children.
+        plan: what node splitting needs: see `plan_types`.
         control: int64, (CONTROL_WORDS,).
         tally, totals, flags, boxes: shared by a block: for `add_to_total`, for the parts of a vertex's message and
             whether there are any, and for an outbox.
@@ -97,7 +106,8 @@ class Run(NamedTuple):
     work: Any
     messages: Any
     received: Any
-    pieces: Any
+    units: Any
+    plan: Any
     control: Any
     tally: Any
     totals: Any
@@ -135,7 +145,26 @@ def stored_identity(combine: Combiner, message: np.dtype) -> Any:
     return stored(combine, message).type(value)
 
 
-def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, ...]:
+def kept_dtype(message: np.dtype) -> np.dtype:
+    """The dtype in which messages are combined. Booleans take four bytes."""
+    return np.dtype(np.int32) if message.kind == "b" else message
+
+
+def plan_types(offsets: np.dtype, message: np.dtype, balance: Balance) -> list[Any]:
+    """The types of what a balance needs.
+
+    That is, for node splitting, `Children` of out-edges and of in-edges, and of the children of in-edges what they got
+    (as it is combined) and whether they did.
+    """
+    if not isinstance(balance, NodeSplitting):
+        return []
+    parts = [pointer(kept_dtype(message)), pointer(np.dtype(np.uint8))]
+    return [*children_types(offsets), *children_types(offsets), *parts]
+
+
+def signature(
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], balance: Balance
+) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
     graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
@@ -151,6 +180,7 @@ def signature(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -
         array(np.dtype(np.int64)),
         pointer(np.dtype(np.int64)),
         *[INT64] * 7,
+        tuple_of(plan_types(offsets, message, balance)),
     )
 
 
@@ -179,7 +209,7 @@ def make_gpu_kernel(
     initialize, proceed = functions["initialize"], functions["proceed"]
     combine = functions.get("combine") or device_function(found.combine.function)
     name, keyed = found.combine.name, has_keys(found.combine, message)
-    kept_as = np.dtype(np.int32) if message.kind == "b" else message
+    kept_as = kept_dtype(message)
     cast, store = make_cast(message, device_function), make_cast(kept_as, device_function)
     identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
@@ -188,7 +218,7 @@ def make_gpu_kernel(
     absorbing = name == "ANY"
     can_stop = name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
-    folds, dealt, view = FOLDS, balance == "auto", make_view(balance)
+    folds = FOLDS
     total_type = numba_type(kept_as)
 
     @device_function
@@ -261,8 +291,6 @@ def make_gpu_kernel(
             visit(first < end, v, np.int64(0), first, context)
             first += step
 
-    walk, scatter_all = make_walk(visit), view(scatter, True)
-
     @device_function
     def gather(v, start, end, step, stamp, everyone, state, run):
         """Combine the messages along in-edges of one vertex; (the total, whether there was one)."""
@@ -314,7 +342,81 @@ def make_gpu_kernel(
             run.messages[v] = encoded(total)
             run.received[v] = stamp
 
-    gather_all = view(gather_unit, False)
+    @device_function
+    def gather_part(v, first, end, part, context):
+        """Gather over some in-edges of a vertex, and store the message, or what becomes a part of it."""
+        stamp, everyone, state, run = context
+        total, got = gather(v, first, end, np.int64(1), stamp, everyone, state, run)
+        if part != WHOLE:
+            run.plan[8][part], run.plan[9][part] = total, got
+        elif v >= 0 and got:
+            run.messages[v] = encoded(total)
+            run.received[v] = stamp
+
+    @device_function
+    def join_parts(v, first, end, context):
+        """Combine the parts of a vertex's message, lanes of a warp at once."""
+        stamp, _, _, run = context
+        total, got = identity, False
+        for begin in range(first, end, WARP):
+            part, one, has = begin + lane(), identity, False
+            if part < end and run.plan[9][part] != 0:
+                one, has = run.plan[8][part], True
+            bits, one = ballot(has), sum_lanes(one, WARP)
+            if bits != 0:
+                total, got = store(cast(combine(cast(total), cast(one)))), True
+        if lane() == 0 and got:
+            run.messages[v] = encoded(total)
+            run.received[v] = stamp
+
+    # Three ways of giving arcs out: what is listed of a vertex, and what is done with that; and how all are pulled.
+    if isinstance(balance, NodeSplitting):
+        scatter_all, gather_all = make_split_push(scatter), make_split_pull(gather_part, join_parts)
+
+        @device_function
+        def list_units(v, active, turn, run):
+            out = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3])
+            list_children(v, active, run.units, run.control, PIECES + turn, out)
+            return degree(v, run.graph[0]) if active else np.int64(0)
+
+        @device_function
+        def push_all(listed, count, turn, scratch, context, run):
+            out = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3])
+            scatter_all(run.units, run.control[PIECES + turn], out, context)
+
+        @device_function
+        def pull_all(listed, n, scratch, generation, context, run):
+            inward = Children(run.plan[4], run.plan[5], run.plan[6], run.plan[7])
+            return gather_all(n, inward, run.control, generation, context)
+
+    else:
+        view, walk = make_view(balance), make_walk(visit)
+        scatter_all, gather_all = view(scatter, True), view(gather_unit, False)
+
+        @device_function
+        def pull_all(listed, n, scratch, generation, context, run):
+            gather_all(listed, n, run.graph[2], scratch, context)
+            return generation
+
+        if balance == "auto":
+
+            @device_function
+            def list_units(v, active, turn, run):
+                return list_pieces(v, active, run.units, run.control, PIECES + turn, run.graph[0])
+
+            @device_function
+            def push_all(listed, count, turn, scratch, context, run):
+                walk(run.units, run.control[PIECES + turn], run.graph[0], context)
+
+        else:
+
+            @device_function
+            def list_units(v, active, turn, run):
+                return degree(v, run.graph[0]) if active else np.int64(0)
+
+            @device_function
+            def push_all(listed, count, turn, scratch, context, run):
+                scatter_all(listed, count, run.graph[0], scratch, context)
 
     @device_function
     def settle(v, stamp, state, run):
@@ -333,8 +435,7 @@ def make_gpu_kernel(
         """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
         if pushes:
             append(following, run.control, COUNT + turn, v, active)
-            if dealt:
-                return list_pieces(v, active, run.pieces, run.control, PIECES + turn, run.graph[0])
+            return list_units(v, active, turn, run)
         return degree(v, run.graph[0]) if active else np.int64(0)
 
     @device_function
@@ -419,7 +520,7 @@ def make_gpu_kernel(
     def program_kernel(
         graph,
         work,
-        pieces,
+        units,
         own,
         messages,
         received,
@@ -432,6 +533,7 @@ def make_gpu_kernel(
         delivery,
         can_pull,
         supplied,
+        plan,
     ):
         tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
@@ -440,7 +542,7 @@ def make_gpu_kernel(
         waiting = cuda.shared.array(BOX_WORDS, UINT32)
         held = cuda.shared.array(WARPS, UINT32)
         boxes = Boxes(waiting, held)
-        run = Run(graph, own, work, messages, received, pieces, control, tally, totals, flags, boxes)
+        run = Run(graph, own, work, messages, received, units, plan, control, tally, totals, flags, boxes)
         if lane() == 0:
             held[block_thread() // WARP] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
@@ -461,13 +563,10 @@ def make_gpu_kernel(
                 pull = edges * pull_advantage > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
             if pull:
-                gather_all(listed, n, graph[2], scratch, (stamp, count == n, state, run))
+                gathers = (stamp, count == n, state, run)
+                generation = pull_all(listed, n, scratch, generation, gathers, run)
             elif pushes:
-                sends = (stamp, state, run, turn)
-                if dealt:
-                    walk(pieces, control[PIECES + turn], graph[0], sends)
-                else:
-                    scatter_all(listed, count, graph[0], scratch, sends)
+                push_all(listed, count, turn, scratch, (stamp, state, run, turn), run)
                 flush(boxes, (run, turn))
             if me == 0:
                 control[COUNT + spare] = 0
