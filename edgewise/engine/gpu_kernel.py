@@ -316,6 +316,12 @@ def make_gpu_kernel(
         return total
 
     @device_function
+    def deliver(v, total, stamp, run):
+        """Store the message that a vertex gathered."""
+        run.messages[v] = encoded(total)
+        run.received[v] = stamp
+
+    @device_function
     def gather_unit(v, first, end, step, lanes, context):
         """Gather over the in-edges of a unit, and store the message of its vertex."""
         stamp, everyone, state, run = context
@@ -339,8 +345,7 @@ def make_gpu_kernel(
                     got = got or run.flags[warp] != 0
             block_barrier()
         if leads and got:
-            run.messages[v] = encoded(total)
-            run.received[v] = stamp
+            deliver(v, total, stamp, run)
 
     @device_function
     def gather_part(v, first, end, part, context):
@@ -350,8 +355,7 @@ def make_gpu_kernel(
         if part != WHOLE:
             run.plan[8][part], run.plan[9][part] = total, got
         elif v >= 0 and got:
-            run.messages[v] = encoded(total)
-            run.received[v] = stamp
+            deliver(v, total, stamp, run)
 
     @device_function
     def join_parts(v, first, end, context):
@@ -366,8 +370,7 @@ def make_gpu_kernel(
             if bits != 0:
                 total, got = store(cast(combine(cast(total), cast(one)))), True
         if lane() == 0 and got:
-            run.messages[v] = encoded(total)
-            run.received[v] = stamp
+            deliver(v, total, stamp, run)
 
     # Three ways of giving arcs out: what is listed of a vertex, and what is done with that; and how all are pulled.
     if isinstance(balance, NodeSplitting):
