@@ -13,6 +13,7 @@ from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
 from edgewise.balance.split import (
     WHOLE,
+    Children,
     children_types,
     likely_degree,
     list_children,
@@ -61,6 +62,15 @@ def see(v, k, offsets, visits, control):
         atomic_add(control, STRANGE, 1)
 
 
+@device_function
+def arcs_of(i, count, vertices, offsets):
+    """The vertex of a lane and where its arcs begin and end; none beyond the last."""
+    if i >= count:
+        return np.int64(0), np.int64(0), np.int64(0)
+    v = np.int64(vertices[i])
+    return v, np.int64(offsets[v]), np.int64(offsets[v + 1])
+
+
 def make_view_kernel(make, listed):
     """A kernel that notes what a view does."""
 
@@ -107,10 +117,8 @@ def make_dealing_kernel(with_pieces):
     def dealing_kernel(offsets, vertices, count, visits, control, pieces):
         context, seen, degrees = (offsets, visits, control), np.int64(0), np.int64(0)
         for begin in range(thread_index() - lane(), count, num_threads()):
-            i, v, start, end = begin + lane(), np.int64(0), np.int64(0), np.int64(0)
-            if i < count:
-                v = np.int64(vertices[i])
-                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            i = begin + lane()
+            v, start, end = arcs_of(i, count, vertices, offsets)
             degrees += end - start
             if with_pieces:
                 list_pieces(v, i < count, pieces, control, PIECES, offsets)
@@ -156,10 +164,7 @@ def make_outbox_kernel():
             held[i] = 0
         block_barrier()
         for begin in range(thread_index() - lane(), count, num_threads()):
-            i, v, start, end = begin + lane(), np.int64(0), np.int64(0), np.int64(0)
-            if i < count:
-                v = np.int64(vertices[i])
-                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            v, start, end = arcs_of(begin + lane(), count, vertices, offsets)
             degrees += end - start
             seen += deal(v, start, end - start, np.int64(0), (block, noted))[0]
         seen += flush(block, noted) + flush_other(block, noted)
@@ -183,7 +188,8 @@ def make_children_kernel():
     """A kernel that lists the children of vertices and notes what visiting these does."""
     each = make_split_push(see_unit)
 
-    def children_kernel(children, offsets, vertices, count, visits, control, units, parts):
+    def children_kernel(arrays, offsets, vertices, count, visits, control, units, parts):
+        children = Children(arrays[0], arrays[1], arrays[2], arrays[3])
         for begin in range(thread_index() - lane(), count, num_threads()):
             i, v = begin + lane(), np.int64(0)
             if i < count:
@@ -220,7 +226,8 @@ def make_parts_kernel():
 
     each = make_split_pull(note, join)
 
-    def parts_kernel(children, offsets, vertices, count, visits, control, units, parts):
+    def parts_kernel(arrays, offsets, vertices, count, visits, control, units, parts):
+        children = Children(arrays[0], arrays[1], arrays[2], arrays[3])
         each(count, children, control, np.int64(0), (offsets, visits, control, parts))
 
     return parts_kernel

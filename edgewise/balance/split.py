@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.deal import reserve
+from edgewise.balance.deal import degree, reserve
 from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import (
     WARP,
@@ -60,12 +60,12 @@ def likely_degree(offsets: Any, bins: int) -> int:
         bins: ranges of equal width up to the largest degree.
     """
     xp = gpu_host.cupy()
-    degree = xp.diff(offsets).astype(np.int64)
-    largest = int(degree.max()) if len(degree) else 0
+    degrees = xp.diff(offsets).astype(np.int64)
+    largest = int(degrees.max()) if len(degrees) else 0
     if largest == 0:
         return 1
     # Bins are counted from 1; the first has the vertices without arcs, too.
-    place = xp.maximum(xp.floor_divide(xp.add(xp.multiply(degree, bins), largest - 1), largest), 1)
+    place = xp.maximum(xp.floor_divide(xp.add(xp.multiply(degrees, bins), largest - 1), largest), 1)
     tallest = int(xp.argmax(xp.bincount(place, minlength=bins + 1)))
     return max(1, -(-tallest * largest // bins))
 
@@ -73,14 +73,14 @@ def likely_degree(offsets: Any, bins: int) -> int:
 def split_vertices(offsets: Any, max_degree: int) -> Children:
     """Split the vertices of more than `max_degree` arcs. `offsets` is on the GPU."""
     xp, n = gpu_host.cupy(), len(offsets) - 1
-    degree = xp.diff(offsets).astype(np.int64)
-    count = xp.maximum(xp.floor_divide(xp.add(degree, max_degree - 1), max_degree), 1)
+    degrees = xp.diff(offsets).astype(np.int64)
+    count = xp.maximum(xp.floor_divide(xp.add(degrees, max_degree - 1), max_degree), 1)
     first = xp.zeros(n + 1, np.int64)
     xp.cumsum(count, out=first[1:])
     child = xp.arange(int(first[-1]))
     parent = xp.subtract(xp.searchsorted(first, child, side="right"), 1)
     begin = xp.empty(len(child) + 1, offsets.dtype)
-    begin[:-1] = offsets[parent] + (child - first[parent]) * degree[parent] // count[parent]
+    begin[:-1] = offsets[parent] + (child - first[parent]) * degrees[parent] // count[parent]
     begin[-1:] = offsets[-1:]
     several = xp.flatnonzero(xp.greater(count, 1))
     split = xp.concatenate([xp.asarray([len(several)]), several])
@@ -92,8 +92,8 @@ def list_children(v: Any, wanted: Any, units: Any, control: Any, counter: Any, c
     """List the children of the vertices of those lanes that want it. All lanes of the warp take part."""
     first, count = np.int64(0), np.int64(0)
     if wanted:
-        first = np.int64(children[0][v])
-        count = np.int64(children[0][v + 1]) - first
+        first = np.int64(children.first[v])
+        count = np.int64(children.first[v + 1]) - first
     position = reserve(count, control, counter)
     for i in range(count):
         units[position + i] = first + i
@@ -110,8 +110,12 @@ def make_split_push(body: Callable[..., Any]) -> Any:
         for begin in range(thread_index() - lane(), count, num_threads()):
             i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
             if i < count:
-                v = np.int64(children[2][units[i]])
-                start, end = np.int64(children[1][units[i]]), np.int64(children[1][units[i] + 1])
+                c = units[i]
+                v, start, end = (
+                    np.int64(children.parent[c]),
+                    np.int64(children.begin[c]),
+                    np.int64(children.begin[c + 1]),
+                )
             body(v, start, end, np.int64(1), np.int64(1), context)
 
     return each
@@ -133,19 +137,22 @@ def make_split_pull(body: Callable[..., Any], join: Callable[..., Any]) -> Any:
 
     @device_function
     def each(n, children, control, generation, context):
-        count = np.int64(children[0][n])
+        count = np.int64(children.first[n])
         for begin in range(thread_index() - lane(), count, num_threads()):
             c, v, start, end, part = begin + lane(), np.int64(-1), np.int64(0), np.int64(0), np.int64(WHOLE)
             if c < count:
-                v = np.int64(children[2][c])
-                start, end = np.int64(children[1][c]), np.int64(children[1][c + 1])
-                if np.int64(children[0][v + 1]) - np.int64(children[0][v]) > 1:
+                v, start, end = (
+                    np.int64(children.parent[c]),
+                    np.int64(children.begin[c]),
+                    np.int64(children.begin[c + 1]),
+                )
+                if degree(v, children.first) > 1:
                     part = c
             body(v, start, end, part, context)
         generation = grid_barrier(control, generation)
-        for i in range(thread_index() // WARP, children[3][0], num_threads() // WARP):
-            v = np.int64(children[3][1 + i])
-            join(v, np.int64(children[0][v]), np.int64(children[0][v + 1]), context)
+        for i in range(thread_index() // WARP, children.split[0], num_threads() // WARP):
+            v = np.int64(children.split[1 + i])
+            join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
         return generation
 
     return each

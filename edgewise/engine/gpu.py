@@ -50,7 +50,7 @@ class Rounds:
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
         self._units = empty(plan.most_units, np.int64)
-        parts = [empty(plan.num_parts, dtype) for dtype in plan.parts(message)]
+        parts = [empty(plan.num_parts, dtype) for dtype in gpu_kernel.part_dtypes(message)]
         self._plan = [*plan.arrays, *parts] if plan.arrays else []
         self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = pinned(2, np.int64)
@@ -58,7 +58,7 @@ class Rounds:
     @staticmethod
     def nbytes(graph: Graph, message: np.dtype, plan: "Plan") -> int:
         """The memory that these arrays take on the GPU."""
-        parts = plan.num_parts * sum(dtype.itemsize for dtype in plan.parts(message))
+        parts = plan.num_parts * sum(dtype.itemsize for dtype in gpu_kernel.part_dtypes(message))
         return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + 8 * plan.most_units + parts
 
     def arguments(
@@ -157,11 +157,6 @@ class Plan:
             f"{len(children.parent) - n + count:,}",
         )
         return children
-
-    @staticmethod
-    def parts(message: np.dtype) -> tuple[np.dtype, np.dtype]:
-        """The dtypes of a part of a message, and of whether there is one."""
-        return gpu_kernel.kept_dtype(message), np.dtype(np.uint8)
 
 
 class GpuProgram:

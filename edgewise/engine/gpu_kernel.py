@@ -150,6 +150,11 @@ def kept_dtype(message: np.dtype) -> np.dtype:
     return np.dtype(np.int32) if message.kind == "b" else message
 
 
+def part_dtypes(message: np.dtype) -> tuple[np.dtype, np.dtype]:
+    """The dtypes of a part of a message, and of whether there is one."""
+    return kept_dtype(message), np.dtype(np.uint8)
+
+
 def plan_types(offsets: np.dtype, message: np.dtype, balance: Balance) -> list[Any]:
     """The types of what a balance needs.
 
@@ -158,7 +163,7 @@ def plan_types(offsets: np.dtype, message: np.dtype, balance: Balance) -> list[A
     """
     if not isinstance(balance, NodeSplitting):
         return []
-    parts = [pointer(kept_dtype(message)), pointer(np.dtype(np.uint8))]
+    parts = [pointer(dtype) for dtype in part_dtypes(message)]
     return [*children_types(offsets), *children_types(offsets), *parts]
 
 
@@ -377,15 +382,17 @@ def make_gpu_kernel(
         scatter_all, gather_all = make_split_push(scatter), make_split_pull(gather_part, join_parts)
 
         @device_function
+        def out_children(run):
+            return Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3])
+
+        @device_function
         def list_units(v, active, turn, run):
-            out = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3])
-            list_children(v, active, run.units, run.control, PIECES + turn, out)
+            list_children(v, active, run.units, run.control, PIECES + turn, out_children(run))
             return degree(v, run.graph[0]) if active else np.int64(0)
 
         @device_function
         def push_all(listed, count, turn, scratch, context, run):
-            out = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3])
-            scatter_all(run.units, run.control[PIECES + turn], out, context)
+            scatter_all(run.units, run.control[PIECES + turn], out_children(run), context)
 
         @device_function
         def pull_all(listed, n, scratch, generation, context, run):
@@ -393,8 +400,8 @@ def make_gpu_kernel(
             return gather_all(n, inward, run.control, generation, context)
 
     else:
-        view, walk = make_view(balance), make_walk(visit)
-        scatter_all, gather_all = view(scatter, True), view(gather_unit, False)
+        view = make_view(balance)
+        gather_all = view(gather_unit, False)
 
         @device_function
         def pull_all(listed, n, scratch, generation, context, run):
@@ -402,6 +409,7 @@ def make_gpu_kernel(
             return generation
 
         if balance == "auto":
+            walk = make_walk(visit)
 
             @device_function
             def list_units(v, active, turn, run):
@@ -412,6 +420,7 @@ def make_gpu_kernel(
                 walk(run.units, run.control[PIECES + turn], run.graph[0], context)
 
         else:
+            scatter_all = view(scatter, True)
 
             @device_function
             def list_units(v, active, turn, run):
