@@ -34,12 +34,16 @@ from edgewise.run import prepare, run
 from edgewise.schedule import (
     Binned,
     BlockMapped,
+    EdgeBased,
+    HierarchicalProcessing,
+    MergePath,
     NodeSplitting,
     Pull,
     Push,
     Schedule,
     ThreadMapped,
     WarpMapped,
+    WorkloadDecomposition,
 )
 
 __all__ = [
@@ -56,7 +60,10 @@ __all__ = [
     "WEIGHT",
     "Binned",
     "BlockMapped",
+    "EdgeBased",
     "Graph",
+    "HierarchicalProcessing",
+    "MergePath",
     "NodeSplitting",
     "Program",
     "Pull",
@@ -64,6 +71,7 @@ __all__ = [
     "Schedule",
     "ThreadMapped",
     "WarpMapped",
+    "WorkloadDecomposition",
     "aggregator",
     "bfs",
     "combiner",

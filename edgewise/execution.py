@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.kernels.cache import compile_seconds
@@ -134,7 +134,7 @@ def check_balance(name: str, schedule: Schedule, allowed: bool) -> None:
     if not (known and allowed) and not (isinstance(balance, str) and balance == "auto"):
         raise ScheduleError(
             f"{name}: balance is {balance!r}; only programs on a GPU can be told who does which edges, by "
-            "ThreadMapped(), WarpMapped(), BlockMapped(), Binned() or NodeSplitting(). Leave it at 'auto'"
+            f"{', '.join(f'{kind.__name__}()' for kind in get_args(View))}. Leave it at 'auto'"
         )
 
 

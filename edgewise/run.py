@@ -30,6 +30,8 @@ class ProgramResult(Result):
     Attributes:
         aggregates: the last value of each aggregator.
         ended: why the run ended.
+        phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, of that "sharing" out arcs
+            before, "computing" vertices, and the whole "kernel"; else empty.
     """
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
@@ -37,6 +39,7 @@ class ProgramResult(Result):
         super().__init__(prepared.graph, run, outcome.supersteps, arrays)
         self.aggregates = outcome.aggregates
         self.ended = outcome.ended
+        self.phase_seconds = outcome.phase_seconds
         self._prepared, self._given = prepared, given
 
     @cached_property

@@ -47,10 +47,45 @@ class Binned:
 
 
 @dataclass(frozen=True)
+class EdgeBased:
+    """Edges of active vertices are listed and handed out to threads one by one (EP), on a GPU.
+
+    It takes 8 bytes more for each edge, 12 where in-edges are used. Where vertices gather, messages are combined by
+    atomic operations, so programs with float sums or a combiner of their own are refused.
+
+    Reference: Raval et al., sections II.B and IV.D.
+
+    Attributes:
+        chunking: whether the edges of a vertex are listed together, by one atomic operation, or one by one.
+    """
+
+    chunking: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.chunking, bool):
+            raise ScheduleError(f"EdgeBased: chunking is {self.chunking!r}; expected True or False")
+
+
+@dataclass(frozen=True)
+class WorkloadDecomposition:
+    """Equal blocks of edges of the active vertices, found by a scan of their degrees (WD), on a GPU.
+
+    Reference: Raval et al., section III.A.
+    """
+
+
+@dataclass(frozen=True)
+class MergePath:
+    """Equal blocks of edges and vertices together, on a GPU (Merrill and Garland, SC 2016)."""
+
+
+@dataclass(frozen=True)
 class NodeSplitting:
-    """Vertices of many edges are split into children of few, a thread for each, on a GPU (Raval et al., section III.B).
+    """Vertices of many edges are split into children of few, a thread for each, on a GPU (NS).
 
     Programs see nothing of it: ids, degrees and fields are those of the graph.
+
+    Reference: Raval et al., section III.B.
 
     Attributes:
         max_degree: the most edges that a child has, or "auto" for what most vertices have: the upper edge of the range
@@ -62,14 +97,58 @@ class NodeSplitting:
     bins: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("max_degree", "bins"):
-            value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            if not whole and not (name == "max_degree" and value == "auto"):
-                raise ScheduleError(f"NodeSplitting: {name} is {value!r}; expected an integer of at least 1")
+        _check_bound(self, self.max_degree, self.bins)
 
 
-View = ThreadMapped | WarpMapped | BlockMapped | Binned | NodeSplitting
+@dataclass(frozen=True)
+class HierarchicalProcessing:
+    """A thread for each vertex, which does at most so many of its edges in a sub-iteration (HP), on a GPU.
+
+    What is left after the last sub-iteration, and lists of fewer vertices than a block has threads (1024), go to
+    workload decomposition.
+
+    Reference: Raval et al., section III.C.
+
+    Attributes:
+        max_degree, bins: the most edges in a sub-iteration; as for `NodeSplitting`.
+        depth: sub-iterations, at least 0, or None for as many as it takes.
+    """
+
+    max_degree: int | Literal["auto"] = "auto"
+    bins: int = 10
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_bound(self, self.max_degree, self.bins)
+        if self.depth is not None and not _is_whole(self.depth, 0):
+            raise ScheduleError(
+                f"HierarchicalProcessing: depth is {self.depth!r}; expected None or an integer of at least 0"
+            )
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _check_bound(balance: object, max_degree: object, bins: object) -> None:
+    """Refuse what is no bound on degrees."""
+    for name, value in (("max_degree", max_degree), ("bins", bins)):
+        if not _is_whole(value, 1) and not (name == "max_degree" and value == "auto"):
+            kind = type(balance).__name__
+            raise ScheduleError(f"{kind}: {name} is {value!r}; expected an integer of at least 1")
+
+
+View = (
+    ThreadMapped
+    | WarpMapped
+    | BlockMapped
+    | Binned
+    | EdgeBased
+    | WorkloadDecomposition
+    | MergePath
+    | NodeSplitting
+    | HierarchicalProcessing
+)
 Balance = View | Literal["auto"]
 
 
@@ -80,7 +159,8 @@ class Schedule:
     Attributes:
         delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: who does which edges on a GPU, for programs: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`,
-            `Binned()`, `NodeSplitting()`, or "auto": edges dealt out to lanes one by one, or lanes by degree where
+            `Binned()`, `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`,
+            `HierarchicalProcessing()`, or "auto": edges dealt out to lanes one by one, or lanes by degree where
             vertices gather.
         num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
             on it.

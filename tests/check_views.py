@@ -4,23 +4,20 @@ and what is put into an outbox comes out once.
 Run in numba's simulator, it checks what one lane and one block do; tests/test_gpu_views.py runs it on a GPU.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.deal import WARPS, list_pieces, make_deal, make_walk, most_pieces
+from edgewise.balance.contract import WHOLE, Bodies
+from edgewise.balance.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
-from edgewise.balance.split import (
-    WHOLE,
-    Children,
-    children_types,
-    likely_degree,
-    list_children,
-    make_split_pull,
-    make_split_push,
-    split_vertices,
-)
+from edgewise.balance.plan import Plan, plan_types
+from edgewise.balance.strategies import make_strategy
+from edgewise.graph import Graph
 from edgewise.kernels import gpu, gpu_host
 from edgewise.kernels.gpu import (
     INT64,
@@ -45,11 +42,27 @@ from edgewise.kernels.gpu import (
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
 VIEWS |= {"block": make_block_mapped, "binned": make_binned}
 OTHERS = ("pieces", "dealt", "outbox")
-SPLIT = ("children", "parts")
+STRATEGIES = {
+    "auto": "auto",
+    "mapped": schedule.WarpMapped(8),
+    "edge-based": schedule.EdgeBased(),
+    "edge by edge": schedule.EdgeBased(chunking=False),
+    "decomposition": schedule.WorkloadDecomposition(),
+    "merge path": schedule.MergePath(),
+    "splitting": schedule.NodeSplitting(),
+    "splitting at 1": schedule.NodeSplitting(1),
+    "splitting at 7": schedule.NodeSplitting(7),
+    "hierarchy": schedule.HierarchicalProcessing(),
+    "hierarchy by 3": schedule.HierarchicalProcessing(3),
+    "hierarchy of 2": schedule.HierarchicalProcessing(5, depth=2),
+    "hierarchy of 0": schedule.HierarchicalProcessing(depth=0),
+}
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
 #: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
-PIECES, APART, STRANGE, JOINED = 1, 2, 3, 4
+PIECES, APART, STRANGE = 1, 2, 3
+#: The first of the words of `control` that strategies count in.
+COUNTER = 4
 BOXES = 2
 WORDS_OF_BOXES, HELD = BOXES * BOX_WORDS, BOXES * WARPS
 
@@ -174,94 +187,122 @@ def make_outbox_kernel():
     return outbox_kernel
 
 
-@device_function
-def see_unit(v, first, end, step, lanes, context):
-    """Note the arcs of a unit that one lane has."""
-    offsets, visits, control = context
-    if shuffle(np.int64(1), 0) != 1:  # hangs where not all lanes of the warp are here
-        atomic_add(control, APART, 1)
-    for k in range(first, end, step):
-        see(v, k, offsets, visits, control)
+class Run(NamedTuple):
+    """What a strategy asks of a run."""
+
+    graph: Any
+    plan: Any
+    control: Any
+    tally: Any
+    scratch: Any
 
 
-def make_children_kernel():
-    """A kernel that lists the children of vertices and notes what visiting these does."""
-    each = make_split_push(see_unit)
+def make_strategy_kernel(balance, pulls):
+    """A kernel that notes what a strategy does: for listed vertices, or gathering over the in-edges of all.
 
-    def children_kernel(arrays, offsets, vertices, count, visits, control, units, parts):
-        children = Children(arrays[0], arrays[1], arrays[2], arrays[3])
-        for begin in range(thread_index() - lane(), count, num_threads()):
-            i, v = begin + lane(), np.int64(0)
-            if i < count:
-                v = np.int64(vertices[i])
-            list_children(v, i < count, units, control, PIECES, children)
-        grid_barrier(control, np.int64(0))
-        each(units, control[PIECES], children, (offsets, visits, control))
-
-    return children_kernel
-
-
-def make_parts_kernel():
-    """A kernel that notes what gathering over all children does, and whether all parts of a vertex are joined."""
+    Of gathered units it adds up the arcs for each vertex, those of parts when they are joined.
+    """
 
     @device_function
-    def note(v, first, end, part, context):
-        offsets, visits, control, parts = context
-        see_unit(v, first, end, np.int64(1), np.int64(1), (offsets, visits, control))
-        if part != WHOLE:
-            parts[part] = end - first
-        elif v >= 0 and end - first != np.int64(offsets[v + 1]) - np.int64(offsets[v]):
-            atomic_add(control, STRANGE, 1)
+    def scatter(v, first, end, step, lanes, context):
+        offsets, visits, control = context[:3]
+        if shuffle(np.int64(1), 0) != 1:  # hangs where not all lanes of the warp are here
+            atomic_add(control, APART, 1)
+        for k in range(first, end, step):
+            see(v, k, offsets, visits, control)
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        scatter(v if takes else np.int64(-1), k, k + 1 if takes else k, np.int64(1), np.int64(1), context)
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def gather(v, first, end, step, lanes, part, context):
+        scatter(v, first, end, step, lanes, context)
+        arcs, (gathered, parts) = max((end - first + step - 1) // step, np.int64(0)), context[3:]
+        if v >= 0 and part >= 0:
+            atomic_add(parts, part, arcs)
+        elif v >= 0:
+            atomic_add(gathered, v, arcs)
 
     @device_function
     def join(v, first, end, context):
-        offsets, _, control, parts = context
-        arcs = np.int64(0)
-        for part in range(first, end):
-            arcs += parts[part]
-        if arcs != np.int64(offsets[v + 1]) - np.int64(offsets[v]) or shuffle(np.int64(1), 0) != 1:
-            atomic_add(control, STRANGE, 1)
+        gathered, parts = context[3:]
+        if shuffle(v, 0) != v:
+            atomic_add(context[2], APART, 1)
         if lane() == 0:
-            atomic_add(control, JOINED, 1)
+            for part in range(first, end):
+                atomic_add(gathered, v, parts[part])
 
-    each = make_split_pull(note, join)
+    @device_function
+    def add(takes, v, k, context):
+        gather(v if takes else np.int64(-1), k, k + 1 if takes else k, 1, 1, np.int64(WHOLE), context)
 
-    def parts_kernel(arrays, offsets, vertices, count, visits, control, units, parts):
-        children = Children(arrays[0], arrays[1], arrays[2], arrays[3])
-        each(count, children, control, np.int64(0), (offsets, visits, control, parts))
+    strategy = make_strategy(balance, Bodies(visit, scatter, gather, join, add))
+    list_units, push_all, pull_all = strategy
 
-    return parts_kernel
+    def strategy_kernel(graph, vertices, count, visits, gathered, parts, control, plan):
+        tally = cuda.shared.array(TALLY_WORDS, INT64)
+        scratch = cuda.shared.array(SCRATCH, UINT32)
+        run, row, degrees = Run(graph, plan, control, tally, scratch), 2 if pulls else 0, np.int64(0)
+        context = (graph[row], visits, control, gathered, parts)
+        if pulls:
+            pull_all(count, np.int64(0), context, run)
+        else:
+            for begin in range(thread_index() - lane(), count, num_threads()):
+                i, v = begin + lane(), np.int64(0)
+                if i < count:
+                    v = np.int64(vertices[i])
+                    degrees -= np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
+                degrees += list_units(v, i < count, COUNTER, run)
+            atomic_add(control, STRANGE, degrees)
+            generation = grid_barrier(control, np.int64(0))
+            push_all(vertices, count, COUNTER, generation, context, run)
+
+    return strategy_kernel
 
 
-def check_splitting(name, degrees):
-    """Check that the children of vertices have all their arcs, at most so many each, listed or gathered over."""
+def check_strategy(balance, degrees):
+    """Check a strategy on a graph whose vertices have these out-degrees, and on the reversed graph, gathering."""
     xp, n = gpu_host.cupy(), len(degrees)
-    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    kinds = (tuple_of(children_types(vertex)), pointer(vertex), pointer(vertex), INT64)
-    kinds += (array(vertex), array(word), pointer(word), pointer(word))
-    kernel = gpu.fixed_kernel(make_children_kernel() if name == "children" else make_parts_kernel(), kinds)
-    for bound in (1, 7, 64, likely_degree(xp.asarray(offsets), 10), 10**6):
-        children = split_vertices(xp.asarray(offsets), bound)
-        count = len(children.parent)
-        begins, parents = gpu_host.host_copy(children.begin), gpu_host.host_copy(children.parent)
-        assert np.diff(begins.astype(np.int64)).max() <= bound
-        several = np.flatnonzero(np.bincount(parents, minlength=n) > 1)
-        np.testing.assert_array_equal(several, np.flatnonzero(np.asarray(degrees) > bound))
-        for vertices in lists(n) if name == "children" else [np.arange(n)]:
-            visits, control = xp.zeros(int(offsets[-1]), np.uint32), xp.zeros(5, np.int64)
-            units, parts = xp.empty(count, np.int64), xp.zeros(count, np.int64)
-            on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
-            atomic = (gpu.words(visits), gpu.words(control))
-            kernel.start([*children, *on_gpu, len(vertices), *atomic, units, parts])
-            expected = np.zeros(int(offsets[-1]), int)
+    own = np.repeat(np.arange(n), degrees)
+    other = np.random.default_rng(1).integers(0, n, len(own))
+    for pulls in (False, True):
+        graph = Graph.from_edges(*((other, own) if pulls else (own, other)), num_vertices=n)
+        graph.make_in_edges()
+        offsets = np.dtype(f"u{graph.stored('offsets').itemsize}")
+        kinds = (tuple_of([pointer(dtype) for dtype in (offsets, vertex) * 2]), pointer(vertex), INT64)
+        kinds += (
+            array(vertex),
+            array(word),
+            array(word),
+            array(word),
+            tuple_of(plan_types(balance, offsets)),
+        )
+        kernel = gpu.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
+        plan = Plan(graph, balance, True)
+        rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
+        begins = graph.in_offsets if pulls else graph.offsets
+        for vertices in [np.arange(n)] if pulls else lists(n):
+            visits, gathered, control = (
+                xp.zeros(len(own), np.uint32),
+                xp.zeros(n, np.int64),
+                xp.zeros(64, np.int64),
+            )
+            parts = xp.zeros(max(1, plan.num_parts), np.int64)
+            atomic = [gpu.words(values) for values in (visits, gathered, parts, control)]
+            listed = xp.asarray(vertices.astype(np.uint32))
+            mine = [xp.empty(*kind) for kind in plan.own]
+            kernel.start([*rows, listed, len(vertices), *atomic, *plan.fixed, *mine])
+            expected = np.zeros(len(own), int)
             for v in vertices:
-                expected[offsets[v] : offsets[v + 1]] = 1
-            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=f"{name} {bound}")
+                expected[begins[v] : begins[v + 1]] = 1
+            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=f"{balance} {pulls}")
             control = gpu_host.host_copy(control)
-            assert control[APART] == control[STRANGE] == 0, f"{name} {bound}: {control}"
-            if name == "parts":
-                assert control[JOINED] == len(several)
+            assert control[APART] == control[STRANGE] == 0, f"{balance} {pulls}: {control}"
+            if pulls:
+                np.testing.assert_array_equal(gpu_host.host_copy(gathered), degrees, err_msg=str(balance))
 
 
 def signature():
@@ -281,8 +322,8 @@ def lists(num_vertices):
 
 def check(name, degrees):
     """Check one way of giving arcs out, on a graph whose vertices have these degrees."""
-    if name in SPLIT:
-        check_splitting(name, degrees)
+    if name in STRATEGIES:
+        check_strategy(STRATEGIES[name], degrees)
         return
     xp, n = gpu_host.cupy(), len(degrees)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
@@ -313,7 +354,7 @@ def main():
     from simulator import pretend
 
     pretend()
-    for name in (*VIEWS, *OTHERS, *SPLIT):
+    for name in (*VIEWS, *OTHERS, *STRATEGIES):
         check(name, DEGREES[:8] if name == "binned" else DEGREES[1:12])
         print(name, flush=True)
 

@@ -15,11 +15,17 @@ GRAPHS = {
 DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
 #: Ways of giving arcs out that a program can be told to take, for programs that push, and for such that only pull.
 BALANCED = {
-    "bfs": [ew.Schedule(balance=ew.ThreadMapped())],
-    "sssp": [ew.Schedule(delivery, balance=ew.NodeSplitting(2)) for delivery in (ew.Push(), ew.Pull())],
-    "float sums": [ew.Schedule(balance=balance) for balance in (ew.BlockMapped(), ew.NodeSplitting(3))],
-    "user combiner": [ew.Schedule(balance=ew.NodeSplitting())],
-    "logic and aggregates": [ew.Schedule(ew.Pull(), balance=ew.NodeSplitting(1))],
+    "bfs": [ew.ThreadMapped(), ew.EdgeBased(), ew.HierarchicalProcessing(2)],
+    "sssp": [ew.NodeSplitting(2), ew.WorkloadDecomposition(), ew.EdgeBased(chunking=False)],
+    "float sums": [
+        ew.BlockMapped(),
+        ew.NodeSplitting(3),
+        ew.MergePath(),
+        ew.HierarchicalProcessing(2, depth=2),
+    ],
+    "user combiner": [ew.NodeSplitting(), ew.WorkloadDecomposition(), ew.HierarchicalProcessing()],
+    "logic and aggregates": [ew.NodeSplitting(1), ew.MergePath(), ew.EdgeBased()],
+    "edge fields": [ew.WorkloadDecomposition(), ew.HierarchicalProcessing(1)],
 }
 #: Parameters with which a program ends sooner: here, a superstep takes a second.
 SHORTER = {"pagerank": {"tol": 0.05}}
@@ -60,7 +66,11 @@ def main():
                     graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices
                 )
             expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
-            for schedule in (*DELIVERIES, *BALANCED.get(name, [])):
+            balances = BALANCED.get(name, [])
+            balanced = [
+                ew.Schedule(both.delivery, balance=balance) for both in DELIVERIES for balance in balances
+            ]
+            for schedule in (*DELIVERIES, *balanced):
                 result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)

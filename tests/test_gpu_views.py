@@ -18,6 +18,6 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("name", [*check_views.VIEWS, *check_views.OTHERS, *check_views.SPLIT])
+@pytest.mark.parametrize("name", [*check_views.VIEWS, *check_views.OTHERS, *check_views.STRATEGIES])
 def test_every_arc_is_visited_once(name, graph):
     check_views.check(name, GRAPHS[graph])

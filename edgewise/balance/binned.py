@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.balance.contract import WHOLE
 from edgewise.kernels.gpu import (
     THREADS,
     WARP,
@@ -34,8 +35,61 @@ SCRATCH = THREADS + 1
 GROUP = min(8, WARP)
 
 
+def make_by_degree(body: Any, with_parts: bool = True) -> Any:
+    """What shares the arcs of the vertices of a warp's lanes by degree: one lane, eight, or all for each vertex.
+
+    Args:
+        body: as in `edgewise.balance.contract.Bodies.gather`.
+        with_parts: whether parts differ; else all are the first lane's.
+
+    Returns:
+        ``by_degree(v, start, end, part, context)``, to be called by all lanes of a warp at once.
+    """
+
+    @device_function
+    def by_degree(v, start, end, part, context):
+        degree = end - start
+        is_few = degree < FEW
+        body(
+            v if is_few else np.int64(-1),
+            start,
+            end if is_few else start,
+            np.int64(1),
+            np.int64(1),
+            part,
+            context,
+        )
+        some, many = ballot(FEW <= degree < MANY), ballot(degree >= MANY)
+        while some != 0 or many != 0:
+            lanes, chosen = (np.int64(GROUP), some) if some != 0 else (np.int64(WARP), many)
+            group, place = lane() // lanes, lane() % lanes
+            mine, rest = chosen, chosen
+            for _ in range(group):
+                mine = np.uint32(mine & (mine - np.uint32(1)))
+            for _ in range(WARP // lanes):
+                rest = np.uint32(rest & (rest - np.uint32(1)))
+            holder = first_bit(mine) if mine != 0 else np.int64(0)
+            vertex, first, last = shuffle(v, holder), shuffle(start, holder), shuffle(end, holder)
+            number = shuffle(part, holder) if with_parts else part
+            if mine == 0:
+                vertex, last = np.int64(-1), first
+            body(vertex, first + place, last, lanes, lanes, number, context)
+            if some != 0:
+                some = rest
+            else:
+                many = rest
+
+    return by_degree
+
+
 def make_binned(body: Any, listed: bool) -> Any:
     """The view of lanes by degree. `scratch` is uint32, (SCRATCH,), shared by the block."""
+
+    @device_function
+    def whole(v, first, end, step, lanes, part, context):
+        body(v, first, end, step, lanes, context)
+
+    by_degree = make_by_degree(whole, with_parts=False)
 
     @device_function
     def each(vertices, count, offsets, scratch, context):
@@ -48,36 +102,10 @@ def make_binned(body: Any, listed: bool) -> Any:
             if i < count:
                 v = np.int64(vertices[i]) if listed else i
                 start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
-            degree = end - start
-            if degree >= HUB:
+            if end - start >= HUB:
                 scratch[atomic_add(scratch, waiting, np.uint32(1))] = v
-            is_few = degree < FEW
-            body(
-                v if is_few else np.int64(-1),
-                start,
-                end if is_few else start,
-                np.int64(1),
-                np.int64(1),
-                context,
-            )
-            some, many = ballot(FEW <= degree < MANY), ballot(MANY <= degree < HUB)
-            while some != 0 or many != 0:
-                lanes, chosen = (np.int64(GROUP), some) if some != 0 else (np.int64(WARP), many)
-                group, place = lane() // lanes, lane() % lanes
-                mine, rest = chosen, chosen
-                for _ in range(group):
-                    mine = np.uint32(mine & (mine - np.uint32(1)))
-                for _ in range(WARP // lanes):
-                    rest = np.uint32(rest & (rest - np.uint32(1)))
-                holder = first_bit(mine) if mine != 0 else np.int64(0)
-                vertex, first, last = shuffle(v, holder), shuffle(start, holder), shuffle(end, holder)
-                if mine == 0:
-                    vertex, last = np.int64(-1), first
-                body(vertex, first + place, last, lanes, lanes, context)
-                if some != 0:
-                    some = rest
-                else:
-                    many = rest
+                v, end = np.int64(-1), start
+            by_degree(v, start, end, np.int64(WHOLE), context)
             block_barrier()
             for hub in range(scratch[waiting]):
                 v = np.int64(scratch[hub])

@@ -1,17 +1,18 @@
 """Node splitting (NS): a vertex of more arcs than a bound is split into children, which share its arcs evenly.
 
-A unit is a child, which one lane has. Children are numbered in the order of their vertices and know them: programs see
+A unit is a child, which one lane has. Where vertices gather, each child leaves a part of the message, and a warp joins
+the parts of a vertex in their order. Children are numbered in the order of their vertices and know them: programs see
 vertices only, with the ids, fields and degrees that they had. A vertex of few arcs is its own only child. Splitting is
 done once for a graph, a bound and a direction.
 
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.B).
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.contract import WHOLE, Bodies, Strategy
 from edgewise.balance.deal import degree, reserve
 from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import (
@@ -26,8 +27,6 @@ from edgewise.kernels.gpu import (
 
 #: Memory that splitting takes for each vertex, at least, of which a fifth stays.
 SPLIT_BYTES = 64
-#: A unit that is all of a vertex is no part of it.
-WHOLE = -1
 
 
 class Children(NamedTuple):
@@ -87,72 +86,50 @@ def split_vertices(offsets: Any, max_degree: int) -> Children:
     return Children(first.astype(np.uint32), begin, parent.astype(np.uint32), split.astype(np.uint32))
 
 
-@device_function
-def list_children(v: Any, wanted: Any, units: Any, control: Any, counter: Any, children: Any) -> None:
-    """List the children of the vertices of those lanes that want it. All lanes of the warp take part."""
-    first, count = np.int64(0), np.int64(0)
-    if wanted:
-        first = np.int64(children.first[v])
-        count = np.int64(children.first[v + 1]) - first
-    position = reserve(count, control, counter)
-    for i in range(count):
-        units[position + i] = first + i
-
-
-def make_split_push(body: Callable[..., Any]) -> Any:
-    """What visits the arcs of listed children: ``each(units, count, children, context)``, called by all threads.
-
-    The body is that of `edgewise.balance`.
-    """
+def make_splitting(bodies: Bodies) -> Strategy:
+    """The strategy. Its arrays are the `Children` of out-edges, those of in-edges, and the listed children."""
+    scatter, gather, join = bodies.scatter, bodies.gather, bodies.join
 
     @device_function
-    def each(units, count, children, context):
-        for begin in range(thread_index() - lane(), count, num_threads()):
+    def unit(c, children):
+        """A child's vertex, and where its arcs begin and end."""
+        return np.int64(children.parent[c]), np.int64(children.begin[c]), np.int64(children.begin[c + 1])
+
+    @device_function
+    def list_units(v, active, counter, run):
+        first, count = np.int64(0), np.int64(0)
+        if active:
+            first, count = np.int64(run.plan[0][v]), degree(v, run.plan[0])
+        position = reserve(count, run.control, counter)
+        for i in range(count):
+            run.plan[8][position + i] = first + i
+        return degree(v, run.graph[0]) if active else np.int64(0)
+
+    @device_function
+    def push_all(listed, count, counter, generation, context, run):
+        children, units = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3]), run.control[counter]
+        for begin in range(thread_index() - lane(), units, num_threads()):
             i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
-            if i < count:
-                c = units[i]
-                v, start, end = (
-                    np.int64(children.parent[c]),
-                    np.int64(children.begin[c]),
-                    np.int64(children.begin[c + 1]),
-                )
-            body(v, start, end, np.int64(1), np.int64(1), context)
-
-    return each
-
-
-def make_split_pull(body: Callable[..., Any], join: Callable[..., Any]) -> Any:
-    """What gathers over the arcs of all vertices, child by child.
-
-    Args:
-        body: ``body(v, first, end, part, context)``, for arcs first to end of vertex v, called by all lanes of a warp
-            at once, with v = -1 where there are none. They are the part of that number, or `WHOLE`.
-        join: ``join(v, first, end, context)``, called by all lanes of a warp at once, for a vertex whose parts are
-            first to end, after all parts were gathered.
-
-    Returns:
-        ``each(n, children, control, generation, context)``, called by all threads; it returns what the last barrier
-        returned.
-    """
+            if i < units:
+                v, start, end = unit(np.int64(run.plan[8][i]), children)
+            scatter(v, start, end, np.int64(1), np.int64(1), context)
+        return generation
 
     @device_function
-    def each(n, children, control, generation, context):
+    def pull_all(n, generation, context, run):
+        children = Children(run.plan[4], run.plan[5], run.plan[6], run.plan[7])
         count = np.int64(children.first[n])
         for begin in range(thread_index() - lane(), count, num_threads()):
             c, v, start, end, part = begin + lane(), np.int64(-1), np.int64(0), np.int64(0), np.int64(WHOLE)
             if c < count:
-                v, start, end = (
-                    np.int64(children.parent[c]),
-                    np.int64(children.begin[c]),
-                    np.int64(children.begin[c + 1]),
-                )
+                v, start, end = unit(c, children)
                 if degree(v, children.first) > 1:
                     part = c
-            body(v, start, end, part, context)
-        generation = grid_barrier(control, generation)
+            gather(v, start, end, np.int64(1), np.int64(1), part, context)
+        generation = grid_barrier(run.control, generation)
         for i in range(thread_index() // WARP, children.split[0], num_threads() // WARP):
             v = np.int64(children.split[1 + i])
             join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
         return generation
 
-    return each
+    return Strategy(list_units, push_all, pull_all)

@@ -1,11 +1,10 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.deal import most_pieces
-from edgewise.balance.split import SPLIT_BYTES, Children, likely_degree, split_vertices
+from edgewise.balance.plan import Plan
 from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -13,8 +12,10 @@ from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order, own_dtypes
-from edgewise.engine.gpu_kernel import FOLDS, may_push
+from edgewise.engine.gpu_kernel import FOLDS
+from edgewise.engine.gpu_messages import may_push, part_dtypes, stored_identity
 from edgewise.engine.outcome import Outcome
+from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import THREADS, Kernel, compile_kernel, words
@@ -26,14 +27,29 @@ from edgewise.kernels.gpu_host import (
     full,
     host_copy,
     pinned,
-    resident,
     room,
     wait,
     written_forms,
     zeros,
 )
 from edgewise.program import Combiner
-from edgewise.schedule import Balance, NodeSplitting, Pull, Push
+from edgewise.schedule import Balance, EdgeBased, Pull, Push
+
+
+class Told(NamedTuple):
+    """What a kernel left.
+
+    Attributes:
+        supersteps: how many were run.
+        ending: how the run ended, see `ENDINGS`.
+        forms: what its supersteps were like.
+        phases: see `Outcome.phase_seconds`.
+    """
+
+    supersteps: int
+    ending: int
+    forms: str
+    phases: dict[str, float]
 
 
 class Rounds:
@@ -41,25 +57,24 @@ class Rounds:
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: "Plan") -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: Plan) -> None:
         n = graph.num_vertices
         self._sizes = (n, graph.num_arcs)
-        identity = gpu_kernel.stored_identity(combine, message)
+        identity = stored_identity(combine, message)
         self._base = 0
         self._messages = full(n, identity, identity.dtype)
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
-        self._units = empty(plan.most_units, np.int64)
-        parts = [empty(plan.num_parts, dtype) for dtype in gpu_kernel.part_dtypes(message)]
-        self._plan = [*plan.arrays, *parts] if plan.arrays else []
+        parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
+        self._plan = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
         self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = pinned(2, np.int64)
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype, plan: "Plan") -> int:
+    def nbytes(graph: Graph, message: np.dtype, plan: Plan) -> int:
         """The memory that these arrays take on the GPU."""
-        parts = plan.num_parts * sum(dtype.itemsize for dtype in gpu_kernel.part_dtypes(message))
-        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + 8 * plan.most_units + parts
+        parts = plan.num_parts * sum(dtype.itemsize for dtype in part_dtypes(message))
+        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + plan.nbytes() + parts
 
     def arguments(
         self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
@@ -69,16 +84,17 @@ class Rounds:
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
         numbers = [*self._sizes, self._base, limit, *choices, supplied]
-        lists = [self._active, *self._lists, self._units]
-        return [*arrays, *lists, *own, *atomic, self.host, *numbers, *self._plan]
+        return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *numbers, *self._plan]
 
-    def told(self) -> tuple[int, int, str]:
-        """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
+    def told(self) -> Told:
+        """What the kernel left."""
         told = host_copy(self._control)
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
         forms = written_forms(told[gpu_kernel.FORMS :].tolist(), gpu_kernel.FORM_NAMES)
-        return supersteps, int(told[gpu_kernel.ENDED]), forms
+        times = told[gpu_kernel.TIMES :].tolist()
+        phases = {name: 1e-9 * spent for name, spent in zip(gpu_kernel.PHASES, times, strict=True)}
+        return Told(supersteps, int(told[gpu_kernel.ENDED]), forms, phases)
 
     @property
     def worn_out(self) -> bool:
@@ -92,14 +108,14 @@ class BestFirst:
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
     worn_out = False
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: "Plan") -> None:
+    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: Plan) -> None:
         self._sizes = (graph.num_vertices, graph.num_arcs)
         self._piles = near_far.make_piles(*self._sizes, message)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype, plan: "Plan") -> int:
+    def nbytes(graph: Graph, message: np.dtype, plan: Plan) -> int:
         """The memory that these arrays take on the GPU."""
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
@@ -112,51 +128,12 @@ class BestFirst:
         piles = near_far.piles_arguments(self._piles)
         return [*arrays[:2], *own, *piles, self._first, *self._sizes, limit, supplied]
 
-    def told(self) -> tuple[int, int, str]:
-        """Supersteps, how the run ended (`ENDINGS`), and what its supersteps were like."""
+    def told(self) -> Told:
+        """What the kernel left."""
         host = self.host.tolist()
         forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
         note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
-        return host[near_far.SUPERSTEPS], host[near_far.ENDING], note
-
-
-class Plan:
-    """What a balance needs for a graph, made once.
-
-    Attributes:
-        arrays: on the GPU, as `gpu_kernel.plan_types` says, but for the parts.
-        most_units: units that may be listed at a time.
-        num_parts: parts of vertices.
-        notes: for `Result.explain`.
-    """
-
-    def __init__(self, graph: Graph, balance: Balance, pull: bool) -> None:
-        self.arrays: list[Any] = []
-        self.most_units, self.num_parts = most_pieces(graph.num_vertices, graph.num_arcs), 0
-        self.notes: tuple[str, ...] = ()
-        if isinstance(balance, NodeSplitting):
-            out = self._split(graph, balance, "offsets", "out-edges")
-            inward = self._split(graph, balance, "in_offsets", "in-edges") if pull else out
-            self.arrays = [*out, *inward]
-            self.most_units = len(out.parent)
-            self.num_parts = len(inward.parent) if pull else 0
-
-    def _split(self, graph: Graph, balance: NodeSplitting, name: str, what: str) -> Children:
-        """The children of all vertices in one direction, made when they are first asked for."""
-
-        def make() -> tuple[int, Children]:
-            offsets, bound = graph.on_gpu(name), balance.max_degree
-            bound = likely_degree(offsets, balance.bins) if bound == "auto" else bound
-            with room("node splitting", SPLIT_BYTES * graph.num_vertices):
-                return bound, split_vertices(offsets, bound)
-
-        bound, children = resident(graph, ("children", name, balance), make)
-        n, count = graph.num_vertices, int(children.split[0])
-        self.notes += (
-            f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
-            f"{len(children.parent) - n + count:,}",
-        )
-        return children
+        return Told(host[near_far.SUPERSTEPS], host[near_far.ENDING], note, {})
 
 
 class GpuProgram:
@@ -183,6 +160,11 @@ class GpuProgram:
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
         self._kernels: dict[Any, Kernel] = {}
         found, graph = binding.found, binding.graph
+        if isinstance(balance, EdgeBased) and not may_push(found, message):
+            raise ScheduleError(
+                f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
+                f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
+            )
         best_first = (
             self._delivery != PULL and balance == "auto" and found.best_first and message.kind in "if"
         )
@@ -217,16 +199,17 @@ class GpuProgram:
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         wait(workspace.host, run.progress)
-        supersteps, ending, note = workspace.told()
+        told = workspace.told()
         aggregates = {name: host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
-            supersteps,
-            ENDINGS[ending],
-            (*((f"supersteps on the GPU: {note}",) if note else ()), *self._plan.notes),
+            told.supersteps,
+            ENDINGS[told.ending],
+            (*((f"supersteps on the GPU: {told.forms}",) if told.forms else ()), *self._plan.notes),
+            told.phases,
         )
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:

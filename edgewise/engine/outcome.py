@@ -1,6 +1,6 @@
 """What an engine hands back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ class Outcome:
         supersteps: how many were run.
         ended: why the run ended.
         notes: how it was carried out, a line for each decision.
+        phase_seconds: of a GPU's run in rounds, by its clock: "delivering" messages, of that "sharing" out arcs before,
+            "computing" vertices, and the whole "kernel".
     """
 
     vertex_fields: dict[str, np.ndarray]
@@ -25,3 +27,4 @@ class Outcome:
     supersteps: int
     ended: str
     notes: tuple[str, ...] = ()
+    phase_seconds: dict[str, float] = field(default_factory=dict)

@@ -173,6 +173,27 @@ else:
 
 if SIMULATED:
 
+    @device_function
+    def clock_ns() -> Any:
+        return np.int64(0)
+
+else:
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    @intrinsic
+    def clock_ns(context: Any) -> Any:
+        """The GPU's clock in nanoseconds, int64; 0 in the simulator."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            read = ir.FunctionType(ir.IntType(64), [])
+            return builder.asm(read, "mov.u64 $0, %globaltimer;", "=l", [], True)
+
+        return types.int64(), generate
+
+
+if SIMULATED:
+
     def float_bits(dtype: np.dtype) -> tuple[Any, Any]:
         whole = np.dtype(f"i{dtype.itemsize}").type
         return lambda value: dtype.type(value).view(whole), lambda bits: whole(bits).view(dtype.type)

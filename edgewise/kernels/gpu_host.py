@@ -37,6 +37,12 @@ def capability() -> tuple[int, int]:
     return found.major, found.minor
 
 
+def most_threads() -> int:
+    """The most threads that run at the same time on the current GPU."""
+    found = current_device().properties
+    return int(found.multiprocessor_count * found.max_threads_per_multiprocessor)
+
+
 def facts() -> dict[str, Any]:
     """The current GPU, and the versions of what uses it."""
     runtime, device = cupy().cuda.runtime, current_device()

@@ -1,0 +1,123 @@
+"""Hierarchical processing (HP): sub-iterations in which each thread has at most so many arcs of a vertex.
+
+After a sub-iteration the vertices with arcs left are the list of the next. A list that is shorter than a block of
+threads, be it the first or a later one, and what is left after the last sub-iteration go to workload decomposition. The
+bound on arcs is that of node splitting.
+
+Where all vertices gather, those with arcs left after the first sub-iteration are always the same: they are sorted by
+degree once, and each later list is a beginning of that one. What a vertex has gathered so far waits as its message.
+
+Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.C).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.contract import MORE, WHOLE, Bodies, Strategy
+from edgewise.balance.deal import append, degree
+from edgewise.balance.decompose import make_decomposed_pull, make_decomposed_push, scan_types
+from edgewise.kernels import gpu_host
+from edgewise.kernels.gpu import (
+    block_size,
+    device_function,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    thread_index,
+)
+
+#: Words of the array of bounds: the most out-edges and in-edges of a vertex in a sub-iteration, sub-iterations, and how
+#: many vertices have more in-edges. There are none for the first sub-iteration where the list of all is too short.
+OUT, IN, DEPTH, HEAVY = range(4)
+
+
+def hierarchical_types() -> list[Any]:
+    """The types of the bounds, the vertices with many in-edges, two lists, and what a scan needs."""
+    vertex = pointer(np.dtype(np.uint32))
+    return [pointer(np.dtype(np.int64)), vertex, vertex, vertex, *scan_types()]
+
+
+def heavy_vertices(offsets: Any, bound: int) -> Any:
+    """The vertices of more arcs than a bound, by degree, the largest first. `offsets` is on the GPU."""
+    xp = gpu_host.cupy()
+    degrees = xp.diff(offsets).astype(np.int64)
+    heavy = xp.flatnonzero(xp.greater(degrees, bound))
+    return heavy[xp.argsort(xp.negative(degrees[heavy]), kind="stable")].astype(np.uint32)
+
+
+def make_hierarchical(bodies: Bodies) -> Strategy:
+    """The strategy."""
+    scatter, gather = bodies.scatter, bodies.gather
+    push_rest = make_decomposed_push(0, bodies)
+    pull_rest = make_decomposed_pull(True, 0, MORE, bodies)
+
+    @device_function
+    def list_units(v, active, counter, run):
+        return degree(v, run.graph[0]) if active else np.int64(0)
+
+    @device_function
+    def push_all(listed, count, counter, generation, context, run):
+        most, depth = run.plan[0][OUT], run.plan[0][DEPTH]
+        offsets, control, done, step, vertices = run.graph[0], run.control, np.int64(0), np.int64(0), listed
+        while count >= block_size() and step < depth:
+            following = run.plan[2] if step % 2 == 0 else run.plan[3]
+            for begin in range(thread_index() - lane(), count, num_threads()):
+                i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
+                if i < count:
+                    v = np.int64(vertices[i])
+                    start, end = np.int64(offsets[v]) + done, np.int64(offsets[v + 1])
+                left = end - start > most
+                scatter(v, start, start + most if left else end, np.int64(1), np.int64(1), context)
+                append(following, control, counter + step % 3, v, left)
+            if thread_index() == 0:
+                control[counter + (step + 1) % 3] = 0
+            generation = grid_barrier(control, generation)
+            count, vertices = control[counter + step % 3], following
+            done += most
+            step += 1
+        if count > 0:
+            scans = (run.plan[4], run.plan[5])
+            generation = push_rest(vertices, count, done, generation, context, run, scans)
+        return generation
+
+    @device_function
+    def pull_all(n, generation, context, run):
+        bounds, heavy, offsets = run.plan[0], run.plan[1], run.graph[2]
+        most, depth, count = bounds[IN], bounds[DEPTH], bounds[HEAVY]
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v, start, end = begin + lane(), np.int64(0), np.int64(0)
+            if v < n:
+                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            last = min(end, start + most)
+            gather(
+                v if v < n else np.int64(-1), start, last, np.int64(1), np.int64(1), np.int64(WHOLE), context
+            )
+        generation = grid_barrier(run.control, generation)
+        done, step = most, np.int64(1)
+        while count >= block_size() and step < depth:
+            for begin in range(thread_index() - lane(), count, num_threads()):
+                i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
+                if i < count:
+                    v = np.int64(heavy[i])
+                    start, end = np.int64(offsets[v]) + done, np.int64(offsets[v + 1])
+                last = min(end, start + most)
+                gather(v, start, last, np.int64(1), np.int64(1), np.int64(MORE), context)
+            done += most
+            step += 1
+            low, high = np.int64(0), count
+            while low < high:
+                middle = (low + high) // 2
+                if degree(np.int64(heavy[middle]), offsets) > done:
+                    low = middle + 1
+                else:
+                    high = middle
+            count = low
+            generation = grid_barrier(run.control, generation)
+        if count > 0:
+            scans = (run.plan[4], run.plan[5])
+            generation = pull_rest(heavy, count, done, generation, context, run, scans)
+        return generation
+
+    return Strategy(list_units, push_all, pull_all)

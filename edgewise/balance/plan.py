@@ -1,0 +1,134 @@
+"""What a strategy needs for a graph: arrays made once, and those that each run has for itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.deal import most_pieces
+from edgewise.balance.decompose import scan_types
+from edgewise.balance.edges import ENDS_BYTES, edge_types, own_ends
+from edgewise.balance.hierarchical import heavy_vertices, hierarchical_types
+from edgewise.balance.split import SPLIT_BYTES, Children, children_types, likely_degree, split_vertices
+from edgewise.graph import Graph
+from edgewise.kernels import gpu_host
+from edgewise.kernels.gpu import THREADS, WARP, pointer
+from edgewise.schedule import (
+    Balance,
+    EdgeBased,
+    HierarchicalProcessing,
+    MergePath,
+    NodeSplitting,
+    WorkloadDecomposition,
+)
+
+#: As many sub-iterations as there are arcs.
+NO_LIMIT = np.iinfo(np.int64).max
+VERTEX, WORD = np.dtype(np.uint32), np.dtype(np.int64)
+
+
+def plan_types(balance: Balance, offsets: np.dtype) -> list[Any]:
+    """The types of a strategy's arrays, for graphs with offsets of this dtype."""
+    if isinstance(balance, NodeSplitting):
+        return [*children_types(offsets), *children_types(offsets), pointer(VERTEX)]
+    if isinstance(balance, HierarchicalProcessing):
+        return hierarchical_types()
+    if isinstance(balance, WorkloadDecomposition | MergePath):
+        return [*scan_types(), pointer(VERTEX)]
+    if isinstance(balance, EdgeBased):
+        return edge_types(offsets)
+    return [pointer(WORD)] if balance == "auto" else []
+
+
+class Plan:
+    """A strategy's arrays for a graph.
+
+    Attributes:
+        fixed: arrays on the GPU that all runs share.
+        own: length and dtype of each array that a run has for itself; they follow the others.
+        num_parts: parts of vertices that are gathered over.
+        notes: for `Result.explain`.
+    """
+
+    def __init__(self, graph: Graph, balance: Balance, pull: bool) -> None:
+        self._graph, self._pull = graph, pull
+        self.fixed: list[Any] = []
+        self.own: list[tuple[int, np.dtype]] = []
+        self.num_parts = 0
+        self.notes: tuple[str, ...] = ()
+        n, m = graph.num_vertices, graph.num_arcs
+        scan = [(n, WORD), (gpu_host.most_threads() // THREADS, WORD)]
+        if isinstance(balance, NodeSplitting):
+            out = self._split(balance, "offsets", "out-edges")
+            inward = self._split(balance, "in_offsets", "in-edges") if pull else out
+            self.fixed, self.own = [*out, *inward], [(len(out.parent), VERTEX)]
+            self.num_parts = len(inward.parent)
+        elif isinstance(balance, HierarchicalProcessing):
+            self.fixed, self.own = self._hierarchy(balance), [(n, VERTEX), (n, VERTEX), *scan]
+            self.num_parts = gpu_host.most_threads() // WARP
+        elif isinstance(balance, WorkloadDecomposition | MergePath):
+            self.own = [*scan, (0, VERTEX)]
+            self.num_parts = gpu_host.most_threads() // WARP
+        elif isinstance(balance, EdgeBased):
+            out = self._ends("offsets")
+            self.fixed = [out, self._ends("in_offsets") if pull else out]
+            self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
+        elif balance == "auto":
+            self.own = [(most_pieces(n, m), WORD)]
+
+    def nbytes(self) -> int:
+        """The memory that a run needs for its own arrays."""
+        return sum(length * dtype.itemsize for length, dtype in self.own)
+
+    def _kept(self, name: str, key: Any, needed: int, make: Callable[[Any], Any]) -> Any:
+        """What is made of a graph's offsets when it is first asked for, and kept with the graph."""
+        graph = self._graph
+
+        def made() -> Any:
+            offsets = graph.on_gpu(name)
+            with gpu_host.room(key[0], needed):
+                return make(offsets)
+
+        return gpu_host.resident(graph, (*key, name), made)
+
+    def _ends(self, name: str) -> Any:
+        """The vertex whose row each arc is in."""
+        return self._kept(name, ("sources of edges",), ENDS_BYTES * self._graph.num_arcs, own_ends)
+
+    def _bound(self, balance: NodeSplitting | HierarchicalProcessing, name: str) -> int:
+        """The most arcs of a vertex that a thread has at a time."""
+        if balance.max_degree != "auto":
+            return balance.max_degree
+        needed = 16 * self._graph.num_vertices
+        found: int = self._kept(
+            name, ("degrees", balance.bins), needed, lambda offsets: likely_degree(offsets, balance.bins)
+        )
+        return found
+
+    def _split(self, balance: NodeSplitting, name: str, what: str) -> Children:
+        """The children of all vertices in one direction."""
+        n, bound = self._graph.num_vertices, self._bound(balance, name)
+        children: Children = self._kept(
+            name, ("node splitting", bound), SPLIT_BYTES * n, lambda offsets: split_vertices(offsets, bound)
+        )
+        count = int(children.split[0])
+        self.notes += (
+            f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
+            f"{len(children.parent) - n + count:,}",
+        )
+        return children
+
+    def _hierarchy(self, balance: HierarchicalProcessing) -> list[Any]:
+        """The bounds, and the vertices with many in-edges."""
+        n, depth = self._graph.num_vertices, balance.depth
+        out, inward = self._bound(balance, "offsets"), 0
+        heavy = gpu_host.empty(0, VERTEX)
+        if self._pull:
+            inward = self._bound(balance, "in_offsets") if n >= THREADS and depth != 0 else 0
+            heavy = self._kept(
+                "in_offsets", ("heavy", inward), 24 * n, lambda offsets: heavy_vertices(offsets, inward)
+            )
+        numbers = [out, inward, NO_LIMIT if depth is None else depth, len(heavy)]
+        least = f"lists of fewer than {THREADS:,} are decomposed"
+        self.notes += (f"hierarchical processing: at most {out:,} out-edges in a sub-iteration; {least}",)
+        return [gpu_host.copy_of(np.array(numbers, WORD)), heavy]

@@ -1,0 +1,286 @@
+"""What a program does with arcs on a GPU: the bodies that strategies of `edgewise.balance` are made for.
+
+Messages are stored in a form for which there are atomic operations: floats that are combined by MIN or MAX as their
+keys, booleans as words. Combiners that depend on the order, and those that the GPU has no atomic operation for, are
+only
+gathered: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.balance.contract import MORE, Bodies
+from edgewise.balance.deal import append
+from edgewise.balance.outbox import make_outbox
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.glue import make_cast
+from edgewise.engine.keys import key_dtype, make_keys, worst_key
+from edgewise.inspection import Specification
+from edgewise.kernels.gpu import (
+    HALVES,
+    WARP,
+    atomic_add,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    device_function,
+    lane,
+    shuffle_down,
+)
+from edgewise.program import Combiner
+
+
+def may_push(found: Specification, message: np.dtype) -> bool:
+    """Whether messages can be combined by atomic operations in any order."""
+    return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
+
+
+def stops_early(found: Specification, message: np.dtype) -> bool:
+    """Whether one message can decide what a vertex gathers."""
+    return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+
+
+def has_keys(combine: Combiner, message: np.dtype) -> bool:
+    """Whether messages are stored as their keys: there are no atomic operations for the best of floats."""
+    return message.kind == "f" and combine.name in ("MIN", "MAX")
+
+
+def stored(combine: Combiner, message: np.dtype) -> np.dtype:
+    """The dtype in which messages are stored. There are no atomic operations on single bytes, either."""
+    return key_dtype(message) if has_keys(combine, message) or message.kind == "b" else message
+
+
+def stored_identity(combine: Combiner, message: np.dtype) -> Any:
+    """What is stored where no message came."""
+    value = worst_key(message) if has_keys(combine, message) else combine.identity(message)
+    return stored(combine, message).type(value)
+
+
+def kept_dtype(message: np.dtype) -> np.dtype:
+    """The dtype in which messages are combined. Booleans take four bytes."""
+    return np.dtype(np.int32) if message.kind == "b" else message
+
+
+def part_dtypes(message: np.dtype) -> tuple[np.dtype, np.dtype]:
+    """The dtypes of a part of a message, and of whether there is one."""
+    return kept_dtype(message), np.dtype(np.uint8)
+
+
+class Messages(NamedTuple):
+    """What a kernel does with messages.
+
+    Attributes:
+        bodies: for strategies; the context of what is sent is (stamp, state, run, turn), of what is gathered (stamp,
+            everyone, state, run).
+        flush: ``flush(boxes, (run, turn))``: hand on what was found last.
+        take: ``take(v, stamp, run)``: the message of a vertex, or the combiner's identity; it is taken away.
+    """
+
+    bodies: Bodies
+    flush: Any
+    take: Any
+
+
+def make_messages(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, touched: int
+) -> Messages:
+    """The bodies of one program for given dtypes.
+
+    Args:
+        compiled, binding, message: as for the kernel.
+        glue: its functions that read fields.
+        touched: the first of the words of `control` that count vertices that were halted and got a message.
+    """
+    found, functions = binding.found, compiled.functions
+    make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
+    edge_compute = functions["edge_compute"]
+    combine = functions.get("combine") or device_function(found.combine.function)
+    name, keyed = found.combine.name, has_keys(found.combine, message)
+    kept_as = kept_dtype(message)
+    cast, store = make_cast(message, device_function), make_cast(kept_as, device_function)
+    identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
+    needs_arcs, harmless = found.needs_arc_index, found.edge_compute_is_harmless
+    absorbing = name == "ANY"
+    can_stop = stops_early(found, message)
+
+    @device_function
+    def as_it_is(value):
+        return value
+
+    encoded = decoded = as_it_is
+    if keyed:
+        key_of, decoded, _, _ = make_keys(message, name == "MIN")
+        key_type = key_dtype(message).type
+
+        @device_function
+        def encoded(value):
+            return key_type(key_of(value))
+
+        @device_function
+        def combine_at(messages, target, value):
+            """Not a number is never better."""
+            if value == value:
+                atomic_min(messages, target, encoded(value))
+
+    elif name == "MIN":
+        combine_at = atomic_min
+    elif name == "MAX":
+        combine_at = atomic_max
+    elif name == "SUM":
+        combine_at = atomic_add
+    else:
+
+        @device_function
+        def combine_at(messages, target, value):
+            """ANY and ALL: whoever has the deciding value writes it, and all write the same."""
+            if (value != 0) == absorbing:
+                messages[target] = value
+
+    @device_function
+    def send(u, k, target, stamp, state, run):
+        """Send along one arc; whether its target is halted and got its first message by that."""
+        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
+        if sent is not None:
+            combine_at(run.messages, target, store(cast(sent * 1)))
+            if run.received[target] != stamp:
+                first = atomic_exchange(run.received, target, np.uint32(stamp)) != stamp
+                return first and run.work[0][target] != stamp
+        return False
+
+    @device_function
+    def list_touched(v, wanted, context):
+        """List vertices that got a first message."""
+        run, turn = context
+        append(run.work[3], run.control, touched + turn, v, wanted)
+        return np.int64(0)
+
+    put, flush = make_outbox(0, list_touched)
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
+        stamp, state, run, turn = context
+        first, target = False, np.int64(0)
+        if takes:
+            target = np.int64(run.graph[1][k])
+            first = send(v, k, target, stamp, state, run)
+        return put(target, first, run.boxes, (run, turn)), np.int64(0)
+
+    @device_function
+    def scatter(v, first, end, step, lanes, context):
+        """Send along the out-edges of a unit."""
+        while ballot(first < end) != 0:
+            visit(first < end, v, np.int64(0), first, context)
+            first += step
+
+    @device_function
+    def gather(v, start, end, step, total, got, context):
+        """Combine the messages along in-edges of one vertex with a total; (the total, whether there was one)."""
+        stamp, everyone, state, run = context
+        for k in range(start, end, step):
+            u = np.int64(run.graph[3][k])
+            sends = everyone or run.work[0][u] == stamp
+            if harmless or sends:
+                arc = np.int64(run.graph[4][k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, run.own), state)
+                if sent is not None and sends:
+                    total, got = store(cast(combine(cast(total), cast(sent * 1)))), True
+                    if can_stop and (total != 0) == absorbing:
+                        break
+        return total, got
+
+    @device_function
+    def sum_lanes(total, lanes):
+        """The parts of so many adjacent lanes combined, at the first of them."""
+        for step in HALVES:
+            if step < lanes:
+                total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
+        return total
+
+    @device_function
+    def deliver(v, total, stamp, run):
+        """Store the message that a vertex gathered."""
+        run.messages[v] = encoded(total)
+        run.received[v] = stamp
+
+    @device_function
+    def begun(v, stamp, run):
+        """What a vertex has got so far; (the total, whether there is one)."""
+        total, got = identity, run.received[v] == stamp
+        if got:
+            total = store(cast(decoded(run.messages[v])))
+        return total, got
+
+    @device_function
+    def gather_unit(v, first, end, step, lanes, part, context):
+        """Gather over the in-edges of a unit; store the message of its vertex, or what becomes a part of it."""
+        stamp, _, _, run = context
+        place, total, got = np.int64(0) if lanes == 1 else lane() % lanes, identity, False
+        if part == MORE and v >= 0 and place == 0:
+            total, got = begun(v, stamp, run)
+        total, got = gather(v, first, end, step, total, got, context)
+        leads = v >= 0
+        if lanes > 1:
+            bits, total = ballot(got), sum_lanes(total, lanes)
+            ours = np.uint32(bits >> np.uint32(lane() - place)) & np.uint32(
+                0xFFFFFFFF >> (WARP - min(lanes, np.int64(WARP)))
+            )
+            got, leads = ours != 0, leads and place == 0
+        if lanes > WARP:
+            if lane() == 0:
+                run.totals[block_thread() // WARP], run.flags[block_thread() // WARP] = total, got
+            block_barrier()
+            leads = block_thread() == 0
+            if leads:
+                for warp in range(1, block_size() // WARP):
+                    total = store(cast(combine(cast(total), cast(run.totals[warp]))))
+                    got = got or run.flags[warp] != 0
+            block_barrier()
+        if leads and part >= 0:
+            run.parts[0][part], run.parts[1][part] = total, got
+        elif leads and got:
+            deliver(v, total, stamp, run)
+
+    @device_function
+    def join_parts(v, first, end, context):
+        """Combine the parts of a vertex's message, lanes of a warp at once."""
+        stamp, _, _, run = context
+        total, got = begun(v, stamp, run)
+        for begin in range(first, end, WARP):
+            part, one, has = begin + lane(), identity, False
+            if part < end and run.parts[1][part] != 0:
+                one, has = run.parts[0][part], True
+            bits, one = ballot(has), sum_lanes(one, WARP)
+            if bits != 0:
+                total, got = store(cast(combine(cast(total), cast(one)))), True
+        if lane() == 0 and got:
+            deliver(v, total, stamp, run)
+
+    @device_function
+    def add(takes, v, k, context):
+        """Send along one in-edge by an atomic operation. All vertices are computed next."""
+        stamp, everyone, state, run = context
+        if takes:
+            u = np.int64(run.graph[3][k])
+            if everyone or run.work[0][u] == stamp:
+                arc = np.int64(run.graph[4][k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, run.own), state)
+                if sent is not None:
+                    combine_at(run.messages, v, store(cast(sent * 1)))
+                    run.received[v] = stamp
+
+    @device_function
+    def take(v, stamp, run):
+        incoming = identity
+        if run.received[v] == stamp:
+            incoming = decoded(run.messages[v])
+            run.messages[v] = nothing
+        return cast(incoming)
+
+    return Messages(Bodies(visit, scatter, gather_unit, join_parts, add), flush, take)
