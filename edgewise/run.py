@@ -1,6 +1,7 @@
 """Run a program on a graph: the one place that joins programs, graphs and engines and refuses what cannot be."""
 
 import json
+import time
 from functools import cached_property
 from typing import Any
 
@@ -109,6 +110,8 @@ class Prepared:
         self._engine: Any = None
         self._on_gpu = False
         self._parameter_types: tuple[type, ...] = ()
+        #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
+        self.layout_seconds = 0.0
 
     def __call__(
         self,
@@ -172,15 +175,19 @@ class Prepared:
             arguments = (self._binding, self._message, self._schedule.delivery, self._may_pull())
             self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
             check_balance(self.found.name, self._schedule, self._on_gpu)
+            started = time.perf_counter()
             if self._on_gpu:
                 from edgewise.engine.gpu import GpuProgram
                 from edgewise.kernels.gpu import device_function
+                from edgewise.kernels.gpu_host import finish
 
                 for_gpu = compiled_program(self.found, device_function)
                 self._engine = GpuProgram(for_gpu, *arguments, self._schedule.balance)
+                finish()
             else:
                 self._engine = CpuProgram(compiled, *arguments)
             self._parameter_types = types
+            self.layout_seconds += time.perf_counter() - started
         return self._engine
 
     def _message_dtype(self, compiled: Any, parameters: dict[str, Any]) -> np.dtype:
@@ -234,7 +241,9 @@ def prepare(
         raise ProgramError(f"prepare: got an instance of {type(program).__name__}, expected the class")
     prepared = Prepared(program, graph, device, schedule)
     if not isinstance(prepared._schedule.delivery, Push):
+        started = time.perf_counter()
         graph.make_in_edges()
+        prepared.layout_seconds += time.perf_counter() - started
     return prepared
 
 

@@ -19,18 +19,24 @@ class Bodies(NamedTuple):
             It returns two numbers that are added up.
         scatter: ``scatter(v, first, end, step, lanes, context)``: send along the out-edges of a unit.
         gather: ``gather(v, first, end, step, lanes, part, context)``: gather over the in-edges of a unit. It is the
-        part
-            of that number, which is kept apart, or `WHOLE`, or `MORE`.
+            part of that number, which is kept apart, or `WHOLE`, or `MORE`.
         join: ``join(v, first, end, context)``, with the same vertex on all lanes: combine the parts first to end with
             the message that it has, if it has one.
-        add: ``add(takes, v, k, context)``, for those lanes that have in-edge k of vertex v: send along it, where
-            messages may be combined in any order.
+        fetch: ``fetch(takes, v, k, context)``, for those lanes that have in-edge k of vertex v: what is sent along it,
+            and whether anything is; else the combiner's identity.
+        merge: ``merge(value, other)``: two such values combined, in this order.
+        give: ``give(v, part, value, got, context)``, by any lanes: what was gathered over a unit, if anything was.
+        add: ``add(v, value, context)``, by any lanes: combine a value with the message of a vertex by an atomic
+            operation, where the order does not matter.
     """
 
     visit: Any
     scatter: Any
     gather: Any
     join: Any
+    fetch: Any
+    merge: Any
+    give: Any
     add: Any
 
 

@@ -148,10 +148,11 @@ def make_gpu_kernel(
     )
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     pushes, folds, total_type = may_push(found, message), FOLDS, numba_type(kept_dtype(message))
-    is_search = stops_early(found, message) and found.edge_compute_is_harmless
+    searches = stops_early(found, message)
+    is_search = searches and found.edge_compute_is_harmless
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if is_search else PULL_ADVANTAGE
     bodies, flush, take_message = make_messages(compiled, binding, message, glue, TOUCHED)
-    list_units, push_all, pull_all = make_strategy(balance, bodies, pushes)
+    list_units, push_all, pull_all = make_strategy(balance, bodies, pushes, searches)
 
     @device_function
     def settle(v, stamp, state, run):
