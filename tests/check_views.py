@@ -11,7 +11,7 @@ import numpy as np
 from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.contract import Bodies
+from edgewise.balance.contract import WHOLE, Bodies
 from edgewise.balance.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
@@ -235,27 +235,10 @@ def make_strategy_kernel(balance, pulls):
                 atomic_add(gathered, v, parts[part])
 
     @device_function
-    def fetch(takes, v, k, context):
-        scatter(v if takes else np.int64(-1), k, k + 1 if takes else k, np.int64(1), np.int64(1), context)
-        return np.int64(takes), takes
+    def add(takes, v, k, context):
+        gather(v if takes else np.int64(-1), k, k + 1 if takes else k, 1, 1, np.int64(WHOLE), context)
 
-    @device_function
-    def merge(value, other):
-        return value + other
-
-    @device_function
-    def give(v, part, value, got, context):
-        gathered, parts = context[3:]
-        if got and part >= 0:
-            atomic_add(parts, part, value)
-        elif got:
-            atomic_add(gathered, v, value)
-
-    @device_function
-    def add(v, value, context):
-        atomic_add(context[3], v, value)
-
-    strategy = make_strategy(balance, Bodies(visit, scatter, gather, join, fetch, merge, give, add))
+    strategy = make_strategy(balance, Bodies(visit, scatter, gather, join, add))
     list_units, push_all, pull_all = strategy
 
     def strategy_kernel(graph, vertices, count, visits, gathered, parts, control, plan):

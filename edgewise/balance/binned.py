@@ -29,7 +29,7 @@ from edgewise.kernels.gpu import (
 
 #: A vertex with fewer arcs is left to one lane; one with fewer than MANY to GROUP lanes, one with fewer than HUB to a
 #: warp, others to the block.
-FEW, MANY, HUB = 16, 64, 2048
+FEW, MANY, HUB = 32, 64, 2048
 #: Words that a block shares.
 SCRATCH = THREADS + 1
 GROUP = min(8, WARP)

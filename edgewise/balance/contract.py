@@ -22,21 +22,14 @@ class Bodies(NamedTuple):
             part of that number, which is kept apart, or `WHOLE`, or `MORE`.
         join: ``join(v, first, end, context)``, with the same vertex on all lanes: combine the parts first to end with
             the message that it has, if it has one.
-        fetch: ``fetch(takes, v, k, context)``, for those lanes that have in-edge k of vertex v: what is sent along it,
-            and whether anything is; else the combiner's identity.
-        merge: ``merge(value, other)``: two such values combined, in this order.
-        give: ``give(v, part, value, got, context)``, by any lanes: what was gathered over a unit, if anything was.
-        add: ``add(v, value, context)``, by any lanes: combine a value with the message of a vertex by an atomic
-            operation, where the order does not matter.
+        add: ``add(takes, v, k, context)``, for those lanes that have in-edge k of vertex v: send along it by an atomic
+            operation, where messages may be combined in any order.
     """
 
     visit: Any
     scatter: Any
     gather: Any
     join: Any
-    fetch: Any
-    merge: Any
-    give: Any
     add: Any
 
 

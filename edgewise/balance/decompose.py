@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.balance.binned import make_by_degree
 from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Strategy
-from edgewise.balance.deal import WARPS, degree, holder_of, make_deal, sum_to_lane
+from edgewise.balance.deal import WARPS, degree, make_deal, sum_to_lane
 from edgewise.kernels.gpu import (
-    HALVES,
     THREADS,
     WARP,
     ballot,
@@ -34,17 +34,14 @@ from edgewise.kernels.gpu import (
     block_size,
     block_thread,
     clock_ns,
-    count_bits,
     device_function,
     first_bit,
     grid_barrier,
     lane,
-    lanes_before,
     num_blocks,
     num_threads,
     pointer,
     shuffle,
-    shuffle_up,
     thread_index,
 )
 
@@ -238,51 +235,6 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
     return push
 
 
-@device_function
-def bits_below(bits: Any, place: Any) -> Any:
-    """How many bits are set below a place."""
-    return count_bits(np.uint32(bits & np.uint32((np.uint32(1) << np.uint32(place)) - np.uint32(1))))
-
-
-def make_fold(bodies: Bodies) -> Any:
-    """What gathers over arcs that are dealt out to the lanes of a warp one by one, those of a vertex side by side.
-
-    Lanes combine what they fetched with the lanes before them of the same vertex; the last of a vertex's arcs has all.
-
-    Returns:
-        ``fold(v, start, count, part, context)``, for arcs start to start + count of each lane's vertex, to be called by
-        all lanes of a warp at once.
-    """
-    fetch, merge, give = bodies.fetch, bodies.merge, bodies.give
-
-    @device_function
-    def fold(v, start, count, part, context):
-        upto = sum_to_lane(count)
-        total, origin = shuffle(upto, WARP - 1), start - upto + count
-        carried, has_carried = fetch(False, np.int64(0), np.int64(0), context)
-        for first in range(0, total, WARP):
-            place = first + lane()
-            holder = holder_of(place, upto)
-            end, arcs = shuffle(upto, holder), shuffle(count, holder)
-            vertex, number = shuffle(v, holder), shuffle(part, holder)
-            value, got = fetch(place < total, vertex, shuffle(origin, holder) + place, context)
-            # How many lanes before this one have arcs of the same vertex.
-            reach = min(lane(), place - end + arcs)
-            sending = ballot(got)
-            got = got or lanes_before(sending) != bits_below(sending, lane() - reach)
-            for step in HALVES[::-1]:
-                before = shuffle_up(value, step)
-                if step <= reach:
-                    value = merge(before, value)
-            if end - arcs < first:
-                value, got = merge(carried, value), got or has_carried
-            if place == end - 1:
-                give(vertex, number, value, got, context)
-            carried, has_carried = shuffle(value, WARP - 1), shuffle(np.int64(got), WARP - 1) != 0
-
-    return fold
-
-
 def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) -> Any:
     """What gathers over the in-edges of vertices, listed or all, without the first so many of each.
 
@@ -292,11 +244,12 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     Returns:
         ``pull(vertices, count, skip, generation, context, run, scans)``.
     """
-    join, fold = bodies.join, make_fold(bodies)
+    gather, join = bodies.gather, bodies.join
+    by_degree = make_by_degree(gather)
 
     @device_function
     def take(v, first, end, begins, ends, warp, context):
-        fold(v, first, end - first, np.int64(whole) if begins else warp, context)
+        by_degree(v, first, end, np.int64(whole) if begins else warp, context)
 
     scan, share = make_shares(listed, cost, take)
 

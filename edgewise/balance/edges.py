@@ -39,7 +39,7 @@ def own_ends(offsets: Any) -> Any:
 
 def make_edge_based(chunking: bool, bodies: Bodies, pushes: bool) -> Strategy:
     """The strategy, with or without work chunking."""
-    visit, fetch, add = bodies.visit, bodies.fetch, bodies.add
+    visit, add = bodies.visit, bodies.add
 
     @device_function
     def write(takes, v, position, k, edges):
@@ -81,9 +81,7 @@ def make_edge_based(chunking: bool, bodies: Bodies, pushes: bool) -> Strategy:
                 k, v = begin + lane(), np.int64(0)
                 if k < arcs:
                     v = np.int64(run.plan[1][k])
-                value, got = fetch(k < arcs, v, k, context)
-                if got:
-                    add(v, value, context)
+                add(k < arcs, v, k, context)
         return generation
 
     return Strategy(list_units, push_all, pull_all)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.deal import PIECE, most_pieces
+from edgewise.balance.deal import PIECE
 from edgewise.balance.decompose import scan_types
 from edgewise.balance.edges import ENDS_BYTES, edge_types, own_ends
 from edgewise.balance.hierarchical import heavy_vertices, hierarchical_types
@@ -37,13 +37,7 @@ def plan_types(balance: Balance, offsets: np.dtype) -> list[Any]:
         return [*scan_types(), pointer(VERTEX)]
     if isinstance(balance, EdgeBased):
         return edge_types(offsets)
-    return [pointer(WORD), pointer(WORD)] if balance == "auto" else []
-
-
-def largest_degree(offsets: Any) -> int:
-    """The most arcs that a vertex has. `offsets` is on the GPU."""
-    xp = gpu_host.cupy()
-    return int(xp.diff(offsets).max()) if len(offsets) > 1 else 0
+    return [pointer(WORD)] if balance == "auto" else []
 
 
 class Plan:
@@ -80,10 +74,7 @@ class Plan:
             self.fixed = [out, self._ends("in_offsets") if pull else out]
             self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
         elif balance == "auto":
-            largest = self._kept("offsets", ("largest degree",), 8 * n, largest_degree)
-            self.fixed = [gpu_host.copy_of(np.array([largest], WORD))]
-            self.own = [(most_pieces(n, m) if largest > PIECE else 0, WORD)]
-            self.num_parts = gpu_host.most_threads() // WARP
+            self.own = [(m // PIECE + 1, WORD)]
 
     def nbytes(self) -> int:
         """The memory that a run needs for its own arrays."""

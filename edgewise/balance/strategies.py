@@ -7,13 +7,13 @@ import numpy as np
 from edgewise.balance.binned import make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.contract import WHOLE, Bodies, Strategy
-from edgewise.balance.deal import PIECE, degree, list_pieces, make_walk
-from edgewise.balance.decompose import make_decomposed, make_decomposed_pull
+from edgewise.balance.deal import PIECE, degree, list_pieces_from, make_walk
+from edgewise.balance.decompose import make_decomposed
 from edgewise.balance.edges import make_edge_based
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.hierarchical import make_hierarchical
 from edgewise.balance.split import make_splitting
-from edgewise.kernels.gpu import device_function
+from edgewise.kernels.gpu import WARP, device_function, lane, num_threads, thread_index
 from edgewise.schedule import (
     Balance,
     BlockMapped,
@@ -26,21 +26,17 @@ from edgewise.schedule import (
     WorkloadDecomposition,
 )
 
-#: The word of the automatic strategy's array of facts that has the largest out-degree.
-LARGEST = 0
 
-
-def make_strategy(balance: Balance, bodies: Bodies, pushes: bool = True, searches: bool = False) -> Strategy:
+def make_strategy(balance: Balance, bodies: Bodies, pushes: bool = True) -> Strategy:
     """The strategy of a schedule's choice.
 
     Args:
         balance: the choice.
         bodies: what is done with arcs.
         pushes: whether messages may be combined in any order.
-        searches: whether one message can decide what a vertex gathers.
     """
     if balance == "auto":
-        return make_automatic(bodies, searches)
+        return make_automatic(bodies)
     if isinstance(balance, NodeSplitting):
         return make_splitting(bodies)
     if isinstance(balance, HierarchicalProcessing):
@@ -83,36 +79,32 @@ def make_mapped(view: Any, bodies: Bodies) -> Strategy:
     return Strategy(list_units, push_all, pull_all)
 
 
-def make_automatic(bodies: Bodies, searches: bool) -> Strategy:
-    """What wins where nothing is asked for.
+def make_automatic(bodies: Bodies) -> Strategy:
+    """What wins where nothing is asked for: three views, chosen at each superstep.
 
-    Sent are pieces of vertices, dealt out to lanes; where no vertex has more arcs than a piece, vertices themselves,
-    which need no second list. Gathered is by merge path; but where the first message decides, lanes have a vertex each,
-    or a few or all of a warp or a block one by its degree, and leave off when it comes.
+    Of what is sent, the first `PIECE` arcs of each vertex are left to a warp where vertices are no more than warps, or
+    else dealt out to the lanes of warps that have 32 vertices each; what a vertex has beyond them is dealt out in
+    pieces. What is gathered has lanes by degree.
     """
-    walk = make_walk(bodies.visit)
-    by_degree = make_mapped(make_binned, bodies).pull_all
-    by_merge_path = make_decomposed_pull(False, 1, WHOLE, bodies)
+    visit = bodies.visit
+    walk, by_degree = make_walk(visit), make_mapped(make_binned, bodies)
 
     @device_function
     def list_units(v, active, counter, run):
-        if run.plan[0][LARGEST] > PIECE:
-            return list_pieces(v, active, run.plan[1], run.control, counter, run.graph[0])
-        return degree(v, run.graph[0]) if active else np.int64(0)
+        return list_pieces_from(np.int64(1), v, active, run.plan[0], run.control, counter, run.graph[0])
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        if run.plan[0][LARGEST] > PIECE:
-            walk(run.plan[1], run.control[counter], run.graph[0], context)
-        else:
-            walk(listed, count, run.graph[0], context)
+        warp, warps, offsets = thread_index() // WARP, num_threads() // WARP, run.graph[0]
+        if count > warps:
+            walk(listed, count, offsets, context)
+        elif warp < count:
+            v = np.int64(listed[warp])
+            start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            end = min(end, start + PIECE)
+            for first in range(start, end, WARP):
+                visit(first + lane() < end, v, np.int64(0), first + lane(), context)
+        walk(run.plan[0], run.control[counter], offsets, context)
         return generation
 
-    @device_function
-    def pull_all(n, generation, context, run):
-        if searches:
-            return by_degree(n, generation, context, run)
-        none = (run.plan[1], run.plan[1])
-        return by_merge_path(run.graph[3], n, np.int64(0), generation, context, run, none)
-
-    return Strategy(list_units, push_all, pull_all)
+    return Strategy(list_units, push_all, by_degree.pull_all)

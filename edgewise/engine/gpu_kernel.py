@@ -27,7 +27,7 @@ from edgewise.balance.plan import plan_types
 from edgewise.balance.strategies import make_strategy
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
-from edgewise.engine.cpu_kernel import AUTO, PULL, PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES
+from edgewise.engine.cpu_kernel import AUTO, PULL
 from edgewise.engine.glue import make_glue, own_array_order, own_dtypes
 from edgewise.engine.gpu_messages import kept_dtype, make_messages, may_push, part_dtypes, stops_early, stored
 from edgewise.kernels.gpu import (
@@ -64,6 +64,9 @@ FORM_NAMES = ("push from a list", "pull over all vertices")
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
+#: Pull over all in-edges when the frontier has more than one in so many of them, also where one message decides: a pull
+#: goes over the edges of vertices that a search has found long ago, and edges are pushed nearly as fast as pulled.
+PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 1.5
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -148,11 +151,9 @@ def make_gpu_kernel(
     )
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     pushes, folds, total_type = may_push(found, message), FOLDS, numba_type(kept_dtype(message))
-    searches = stops_early(found, message)
-    is_search = searches and found.edge_compute_is_harmless
-    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if is_search else PULL_ADVANTAGE
+    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if stops_early(found, message) else PULL_ADVANTAGE
     bodies, flush, take_message = make_messages(compiled, binding, message, glue, TOUCHED)
-    list_units, push_all, pull_all = make_strategy(balance, bodies, pushes, searches)
+    list_units, push_all, pull_all = make_strategy(balance, bodies, pushes)
 
     @device_function
     def settle(v, stamp, state, run):

@@ -263,41 +263,17 @@ def make_messages(
             deliver(v, total, stamp, run)
 
     @device_function
-    def fetch(takes, v, k, context):
-        """What is sent along one in-edge, and whether anything is."""
+    def add(takes, v, k, context):
+        """Send along one in-edge by an atomic operation. All vertices are computed next."""
         stamp, everyone, state, run = context
-        value, got = identity, False
         if takes:
             u = np.int64(run.graph[3][k])
             if everyone or run.work[0][u] == stamp:
                 arc = np.int64(run.graph[4][k]) if needs_arcs else np.int64(0)
                 sent = edge_compute(make_in_edge(u, v, k, arc, run.own), state)
                 if sent is not None:
-                    value, got = store(cast(sent * 1)), True
-        return value, got
-
-    @device_function
-    def merge(value, other):
-        return store(cast(combine(cast(value), cast(other))))
-
-    @device_function
-    def give(v, part, value, got, context):
-        """Store what was gathered over a unit."""
-        stamp, _, _, run = context
-        if part >= 0:
-            run.parts[0][part], run.parts[1][part] = value, got
-        elif got:
-            if part == MORE:
-                total, _ = begun(v, stamp, run)
-                value = merge(total, value)
-            deliver(v, value, stamp, run)
-
-    @device_function
-    def add(v, value, context):
-        """Combine with the message of a vertex. All vertices are computed next."""
-        stamp, _, _, run = context
-        combine_at(run.messages, v, value)
-        run.received[v] = stamp
+                    combine_at(run.messages, v, store(cast(sent * 1)))
+                    run.received[v] = stamp
 
     @device_function
     def take(v, stamp, run):
@@ -307,4 +283,4 @@ def make_messages(
             run.messages[v] = nothing
         return cast(incoming)
 
-    return Messages(Bodies(visit, scatter, gather_unit, join_parts, fetch, merge, give, add), flush, take)
+    return Messages(Bodies(visit, scatter, gather_unit, join_parts, add), flush, take)
