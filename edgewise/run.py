@@ -33,6 +33,8 @@ class ProgramResult(Result):
         ended: why the run ended.
         phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, of that "sharing" out arcs
             before, "computing" vertices, and the whole "kernel"; else empty.
+        memory_bytes: on a GPU: of the "graph", of what the "strategy" made for it (`Schedule.balance`), and of the
+            "run", its results included; else empty.
     """
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
@@ -41,6 +43,7 @@ class ProgramResult(Result):
         self.aggregates = outcome.aggregates
         self.ended = outcome.ended
         self.phase_seconds = outcome.phase_seconds
+        self.memory_bytes = outcome.memory_bytes
         self._prepared, self._given = prepared, given
 
     @cached_property

@@ -282,6 +282,6 @@ def make_decomposed(cost: int, bodies: Bodies) -> Strategy:
     @device_function
     def pull_all(n, generation, context, run):
         scans = (run.plan[0], run.plan[1])
-        return pull(run.plan[2], n, np.int64(0), generation, context, run, scans)
+        return pull(run.graph[3], n, np.int64(0), generation, context, run, scans)
 
     return Strategy(list_units, push_all, pull_all)

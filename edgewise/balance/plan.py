@@ -34,10 +34,15 @@ def plan_types(balance: Balance, offsets: np.dtype) -> list[Any]:
     if isinstance(balance, HierarchicalProcessing):
         return hierarchical_types()
     if isinstance(balance, WorkloadDecomposition | MergePath):
-        return [*scan_types(), pointer(VERTEX)]
+        return scan_types()
     if isinstance(balance, EdgeBased):
         return edge_types(offsets)
-    return [pointer(WORD)] if balance == "auto" else []
+    return [pointer(WORD), pointer(WORD)] if balance == "auto" else []
+
+
+def largest_degree(offsets: Any) -> int:
+    """The most arcs that a vertex has. `offsets` is on the GPU."""
+    return int(gpu_host.cupy().diff(offsets).max()) if len(offsets) > 1 else 0
 
 
 class Plan:
@@ -67,14 +72,28 @@ class Plan:
             self.fixed, self.own = self._hierarchy(balance), [(n, VERTEX), (n, VERTEX), *scan]
             self.num_parts = gpu_host.most_threads() // WARP
         elif isinstance(balance, WorkloadDecomposition | MergePath):
-            self.own = [*scan, (0, VERTEX)]
+            self.own = scan
             self.num_parts = gpu_host.most_threads() // WARP
         elif isinstance(balance, EdgeBased):
             out = self._ends("offsets")
             self.fixed = [out, self._ends("in_offsets") if pull else out]
             self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
         elif balance == "auto":
-            self.own = [(m // PIECE + 1, WORD)]
+            shares = pull and self._gathers_in_shares()
+            self.fixed, self.own = [gpu_host.copy_of(np.array([shares], WORD))], [(m // PIECE + 1, WORD)]
+            self.num_parts = gpu_host.most_threads() // WARP
+
+    def _gathers_in_shares(self) -> bool:
+        """Whether some vertex has more in-edges than a warp has if all have as many, with a block on each
+        multiprocessor."""
+        largest = self._kept("in_offsets", ("largest degree",), 8 * self._graph.num_vertices, largest_degree)
+        share = self._graph.num_arcs // max(1, gpu_host.most_threads() // (2 * WARP))
+        shares = bool(largest > share)
+        self.notes = (
+            f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "
+            f"{largest:,}, a warp's share {share:,}",
+        )
+        return shares
 
     def nbytes(self) -> int:
         """The memory that a run needs for its own arrays."""

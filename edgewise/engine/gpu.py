@@ -182,6 +182,12 @@ class GpuProgram:
             self._plan = Plan(graph, balance, self._pull)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
+        laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}
+        self._memory = {
+            "graph": sum(laid_out.values()),
+            "strategy": sum({id(values): values.nbytes for values in self._plan.fixed}.values()),
+            "run": self.memory_needed,
+        }
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -210,6 +216,7 @@ class GpuProgram:
             ENDINGS[told.ending],
             (*((f"supersteps on the GPU: {told.forms}",) if told.forms else ()), *self._plan.notes),
             told.phases,
+            self._memory,
         )
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:

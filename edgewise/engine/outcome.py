@@ -19,6 +19,8 @@ class Outcome:
         notes: how it was carried out, a line for each decision.
         phase_seconds: of a GPU's run in rounds, by its clock: "delivering" messages, of that "sharing" out arcs before,
             "computing" vertices, and the whole "kernel".
+        memory_bytes: on the GPU: of the "graph", of what the "strategy" made for it, and of the "run", its results
+            included; empty for other runs.
     """
 
     vertex_fields: dict[str, np.ndarray]
@@ -28,3 +30,4 @@ class Outcome:
     ended: str
     notes: tuple[str, ...] = ()
     phase_seconds: dict[str, float] = field(default_factory=dict)
+    memory_bytes: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Experiments of the papers behind edgewise, run again."""

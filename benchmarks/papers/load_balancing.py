@@ -1,0 +1,278 @@
+"""Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs", run again on a GPU.
+
+`python -m benchmarks.papers.load_balancing --output FILE.csv` measures Figures 7, 8, 10 and 11 and Table II;
+`--plot FILE.csv` draws them, and prints the tables of docs/papers/load_balancing.md. The programs are those of
+examples/, in rounds and pushed, as the paper's; what a run costs is
+
+kernel
+    delivering messages and computing vertices, by the clock of the GPU;
+overhead
+    all else: launch, initialisation, scans of lists, and what is made of the graph beforehand (children, sources of
+    edges), which the paper counts, too. The graph lies on the GPU.
+
+The paper's figures are known from its text only; the printed standard deviations of its Table II cannot be right.
+"""
+
+import argparse
+import ast
+import csv
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.graphs import GTGRAPH
+from benchmarks.ours import EXAMPLES, load
+from edgewise.kernels.door import cuda_door
+
+GRAPH500 = (0.57, 0.19, 0.19, 0.05)
+STRATEGIES: dict[str, Any] = {
+    "BS": ew.ThreadMapped(),
+    "EP": ew.EdgeBased(),
+    "EP, no chunking": ew.EdgeBased(chunking=False),
+    "WD": ew.WorkloadDecomposition(),
+    "NS": ew.NodeSplitting(),
+    "HP": ew.HierarchicalProcessing(),
+    "automatic": "auto",
+}
+#: The file of each strategy.
+FILES = {"BS": "grouped", "EP": "edges", "WD": "decompose", "NS": "split", "HP": "hierarchical"}
+PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
+ANSWERS = {"bfs": "level", "sssp": "distance"}
+FIELDS = (
+    "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "strategy", "supersteps", "ms",
+    "kernel_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes", "run_bytes", "bound", "max_after",
+    "split_percent", "right", "machine",
+)  # fmt: skip
+#: A run that takes longer is not repeated.
+LONG_SECONDS = 1.0
+
+
+def rmat_on_gpu(scale: int, edges: int, seed: int, quadrants: tuple[float, ...]) -> ew.Graph:
+    """An R-MAT graph with shuffled vertices and weights from 1 to 100, made on the GPU."""
+    import cupy
+
+    random = cupy.random.RandomState(seed)
+    names = random.permutation(1 << scale).astype(np.int32)
+    a, b, c, _ = quadrants
+    ends = cupy.zeros((2, edges), np.int32)
+    for begin in range(0, edges, 1 << 24):
+        part = ends[:, begin : begin + (1 << 24)]
+        for _ in range(scale):
+            drawn = random.random_sample(part.shape[1], np.float32)
+            part *= 2
+            part[0] += drawn >= a + b
+            part[1] += ((drawn >= a) & (drawn < a + b)) | (drawn >= a + b + c)
+    weights = random.randint(1, 101, edges).astype(np.int32)
+    return ew.Graph.from_edges(names[ends[0]], names[ends[1]], weights, num_vertices=1 << scale)
+
+
+def road(name: str) -> ew.Graph:
+    """A road network whose lengths are its weights, on the GPU."""
+    import cupy
+
+    from tests.golden import load as golden
+
+    graph = golden(name).graph
+    columns = [
+        cupy.asarray(column.astype(np.int32)) for column in (graph.sources, graph.targets, graph.weights)
+    ]
+    return ew.Graph.from_edges(*columns, num_vertices=graph.num_vertices)
+
+
+def uniform_on_gpu(vertices: int, edges: int, seed: int) -> ew.Graph:
+    """Random pairs of vertices with weights from 1 to 100, made on the GPU."""
+    import cupy
+
+    random = cupy.random.RandomState(seed)
+    ends = [random.randint(0, vertices, edges).astype(np.int32) for _ in range(2)]
+    weights = random.randint(1, 101, edges).astype(np.int32)
+    return ew.Graph.from_edges(*ends, weights, num_vertices=vertices)
+
+
+GRAPHS: dict[str, Callable[[], ew.Graph]] = {
+    "rmat20": lambda: rmat_on_gpu(20, 8_260_000, 1, GTGRAPH),
+    "ER20": lambda: uniform_on_gpu(1 << 20, 4_190_000, 1),
+    "ER23": lambda: uniform_on_gpu(1 << 23, 33_550_000, 1),
+    "road-NY": lambda: road("road-NY"),
+    "road-FLA": lambda: road("road-FLA"),
+    "road-NE": lambda: road("road-NE"),
+    **{
+        f"graph500-{seed}": (lambda seed=seed: rmat_on_gpu(24, 335_000_000, seed, GRAPH500))
+        for seed in (1, 2, 3)
+    },
+}
+
+
+class InSum(ew.Program):
+    """The sum of a float over the in-edges of each vertex, once."""
+
+    value = ew.vertex("float32", init=1.0)
+    total = ew.vertex("float32", init=0.0)
+    combine = ew.SUM
+    message = "float32"
+
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    def vertex_compute(v, incoming, state):
+        state.total[v] = incoming
+        return ew.HALT
+
+
+def baseline(repeat: int) -> float:
+    """Milliseconds in which a thread for each vertex gathers a float, on 32.4 M edges of R-MAT (DESIGN: 3.4)."""
+    import cupy
+
+    made = ew.generate.rmat(21, 16, simple=True)
+    graph = ew.Graph.from_edges(
+        *(cupy.asarray(end) for end in (made.sources, made.targets)), num_vertices=1 << 21
+    )
+    prepared = ew.prepare(InSum, graph, device="cuda", schedule=ew.Schedule(balance=ew.ThreadMapped()))
+    return statistics.median(1e3 * prepared().phase_seconds["delivering"] for _ in range(repeat))
+
+
+def measured(
+    graph: ew.Graph, name: str, strategy: str, source: int, repeat: int
+) -> tuple[dict[str, Any], Any]:
+    """What one strategy costs, and the answer on the GPU."""
+    program = getattr(load(EXAMPLES / f"{name}.py"), PROGRAMS[name])
+    schedule = ew.Schedule(ew.Push(), balance=STRATEGIES[strategy])
+    if strategy == "automatic":
+        schedule = ew.Schedule()
+    prepared = ew.prepare(program, graph, device="cuda", schedule=schedule)
+    result, spent, kernels = prepared(source=source), [], []
+    for _ in range(repeat):
+        started = time.perf_counter()
+        result = prepared(source=source)
+        spent.append(1e3 * (time.perf_counter() - started))
+        phases = result.phase_seconds
+        kernels.append(
+            1e3 * (phases["delivering"] - phases["sharing"] + phases["computing"]) if phases else 0.0
+        )
+        if spent[-1] > 1e3 * LONG_SECONDS:
+            break
+    middle = spent.index(statistics.median_low(spent))
+    layout = 1e3 * prepared.layout_seconds
+    row = {
+        "ms": spent[middle] + layout,
+        "kernel_ms": kernels[middle],
+        "overhead_ms": spent[middle] + layout - kernels[middle],
+        "layout_ms": layout,
+        "supersteps": result.supersteps,
+        **{f"{kind}_bytes": size for kind, size in result.memory_bytes.items()},
+    }
+    return row, result.on_device(ANSWERS[name])
+
+
+def splitting(graph: ew.Graph) -> dict[str, Any]:
+    """What node splitting makes of the out-degrees."""
+    from edgewise.balance.split import likely_degree, split_vertices
+
+    offsets = graph.on_gpu("offsets")
+    bound = likely_degree(offsets, ew.NodeSplitting().bins)
+    children = split_vertices(offsets, bound)
+    shares = np.diff(children.begin.get().astype(np.int64))
+    percent = 100 * int(children.split[0]) / graph.num_vertices
+    return {"bound": bound, "max_after": int(shares.max()), "split_percent": percent}
+
+
+def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[str, Any]]:
+    """A row for each program and strategy on a graph."""
+    graph = GRAPHS[graph_name]()
+    # What building it has left to do is not part of what a strategy costs.
+    cuda_door().cupy().cuda.get_current_stream().synchronize()
+    degrees = np.diff(graph.on_gpu("offsets").get().astype(np.int64))
+    source = int(degrees.argmax())
+    facts = {
+        "graph": graph_name,
+        "vertices": graph.num_vertices,
+        "edges": graph.num_arcs,
+        "max_degree": int(degrees.max()),
+        "mean_degree": degrees.mean(),
+        "deviation": degrees.std(),
+    }
+    after = splitting(graph)
+    for name in PROGRAMS:
+        found, answers = [], []
+        for strategy in strategies:
+            row = facts | {"program": name, "strategy": strategy}
+            if strategy == "NS":
+                row |= after
+            try:
+                cost, answer = measured(graph, name, strategy, source, repeat)
+            except ew.errors.MemoryLimitError as error:
+                cost, answer = {"right": f"out of memory: {error}"}, None
+            found.append(row | cost)
+            answers.append(answer)
+        built_in = ew.bfs if name == "bfs" else ew.sssp
+        expected = built_in(graph, source, device="cuda").on_device(ANSWERS[name])
+        for row, answer in zip(found, answers, strict=True):
+            yield row if answer is None else row | {"right": bool((answer == expected).all())}
+
+
+def code_lines(path: Path) -> int:
+    """Lines of a file that are neither blank, comment nor docstring."""
+    text = path.read_text()
+    tree, skipped = ast.parse(text), set[int]()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                skipped.update(range(body[0].lineno, (body[0].end_lineno or body[0].lineno) + 1))
+    lines = text.splitlines()
+    return sum(
+        1
+        for number, line in enumerate(lines, 1)
+        if number not in skipped and line.strip() and not line.strip().startswith("#")
+    )
+
+
+def main() -> None:
+    """Measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.load_balancing", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    parser.add_argument(
+        "--strategies", default=";".join(STRATEGIES), help="names, by semicolons (default: all)"
+    )
+    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
+    parser.add_argument("--output", help="measure, and write a CSV file")
+    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
+    options = parser.parse_args()
+    if options.plot:
+        from benchmarks.papers.load_balancing_plots import draw
+
+        draw(Path(options.plot))
+        return
+    if not options.output:
+        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
+    from benchmarks.gpu import versions
+
+    machine = versions()
+    with open(options.output, "w", newline="", buffering=1) as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        for name in options.graphs.split(","):
+            for row in rows(name, options.repeat, options.strategies.split(";")):
+                writer.writerow(row | {"machine": machine})
+                times = f"{row['ms']:10.3f} ms, kernel {row['kernel_ms']:10.3f}" if "ms" in row else ""
+                print(
+                    f"{name:<12} {row['program']:<5} {row['strategy']:<16} {times}  {row.get('right', '')}",
+                    flush=True,
+                )
+    print(f"a thread for each vertex gathers a float over 32.4 M edges in {baseline(5):.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
