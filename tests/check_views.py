@@ -15,8 +15,8 @@ from edgewise.balance.contract import WHOLE, Bodies
 from edgewise.balance.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
-from edgewise.balance.plan import Plan, plan_types
-from edgewise.balance.strategies import make_strategy
+from edgewise.engine.gpu_plan import Plan, plan_types
+from edgewise.engine.gpu_strategies import make_strategy
 from edgewise.graph import Graph
 from edgewise.kernels import gpu, gpu_host
 from edgewise.kernels.gpu import (

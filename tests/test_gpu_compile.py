@@ -65,6 +65,11 @@ def test_asynchronous_programs_compile(name, capability):
         ("bfs", NEWEST_MEASURED, ew.WarpMapped(8)),
         ("sssp", NEWEST_MEASURED, ew.NodeSplitting()),
         ("float sums", OLDEST, ew.NodeSplitting()),
+        ("bfs", OLDEST, ew.EdgeBased()),
+        ("edge fields", NEWEST_MEASURED, ew.EdgeBased(chunking=False)),
+        ("logic and aggregates", NEWEST_MEASURED, ew.WorkloadDecomposition()),
+        ("user combiner", OLDEST, ew.MergePath()),
+        ("sssp", NEWEST_MEASURED, ew.HierarchicalProcessing()),
     ],
 )
 def test_what_a_schedule_asks_for_compiles(name, capability, balance):

@@ -298,7 +298,11 @@ def test_devices_schedules_and_memory_are_checked():
         ew.WarpMapped(8),
         ew.BlockMapped(),
         ew.Binned(),
+        ew.EdgeBased(chunking=False),
+        ew.WorkloadDecomposition(),
+        ew.MergePath(),
         ew.NodeSplitting(max_degree=9),
+        ew.HierarchicalProcessing(depth=0),
         "warp",
         32,
         None,
@@ -322,9 +326,24 @@ def test_virtual_warps_have_a_power_of_two_of_lanes(lanes):
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, "many", None, True])
 @pytest.mark.parametrize("name", ["max_degree", "bins"])
-def test_node_splitting_is_by_whole_numbers(name, value):
-    with pytest.raises(ScheduleError, match=f"NodeSplitting: {name} is .*expected an integer of at least 1"):
-        ew.NodeSplitting(**{name: value})
+@pytest.mark.parametrize("kind", [ew.NodeSplitting, ew.HierarchicalProcessing])
+def test_degrees_are_bounded_by_whole_numbers(kind, name, value):
+    with pytest.raises(
+        ScheduleError, match=f"{kind.__name__}: {name} is .*expected an integer of at least 1"
+    ):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1, 2.0, "auto", False])
+def test_sub_iterations_are_a_whole_number(value):
+    with pytest.raises(ScheduleError, match=r"depth is .*expected None or an integer of at least 0"):
+        ew.HierarchicalProcessing(depth=value)
+
+
+@pytest.mark.parametrize("value", [0, 1, None, "yes"])
+def test_work_chunking_is_on_or_off(value):
+    with pytest.raises(ScheduleError, match=r"chunking is .*expected True or False"):
+        ew.EdgeBased(chunking=value)
 
 
 def test_combiners_have_their_identities():

@@ -19,9 +19,15 @@ Every view keeps these invariants, and tests/check_views.py holds every view to 
    use warp operations, and barriers of the block for such units. Lanes without a unit have v = -1 and an empty share.
 4. What the order is, and in which block a unit is, is not said.
 
-`split` gives up 2: a unit is a child of a vertex, with an even share of its arcs. Where vertices gather, its body is
-told which part of the vertex a unit is, and all parts of a vertex are joined when all were gathered, in their order.
-
 `deal` is another way: arcs are dealt out to lanes whatever their vertex, so a body has one arc at a time and gathers by
 atomic operations only. `few` holds small frontiers in the blocks.
+
+Strategies
+----------
+A *strategy* (`contract`) says what is noted of vertices that will send, who sends along their out-edges, and who
+gathers over in-edges: `mapped` does all that by a view, `edges` (EP), `decompose` (WD and merge path), `split` (NS)
+and `hierarchical` (HP) each in their own way, `automatic` by what wins. They keep 1, 3 and 4, and give up 2: a unit
+may be a part of what a vertex gathers. A strategy then says which part it is, and has all parts of a vertex joined in
+their order when all were gathered. tests/check_views.py counts the visits of every arc and joins the parts for all of
+them.
 """

@@ -37,7 +37,7 @@ class Strategy(NamedTuple):
     """Who does which arcs. All are called by all threads of the grid.
 
     `run` has the attributes ``graph`` (offsets, targets, in_offsets, in_sources), ``plan`` (the strategy's arrays, see
-    `edgewise.balance.plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation` is
+    `edgewise.engine.gpu_plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation` is
     that of the barrier of the grid.
 
     Attributes:

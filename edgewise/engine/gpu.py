@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.plan import Plan
 from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -14,6 +13,7 @@ from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import FOLDS
 from edgewise.engine.gpu_messages import may_push, part_dtypes, stored_identity
+from edgewise.engine.gpu_plan import Plan
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution

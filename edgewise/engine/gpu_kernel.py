@@ -23,13 +23,13 @@ from edgewise.balance.binned import SCRATCH
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.balance.outbox import BOX_WORDS, Boxes
-from edgewise.balance.plan import plan_types
-from edgewise.balance.strategies import make_strategy
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import AUTO, PULL
 from edgewise.engine.glue import make_glue, own_array_order, own_dtypes
 from edgewise.engine.gpu_messages import kept_dtype, make_messages, may_push, part_dtypes, stops_early, stored
+from edgewise.engine.gpu_plan import plan_types
+from edgewise.engine.gpu_strategies import make_strategy
 from edgewise.kernels.gpu import (
     INT32,
     INT64,
@@ -82,7 +82,7 @@ class Run(NamedTuple):
         own: the program's arrays.
         work: see WORK_ARRAYS.
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        plan: the strategy's arrays, see `edgewise.balance.plan`.
+        plan: the strategy's arrays, see `edgewise.engine.gpu_plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
         control: int64, (CONTROL_WORDS,).
         tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps

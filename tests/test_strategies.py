@@ -1,4 +1,4 @@
-"""Node splitting: the bound that is chosen, and the children, with NumPy in the place of CuPy."""
+"""What strategies make of a graph beforehand, with NumPy in the place of CuPy."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,9 @@ import pytest
 split = pytest.importorskip(
     "edgewise.balance.split", reason="numba-cuda is not installed", exc_type=ImportError
 )
+
+edges = pytest.importorskip("edgewise.balance.edges", exc_type=ImportError)
+hierarchical = pytest.importorskip("edgewise.balance.hierarchical", exc_type=ImportError)
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +58,18 @@ def test_a_vertex_of_very_many_arcs_is_split_without_overflow():
     children = split.split_vertices(np.array([0, 3 * 10**9], np.int64), 10**6)
     assert len(children.parent) == 3000
     assert (np.diff(children.begin) == 10**6).all()
+
+
+def test_each_edge_knows_its_source():
+    degrees = np.random.default_rng(2).integers(0, 5, 300)
+    found = edges.own_ends(offsets_of(degrees))
+    assert found.dtype == np.uint32
+    np.testing.assert_array_equal(found, np.repeat(np.arange(300), degrees))
+
+
+@pytest.mark.parametrize("bound", [0, 1, 4, 100])
+def test_heavy_vertices_come_by_degree(bound):
+    degrees = np.random.default_rng(3).integers(0, 9, 100)
+    found = hierarchical.heavy_vertices(offsets_of(degrees), bound)
+    expected = sorted(np.flatnonzero(degrees > bound).tolist(), key=lambda v: (-degrees[v], v))
+    assert found.tolist() == expected
