@@ -20,8 +20,8 @@ from edgewise.balance.deal import degree, make_deal, reserve
 from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import atomic_add, device_function, lane, num_threads, pointer, thread_index
 
-#: Memory that finding the sources of edges takes for each edge, at most, of which a quarter stays.
-ENDS_BYTES = 16
+#: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
+ENDS_BYTES = 24
 
 
 def edge_types(offsets: np.dtype) -> list[Any]:
