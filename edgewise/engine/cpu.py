@@ -15,16 +15,15 @@ from edgewise.engine.cpu_kernel import (
     ENDINGS,
     FORM_NAMES,
     FORMS,
-    GRAPH_ARRAYS,
     LISTED,
     PULL,
     PUSH,
     SEGMENT,
     SHARED_WORDS,
     SUPERSTEP,
-    WORK_ARRAYS,
     make_kernel,
 )
+from edgewise.engine.cpu_table import GRAPH_ARRAYS, WORK_ARRAYS
 from edgewise.engine.glue import own_array_order
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution

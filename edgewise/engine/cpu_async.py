@@ -42,9 +42,8 @@ from edgewise.engine.cpu_kernel import (
     TOUCHED,
     append,
     finish_segment,
-    make_readers,
-    named_kernel,
 )
+from edgewise.engine.cpu_table import make_readers, named_kernel
 from edgewise.engine.glue import make_cast, make_glue
 from edgewise.kernels.atomics import atomic_and, atomic_or, compare_and_swap, no_vectors, prefetch, unwrap
 from edgewise.kernels.cache import inner_function

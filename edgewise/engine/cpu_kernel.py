@@ -9,7 +9,9 @@ superstep thread 0 picks one of four forms from the number of active vertices an
     Threads share the list of active vertices; messages are combined into the target with compare-and-swap.
     Vertices that got a message are listed, and only they and the active ones are computed.
 *push over all* and *pull over all*
-    A large frontier: threads share ranges of vertices. Pull gathers over in-edges, without atomics.
+    A large frontier: threads share pieces of equally many vertices and arcs (`edgewise.engine.pieces`). Pushing
+    may divide the out-edges of one vertex between threads; pull gathers over in-edges, each vertex by one thread,
+    without atomics.
 
 Messages lie in one array with the identity wherever there is none, so edges never see a value that a vertex
 writes in the same superstep: the barrier between the two phases takes the place of a second copy of the fields.
@@ -23,14 +25,14 @@ only, so the sums do not depend on the number of threads.
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from edgewise.engine.binding import Binding
-from edgewise.engine.compiled import CompiledProgram, numba_type
-from edgewise.engine.glue import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.cpu_table import make_readers, named_kernel
+from edgewise.engine.glue import make_cast, make_glue
+from edgewise.engine.pieces import PIECE, claim_piece
 from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, no_vectors, unwrap
-from edgewise.kernels.cache import inner_function, kernel
-from edgewise.kernels.pointers import pointer_to
+from edgewise.kernels.cache import inner_function
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
@@ -46,7 +48,7 @@ ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's p
 #: List entries that a thread reserves at a time, and the mark of an entry it did not use.
 SEGMENT = 64
 NO_VERTEX = np.uint32(0xFFFFFFFF)
-#: Vertices handed out at a time in phases over all vertices, and list entries in the others.
+#: Vertices handed out at a time in phases over all vertices that look at no arcs.
 RANGE = 1024
 #: Vertices whose aggregates are folded together. It fixes the order of float sums.
 BLOCK = 4096
@@ -83,79 +85,6 @@ def finish_segment(entries: Any, cursors: Any, cursor: Any) -> None:
     cursors[cursor + 1] = 0
 
 
-#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
-GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
-WORK_ARRAYS = (
-    "messages",
-    "received",
-    "active",
-    "list",
-    "other_list",
-    "touched",
-    "cursors",
-    "thresholds",
-    "rings",
-)
-
-
-def named_kernel(
-    function: Any, binding: Binding, message: np.dtype, parameters: dict[str, Any], uniform: frozenset[str]
-) -> Any:
-    """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
-    found = binding.found
-    function.__qualname__ = found.name
-    dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
-    key = "\n".join(
-        [str(found.key), str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes]
-    )
-    return kernel(function, key=None if found.key is None else key)
-
-
-def unsigned(array: np.ndarray) -> np.ndarray:
-    """The same memory as unsigned integers."""
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
-
-
-def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses."""
-    index_at, vertex_at = (
-        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
-        pointer_to(types.uint32),
-    )
-    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
-    first = len(GRAPH_ARRAYS)
-
-    @inner_function
-    def graph_arrays(table, n, m):
-        rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
-        return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
-
-    @inner_function
-    def work_arrays(table):
-        stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
-        lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
-        cursors, thresholds = words_at(table, first + 6), message_at(table, first + 7)
-        return (
-            message_at(table, first),
-            stamps[0],
-            stamps[1],
-            lists[0],
-            lists[1],
-            lists[2],
-            cursors,
-            thresholds,
-            vertex_at(table, first + 8),
-        )
-
-    dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
-    first_own = first + len(WORK_ARRAYS)
-    pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
-    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
-    exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
-    return graph_arrays, work_arrays, inner_function(scope["own_arrays"])
-
-
 def make_kernel(
     compiled: CompiledProgram,
     binding: Binding,
@@ -165,9 +94,9 @@ def make_kernel(
 ) -> Any:
     """The kernel of one program for given dtypes.
 
-    In the functions inside, ``graph`` is (n, m, `GRAPH_ARRAYS`), ``work`` is `WORK_ARRAYS`, ``own`` the program's
-    own arrays, ``shared`` the counters. A vertex is active in a superstep, or got a message in it, if its stamp
-    equals the superstep's.
+    In the functions inside, ``graph`` is (n, m, `GRAPH_ARRAYS`), ``work`` is `WORK_ARRAYS` (both stand in
+    `edgewise.engine.cpu_table`), ``own`` the program's own arrays, ``shared`` the counters. A vertex is
+    active in a superstep, or got a message in it, if its stamp equals the superstep's.
 
     Args:
         compiled: the program's functions.
@@ -198,11 +127,12 @@ def make_kernel(
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 
     @inner_function
-    def push_vertex(u, stamp, state, graph, own, work, shared, thread, alone, listing):
-        """Send along the out-edges of one vertex; list the halted vertices that get their first message."""
+    def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
+        """Send along the out-edges of one vertex from arc `low` to before arc `high`, where it has these; list the
+        halted vertices that get their first message."""
         offsets, targets = graph[2], graph[3]
         messages, received, active = work[0], work[1], work[2]
-        for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
+        for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
             target = np.int64(targets[k])
             sent = edge_compute(make_out_edge(u, target, k, k, own), state)
             if sent is not None:
@@ -287,7 +217,7 @@ def make_kernel(
         for position in range(shared[LISTED]):
             u = np.int64(listed[position])
             if u != NO_VERTEX:
-                push_vertex(u, stamp, state, graph, own, work, shared, 0, True, True)
+                push_arcs(u, 0, graph[1], stamp, state, graph, own, work, shared, 0, True, True)
         finish_segment(work[5], work[6], 0)
         shared[COUNT] = 0
         shared[EDGES] = 0
@@ -357,23 +287,43 @@ def make_kernel(
                     fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
     @inner_function
-    def edge_phase(control, thread, listed, stamp, state, graph, own, work, shared):
-        """Deliver the messages of the pieces that this thread gets, in the form of this superstep."""
-        n, form = graph[0], shared[FORM]
-        everyone = shared[COUNT] == n
-        end = shared[LISTED] if form == PUSH_LIST else n
-        step = SEGMENT if form == PUSH_LIST else RANGE
+    def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
+        """Push from the vertices of the pieces of the list that this thread gets."""
+        m, end = graph[1], shared[LISTED]
         while True:
-            start = claim(control, 0, step, end)
+            start = claim(control, 0, SEGMENT, end)
             if start >= end:
                 break
-            for position in range(start, min(end, start + step)):
-                u = np.int64(listed[position]) if form == PUSH_LIST else np.int64(position)
-                if form == PULL_ALL:
-                    pull_vertex(u, stamp, everyone, state, graph, own, work)
-                elif u != NO_VERTEX and (form == PUSH_LIST or work[2][u] == stamp):
-                    push_vertex(u, stamp, state, graph, own, work, shared, thread, False, form == PUSH_LIST)
+            for position in range(start, min(end, start + SEGMENT)):
+                u = np.int64(listed[position])
+                if u != NO_VERTEX:
+                    push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
         finish_segment(work[5], work[6], 8 * thread)
+
+    @inner_function
+    def push_all(control, thread, stamp, state, graph, own, work, shared):
+        """Push along the arcs of active vertices in the pieces that this thread gets; a vertex may be divided."""
+        n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
+        while True:
+            first, last, start, stop = claim_piece(control, 0, PIECE, offsets, n, m)
+            if start == stop:
+                return
+            for u in range(max(first - 1, 0), last):
+                if active[u] == stamp:
+                    low, high = start - u, stop - u
+                    push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, False, False)
+
+    @inner_function
+    def pull_all(control, stamp, state, graph, own, work, shared):
+        """Gather over the in-edges of the vertices in the pieces that this thread gets."""
+        n, m, in_offsets = graph[0], graph[1], graph[4]
+        everyone = shared[COUNT] == n
+        while True:
+            first, last, start, stop = claim_piece(control, 0, PIECE, in_offsets, n, m)
+            if start == stop:
+                return
+            for v in range(first, last):
+                pull_vertex(v, stamp, everyone, state, graph, own, work)
 
     @inner_function
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
@@ -478,7 +428,12 @@ def make_kernel(
                     next_superstep(shared)
                 continue
             stamp, state = base + np.uint32(superstep), make_state(own, n, m, superstep)
-            edge_phase(control, thread, listed, stamp, state, graph, own, work, shared)
+            if form == PUSH_LIST:
+                push_list(control, thread, listed, stamp, state, graph, own, work, shared)
+            elif form == PUSH_ALL:
+                push_all(control, thread, stamp, state, graph, own, work, shared)
+            else:
+                pull_all(control, stamp, state, graph, own, work, shared)
             if barrier(control, size):
                 return
             if thread == 0:

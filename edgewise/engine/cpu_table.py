@@ -1,0 +1,84 @@
+"""The table of addresses that a program's kernel on the CPU takes in place of arrays, and how the kernel reads it."""
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from edgewise.engine.binding import Binding
+from edgewise.engine.compiled import numba_type
+from edgewise.engine.glue import own_array_order, own_dtypes
+from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.pointers import pointer_to
+
+#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
+GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
+WORK_ARRAYS = (
+    "messages",
+    "received",
+    "active",
+    "list",
+    "other_list",
+    "touched",
+    "cursors",
+    "thresholds",
+    "rings",
+)
+
+
+def named_kernel(
+    function: Any, binding: Binding, message: np.dtype, parameters: dict[str, Any], uniform: frozenset[str]
+) -> Any:
+    """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
+    found = binding.found
+    function.__qualname__ = found.name
+    dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
+    key = "\n".join(
+        [str(found.key), str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes]
+    )
+    return kernel(function, key=None if found.key is None else key)
+
+
+def unsigned(array: np.ndarray) -> np.ndarray:
+    """The same memory as unsigned integers."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses."""
+    index_at, vertex_at = (
+        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
+        pointer_to(types.uint32),
+    )
+    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
+    first = len(GRAPH_ARRAYS)
+
+    @inner_function
+    def graph_arrays(table, n, m):
+        rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
+        return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
+
+    @inner_function
+    def work_arrays(table):
+        stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
+        lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
+        cursors, thresholds = words_at(table, first + 6), message_at(table, first + 7)
+        return (
+            message_at(table, first),
+            stamps[0],
+            stamps[1],
+            lists[0],
+            lists[1],
+            lists[2],
+            cursors,
+            thresholds,
+            vertex_at(table, first + 8),
+        )
+
+    dtypes = own_dtypes(binding, parameters)
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    first_own = first + len(WORK_ARRAYS)
+    pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
+    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
+    exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
+    return graph_arrays, work_arrays, inner_function(scope["own_arrays"])
