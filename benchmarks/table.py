@@ -49,7 +49,7 @@ def _table(algorithm: str, rows: Sequence[Row], found: dict[tuple[str, str, str]
             _ratio(seconds.get(PLAIN), seconds.get(OURS)),
         ]
         body.append([graph, *(_seconds(found.get((algorithm, graph, name))) for name in names), *ratios])
-    return _markdown(head, body) + _mean(algorithm, found)
+    return markdown(head, body) + _mean(algorithm, found)
 
 
 def _mean(algorithm: str, found: dict[tuple[str, str, str], Row]) -> str:
@@ -86,14 +86,14 @@ def _seconds(row: Row | None) -> str:
     return f"{row.seconds:.3g}" if row.verified == "yes" else f"{row.seconds:.3g} (wrong)"
 
 
-def _markdown(head: list[str], body: list[list[str]]) -> str:
-    """A Markdown table with aligned columns."""
+def markdown(head: list[str], body: list[list[str]], left: int = 1) -> str:
+    """A Markdown table with aligned columns, so many of them to the left."""
     widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
 
     def line(cells: list[str]) -> str:
-        padded = [cells[0].ljust(widths[0])]
-        padded += [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        pairs = enumerate(zip(cells, widths, strict=True))
+        padded = [cell.ljust(width) if i < left else cell.rjust(width) for i, (cell, width) in pairs]
         return f"| {' | '.join(padded)} |"
 
     return "\n".join([line(head), line(rule), *map(line, body)])

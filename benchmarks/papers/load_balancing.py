@@ -249,11 +249,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", help="measure, and write a CSV file")
     parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
+    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
     options = parser.parse_args()
     if options.plot:
         from benchmarks.papers.load_balancing_plots import draw
 
-        draw(Path(options.plot))
+        draw(Path(options.plot), Path(options.document) if options.document else None)
         return
     if not options.output:
         sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")

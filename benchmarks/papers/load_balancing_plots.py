@@ -1,0 +1,192 @@
+"""Figures 7 to 11 of Raval et al. from what `load_balancing` measured, as SVG files, and the document's tables.
+
+The paper's own bars are lost; what its text says is drawn in black beside ours.
+"""
+
+import math
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.papers import load_balancing_claims as claims
+from benchmarks.papers import load_balancing_tables as tables
+from benchmarks.papers.load_balancing_tables import KERNEL, NAMES, PAPERS, Found, axes, ranks, shown
+
+COLOURS = dict(zip(PAPERS, ("#7f7f7f", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd"), strict=True))
+#: What the paper's text says of times as parts of those of BS: by program and strategy, for graphs that begin so.
+SAID = {
+    ("sssp", "EP"): {"rmat": (0.2, 0.4), "ER": (0.2, 0.4), "road": (0.2, 0.4)},
+    ("sssp", "HP"): {"graph500": (0.25, 0.52)},
+    ("bfs", "EP"): {"rmat": (0.32, 0.52), "ER": (0.32, 0.52), "road": (0.9, 1.0)},
+    ("bfs", "HP"): {"graph500": (0.0, 0.5)},
+}
+SAID_CHUNKING, SAID_MEAN = (1.11, 3.125), 1.82
+SAID_BOUNDS = {"rmat": (118, 118), "ER": (2, 4), "road": (2, 4)}
+#: Bars end here, in times of the kernel of BS.
+HIGHEST = 3.0
+
+
+def blocks(found: Found) -> dict[str, str]:
+    """The tables of the document, by the names of their places in it."""
+    return {
+        "graphs": tables.graphs_table(found),
+        "sssp times": tables.times_table(found, "sssp"),
+        "sssp shorter": tables.shorter_table(found, "sssp"),
+        "bfs times": tables.times_table(found, "bfs"),
+        "bfs shorter": tables.shorter_table(found, "bfs"),
+        "memory": tables.memory_table(found),
+        "splitting": tables.splitting_table(found),
+        "chunking": tables.chunking_table(found),
+        "claims on times": claims.times_claims(found),
+        "other claims": claims.other_claims(found),
+        "ranks": tables.ranks_table(found),
+        "strategies": claims.strategies_table(found),
+    }
+
+
+def filled(text: str, found: Found) -> str:
+    """A document with its tables put between their marks."""
+    for name, table in blocks(found).items():
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, mark, rest = text.partition(begin)
+        if mark:
+            text = f"{before}{mark}{table}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def draw(path: Path, document: Path | None = None) -> None:
+    """Draw the figures of a CSV file beside it, print its tables, and put them into a document.
+
+    Args:
+        path: of the CSV file.
+        document: a Markdown file with places for tables, ``<!-- name -->`` to ``<!-- end -->``.
+    """
+    found = Found(path)
+    for name, table in blocks(found).items():
+        print(f"<!-- {name} -->\n{table}\n<!-- end -->\n")
+    if document:
+        document.write_text(filled(document.read_text(), found))
+    figures: dict[str, Callable[[Any, Found], None]] = {
+        "figure-7-sssp": lambda pyplot, found: draw_times(pyplot, found, "sssp"),
+        "figure-8-bfs": lambda pyplot, found: draw_times(pyplot, found, "bfs"),
+        "figure-9-ranks": draw_ranks,
+        "figure-10-degrees": draw_degrees,
+        "figure-11-chunking": draw_chunking,
+    }
+    import matplotlib
+
+    matplotlib.use("svg")
+    # Text stays text, and the same rows give the same file.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "edgewise", "font.size": 8})
+    from matplotlib import pyplot
+
+    for name, figure in figures.items():
+        figure(pyplot, found)
+        pyplot.tight_layout()
+        pyplot.savefig(path.parent / f"load_balancing-{name}.svg", metadata={"Date": None})
+        pyplot.close()
+
+
+def draw_times(pyplot: Any, found: Found, program: str) -> None:
+    """Figures 7 and 8: kernel and overhead of each strategy on each graph, in times of the kernel of BS."""
+    _, plot = pyplot.subplots(figsize=(11, 4))
+    width = 0.8 / len(PAPERS)
+    for number, name in enumerate(PAPERS):
+        for place, graph in enumerate(found.graphs):
+            x = place + (number - (len(PAPERS) - 1) / 2) * width
+            unit = found.number(graph, program, "BS", KERNEL)
+            parts = [found.number(graph, program, name, field) / unit for field in (KERNEL, "overhead_ms")]
+            top = draw_bar(plot, x, width * 0.9, name, parts, place == 0)
+            for beginning, (low, high) in SAID.get((program, name), {}).items():
+                if graph.startswith(beginning):
+                    plot.plot([x, x], [low, high], color="black", marker="_", linewidth=1.5)
+                    top = max(top, high)
+            label = "not measured" if math.isnan(sum(parts)) else f"{parts[0]:.2f}"
+            if sum(parts) > HIGHEST:
+                label += f", whole {sum(parts):.1f}"
+            plot.text(x, top + 0.04, label, rotation=90, ha="center", va="bottom", fontsize=6)
+    plot.plot([], [], color="black", marker="_", label="the paper's text (whole times)")
+    if program == "sssp":
+        plot.axhline(
+            0.8, color="black", linewidth=0.6, linestyle=":", label="20% shorter: the paper's text, all"
+        )
+    plot.set_xticks(range(len(found.graphs)), found.graphs)
+    plot.set_ylim(0, plot.get_ylim()[1] * (1.1 if plot.get_ylim()[1] < HIGHEST else 1.3))
+    plot.set_ylabel("time / kernel time of BS")
+    plot.set_title(f"{NAMES[program]}: kernel (solid, with its number) and overhead (light)")
+    plot.legend(ncols=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False)
+
+
+def draw_bar(plot: Any, x: float, width: float, name: str, parts: list[float], labelled: bool) -> float:
+    """A bar of kernel and overhead, cut off at `HIGHEST`; where it ends."""
+    if math.isnan(sum(parts)):
+        return 0.0
+    top = min(sum(parts), HIGHEST)
+    plot.bar(x, top, width, color=COLOURS[name], alpha=0.35)
+    plot.bar(x, min(parts[0], HIGHEST), width, color=COLOURS[name], label=name if labelled else None)
+    return top
+
+
+def draw_ranks(pyplot: Any, found: Found) -> None:
+    """Figure 9: ranks by time, memory and lines of code."""
+    _, plot = pyplot.subplots(figsize=(6, 3.4))
+    columns = axes(found)
+    for name in PAPERS:
+        heights = [ranks(values)[name] for values in columns.values()]
+        plot.plot(heights, color=COLOURS[name], marker="o", label=name)
+        plot.text(-0.05, heights[0], name, ha="right", va="center")
+        plot.text(len(columns) - 0.95, heights[-1], name, ha="left", va="center")
+    plot.set_xticks(range(len(columns)), ["kernel time", *list(columns)[1:]])
+    plot.set_yticks(range(1, len(PAPERS) + 1))
+    plot.set_xlim(-0.3, len(columns) - 0.7)
+    plot.set_ylabel("rank")
+    plot.set_title("Ranks: the nearer to the bottom, the better")
+
+
+def draw_degrees(pyplot: Any, found: Found) -> None:
+    """Figure 10: the largest out-degree before and after node splitting."""
+    _, plot = pyplot.subplots(figsize=(8, 3.6))
+    for place, graph in enumerate(found.graphs):
+        fields = ("bound", "max_after", "split_percent")
+        bound, after, percent = (found.number(graph, "sssp", "NS", field) for field in fields)
+        before = found.fact(graph, "max_degree")
+        labels = ["before", "after", "threshold", "threshold, the paper's text"] if place == 0 else [None] * 4
+        plot.plot([after, before], [place, place], color="#bbbbbb", zorder=1)
+        plot.scatter(before, place, color="#d62728", label=labels[0])
+        plot.scatter(after, place, color="#2ca02c", label=labels[1])
+        plot.scatter(bound, place, marker="|", s=140, color="#2ca02c", label=labels[2])
+        plot.text(before * 1.25, place, f"{percent:.2g}% split", va="center", fontsize=7)
+        for beginning, said in SAID_BOUNDS.items():
+            if graph.startswith(beginning):
+                plot.plot(said, [place - 0.28] * 2, color="black", marker="x", markersize=4, label=labels[3])
+    plot.set_xscale("log")
+    plot.set_xlim(1, 1e7)
+    plot.set_yticks(range(len(found.graphs)), found.graphs)
+    plot.invert_yaxis()
+    plot.set_xlabel("out-degree")
+    plot.set_title("The largest out-degree before and after node splitting")
+    plot.legend(loc="upper right")
+
+
+def draw_chunking(pyplot: Any, found: Found) -> None:
+    """Figure 11: the speed-up of EP by work chunking."""
+    _, plot = pyplot.subplots(figsize=(9, 3.4))
+    every: list[float] = []
+    for number, (program, name) in enumerate(NAMES.items()):
+        ups = [found.chunking(graph, program) for graph in found.graphs]
+        every += [up for up in ups if not math.isnan(up)]
+        places = [place + (number - 0.5) * 0.4 for place in range(len(ups))]
+        plot.bar(places, ups, 0.36, label=name)
+        for x, up in zip(places, ups, strict=True):
+            plot.text(x, 0 if math.isnan(up) else up, shown(up, 2), ha="center", va="bottom", fontsize=7)
+    mean = statistics.fmean(every)
+    plot.axhline(mean, color="#d62728", linewidth=1, label=f"mean: {mean:.2f}", zorder=0)
+    plot.axhspan(*SAID_CHUNKING, color="black", alpha=0.08, zorder=0, label="the paper's text: 1.11 to 3.125")
+    plot.axhline(
+        SAID_MEAN, color="black", linewidth=1, linestyle="--", zorder=0, label=f"its mean: {SAID_MEAN}"
+    )
+    plot.set_xticks(range(len(found.graphs)), found.graphs)
+    plot.set_ylabel("kernel time without / with work chunking")
+    plot.set_title("Edge-based: work chunking")
+    plot.legend(loc="upper left")

@@ -1,0 +1,213 @@
+"""The tables of docs/papers/load_balancing.md, from what `load_balancing` measured.
+
+Times are compared twice: those of the kernel, and whole, with all overhead. "Shorter" is 1 - time / time of BS, in
+percent. What was not measured, out of memory included, is NaN: no claim holds for it.
+"""
+
+import csv
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from benchmarks.papers.load_balancing import FILES, STRATEGIES, code_lines
+from benchmarks.table import markdown
+from edgewise import balance
+
+#: Times: the kernel's; a call's with all but what is made beforehand of the graph; the whole.
+KERNEL, CALL, WHOLE = "kernel_ms", "call", "ms"
+PAPERS = tuple(FILES)
+NAMES = {"sssp": "SSSP", "bfs": "BFS"}
+#: Largest out-degree and standard deviation as printed in Table II. (Its other graphs were not run here.)
+PRINTED = {
+    "rmat20": (1181, 177.40),
+    "road-FLA": (8, 2.45),
+    "ER20": (15, 4.47),
+    "ER23": (10, 4.46),
+    **{f"graph500-{seed}": (924_000, 20_900.0) for seed in (1, 2, 3)},
+}
+LINES = "lines of code"
+#: HP leaves short lists to WD.
+BUILT_ON = {"HP": "WD"}
+
+
+class Found:
+    """The rows of a CSV file.
+
+    Attributes:
+        rows: by graph, program and strategy, each a dictionary of what stands in the file.
+        graphs: names, in the file's order.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.rows = {(row["graph"], row["program"], row["strategy"]): row for row in rows}
+        self.graphs = list(dict.fromkeys(row["graph"] for row in rows))
+
+    def number(self, graph: str, program: str, strategy: str, field: str) -> float:
+        """A field of a row; NaN where it was not measured. Runs that are not in rounds have no time of a kernel."""
+        if field == CALL:
+            return self.number(graph, program, strategy, WHOLE) - self.number(
+                graph, program, strategy, "layout_ms"
+            )
+        text = self.rows.get((graph, program, strategy), {}).get(field, "")
+        value = float(text) if text else math.nan
+        return math.nan if field == KERNEL and value == 0 else value
+
+    def fact(self, graph: str, field: str) -> float:
+        """A number that each row of a graph has."""
+        return next(float(row[field]) for row in self.rows.values() if row["graph"] == graph)
+
+    def shorter(self, program: str, strategy: str, graph: str, field: str) -> float:
+        """By how many percent a strategy's time is shorter than that of BS."""
+        return 100 - 100 * self.ratio(program, strategy, graph, field)
+
+    def ratio(self, program: str, strategy: str, graph: str, field: str) -> float:
+        """A strategy's time over that of BS."""
+        return self.number(graph, program, strategy, field) / self.number(graph, program, "BS", field)
+
+    def memory(self, graph: str, program: str, strategy: str) -> float:
+        """Bytes: the graph, what the strategy made for it, and the run with its results."""
+        kinds = ("graph_bytes", "strategy_bytes", "run_bytes")
+        return sum(self.number(graph, program, strategy, kind) for kind in kinds)
+
+    def chunking(self, graph: str, program: str, field: str = KERNEL) -> float:
+        """The speed-up of EP by work chunking."""
+        times = [self.number(graph, program, name, field) for name in ("EP, no chunking", "EP")]
+        return times[0] / times[1]
+
+    def named(self, *beginnings: str) -> list[str]:
+        """The graphs whose names begin so."""
+        return [graph for graph in self.graphs if graph.startswith(beginnings)]
+
+
+def shown(value: float, digits: int = 0, unit: str = "") -> str:
+    """A number, or a dash for NaN."""
+    return "-" if math.isnan(value) else f"{value:,.{digits}f}{unit}"
+
+
+def span(values: Iterable[float], digits: int = 0, unit: str = "") -> str:
+    """The least and the largest of some numbers."""
+    known = sorted(value for value in values if not math.isnan(value))
+    if not known:
+        return "-"
+    low, high = shown(known[0], digits), shown(known[-1], digits)
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def graphs_table(found: Found) -> str:
+    """Table II, and the largest deviation that the printed maximum and our mean allow."""
+    head = ["graph", "vertices", "edges", "max", "mean", "deviation", "root mean square"]
+    head += ["printed max", "printed deviation", "at most possible"]
+    body = []
+    for graph in found.graphs:
+        count, arcs, most = (found.fact(graph, field) for field in ("vertices", "edges", "max_degree"))
+        mean, deviation = found.fact(graph, "mean_degree"), found.fact(graph, "deviation")
+        largest, printed = PRINTED.get(graph, (math.nan, math.nan))
+        possible = math.sqrt((largest - mean) * mean)
+        cells = [shown(count), shown(arcs), shown(most), shown(mean, 2), shown(deviation, 2)]
+        cells += [
+            shown(math.hypot(mean, deviation), 2),
+            shown(largest),
+            shown(printed, 2),
+            shown(possible, 1),
+        ]
+        body.append([graph, *cells])
+    return markdown(head, body)
+
+
+def times_table(found: Found, program: str) -> str:
+    """Kernel and overhead in milliseconds."""
+    names = list(STRATEGIES)
+    body = []
+    for graph in found.graphs:
+        pairs = [
+            (found.number(graph, program, name, KERNEL), found.number(graph, program, name, "overhead_ms"))
+            for name in names
+        ]
+        body.append([graph, *(f"{shown(kernel, 2)} + {shown(over, 2)}" for kernel, over in pairs)])
+    return markdown([NAMES[program], *names], body)
+
+
+def shorter_table(found: Found, program: str) -> str:
+    """Percent shorter than BS: the kernel's time, and the whole."""
+    names = list(STRATEGIES)[1:]
+    body = []
+    for graph in found.graphs:
+        pairs = [[found.shorter(program, name, graph, field) for field in (KERNEL, WHOLE)] for name in names]
+        body.append([graph, *(" / ".join(shown(value, 0, "%") for value in pair) for pair in pairs)])
+    return markdown([NAMES[program], *names], body)
+
+
+def memory_table(found: Found) -> str:
+    """Megabytes for SSSP, and how many times those of BS."""
+    names = list(STRATEGIES)
+    body = []
+    for graph in found.graphs:
+        sizes = [found.memory(graph, "sssp", name) for name in names]
+        body.append([graph, *(f"{shown(size / 1e6)} ({shown(size / sizes[0], 2)})" for size in sizes)])
+    return markdown(["MB", *names], body)
+
+
+def splitting_table(found: Found) -> str:
+    """Out-degrees before and after node splitting."""
+    body = []
+    for graph in found.graphs:
+        bound, after, percent = (
+            found.number(graph, "sssp", "NS", field) for field in ("bound", "max_after", "split_percent")
+        )
+        before = found.fact(graph, "max_degree")
+        body.append([graph, shown(before), shown(bound), shown(after), shown(percent, 4, "%")])
+    return markdown(["graph", "max before", "threshold", "max after", "vertices split"], body)
+
+
+def chunking_table(found: Found) -> str:
+    """EP without work chunking over EP, which both need the sources of edges."""
+    body = []
+    for graph in found.graphs:
+        ups = [found.chunking(graph, program, field) for program in NAMES for field in (KERNEL, CALL)]
+        body.append([graph, *(shown(up, 2) for up in ups)])
+    return markdown(
+        ["graph", *(f"{name}, {what}" for name in NAMES.values() for what in ("kernel", "call"))], body
+    )
+
+
+def lines_of(strategy: str) -> int:
+    """Lines of code of a strategy, with those of the one that it is built on."""
+    own = code_lines(Path(balance.__file__).parent / f"{FILES[strategy]}.py")
+    return own + (lines_of(BUILT_ON[strategy]) if strategy in BUILT_ON else 0)
+
+
+def axes(found: Found) -> dict[str, dict[str, float]]:
+    """Time, memory and lines of code of each strategy; geometric means over all runs, of multiples of BS."""
+    runs = [(graph, program) for graph in found.graphs for program in NAMES]
+
+    def mean(value: Callable[[str, str, str], float], name: str) -> float:
+        ratios = [value(graph, program, name) / value(graph, program, "BS") for graph, program in runs]
+        known = [ratio for ratio in ratios if not math.isnan(ratio)]
+        return statistics.geometric_mean(known) if known else math.inf
+
+    return {
+        "time": {name: mean(lambda g, p, s: found.number(g, p, s, KERNEL), name) for name in PAPERS},
+        "memory": {name: mean(found.memory, name) for name in PAPERS},
+        LINES: {name: float(lines_of(name)) for name in PAPERS},
+    }
+
+
+def ranks(values: dict[str, float]) -> dict[str, int]:
+    """1 for the least."""
+    order = sorted(values, key=values.__getitem__)
+    return {name: 1 + order.index(name) for name in values}
+
+
+def ranks_table(found: Found) -> str:
+    """What Figure 9 ranks."""
+    columns = axes(found)
+
+    def cell(axis: str, name: str) -> str:
+        values = columns[axis]
+        return f"{shown(values[name], 0 if axis == LINES else 2)} ({ranks(values)[name]})"
+
+    body = [[name, *(cell(axis, name) for axis in columns)] for name in PAPERS]
+    return markdown(["strategy", *columns], body)

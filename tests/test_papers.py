@@ -1,0 +1,152 @@
+"""The reproduction of load balancing: lines of code, and tables from measured rows."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks.papers.load_balancing import FIELDS, code_lines
+from benchmarks.papers.load_balancing_claims import other_claims, strategies_table, times_claims
+from benchmarks.papers.load_balancing_plots import draw, filled
+from benchmarks.papers.load_balancing_tables import (
+    CALL,
+    KERNEL,
+    WHOLE,
+    Found,
+    axes,
+    chunking_table,
+    graphs_table,
+    memory_table,
+    ranks,
+    shorter_table,
+    times_table,
+)
+
+ROOT = Path(__file__).parent.parent
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "load_balancing-2026-11-22-H100.csv"
+DOCUMENT = ROOT / "docs" / "papers" / "load_balancing.md"
+#: Kernel, overhead and layout in milliseconds, and bytes of what a strategy makes.
+COSTS = {
+    "BS": (10, 2, 1, 0),
+    "EP": (4, 2, 1, 500),
+    "EP, no chunking": (8, 4, 1, 500),
+    "WD": (5, 4, 1, 0),
+    "NS": (12, 3, 1, 200),
+    "automatic": (0, 3, 1, 0),
+}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Two programs on rmat20, whose degrees have mean 8 and deviation 6; HP ran out of memory."""
+    lines = [",".join(FIELDS)]
+    for program in ("bfs", "sssp"):
+        for strategy, (kernel, overhead, layout, made) in COSTS.items():
+            row: dict[str, object] = dict.fromkeys(FIELDS, "") | {
+                "graph": "rmat20", "vertices": 100, "edges": 800, "max_degree": 300, "mean_degree": 8,
+                "deviation": 6, "program": program, "strategy": f'"{strategy}"', "ms": kernel + overhead,
+                "kernel_ms": kernel, "overhead_ms": overhead, "layout_ms": layout, "graph_bytes": 1000,
+                "strategy_bytes": made, "run_bytes": 1000, "right": True,
+            }  # fmt: skip
+            if strategy == "NS":
+                row |= {"bound": 30, "max_after": 30, "split_percent": 2.5}
+            lines.append(",".join(str(row[field]) for field in FIELDS))
+        row = dict.fromkeys(FIELDS, "") | {
+            "graph": "rmat20", "vertices": 100, "edges": 800, "max_degree": 300, "mean_degree": 8, "deviation": 6,
+            "program": program, "strategy": "HP", "right": "out of memory: too large",
+        }  # fmt: skip
+        lines.append(",".join(str(row[field]) for field in FIELDS))
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def cells(table: str, first: str) -> list[str]:
+    """The cells of the row of a Markdown table that begins so."""
+    return next(
+        cells[1:]
+        for line in table.splitlines()
+        if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0] == first
+    )
+
+
+def test_lines_of_code_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text(
+        '"""A module\n\nof three lines."""\n\nimport os  # counts\n\n\n# A comment.\n'
+        'def f():\n    """A docstring."""\n    # Another comment.\n'
+        '    text = """a string\nthat is code"""\n    return text\n\n\n'
+        'class C:\n    """Its docstring."""\n\n    x = os\n'
+    )
+    assert code_lines(path) == 7
+
+
+def test_numbers_of_a_run(rows: Path) -> None:
+    found = Found(rows)
+    assert found.shorter("sssp", "EP", "rmat20", KERNEL) == pytest.approx(60)
+    assert found.shorter("sssp", "EP", "rmat20", WHOLE) == pytest.approx(50)
+    assert found.number("rmat20", "bfs", "EP", CALL) == 5
+    assert found.chunking("rmat20", "bfs") == 2
+    assert found.memory("rmat20", "bfs", "EP") == 2500
+    assert math.isnan(found.number("rmat20", "sssp", "automatic", KERNEL))
+    assert math.isnan(found.number("rmat20", "sssp", "HP", WHOLE))
+
+
+def test_tables(rows: Path) -> None:
+    found = Found(rows)
+    # sqrt((1,181 - 8) * 8) = 96.9
+    assert cells(graphs_table(found), "rmat20")[2:] == [
+        "300",
+        "8.00",
+        "6.00",
+        "10.00",
+        "1,181",
+        "177.40",
+        "96.9",
+    ]
+    assert cells(times_table(found, "bfs"), "rmat20")[1:6:4] == ["4.00 + 2.00", "- + -"]
+    assert cells(shorter_table(found, "bfs"), "rmat20")[3:] == ["-20% / -25%", "- / -", "- / 75%"]
+    assert cells(memory_table(found), "rmat20")[1] == "0 (1.25)"
+    assert cells(chunking_table(found), "rmat20") == ["2.00", "2.20", "2.00", "2.20"]
+
+
+def test_claims(rows: Path) -> None:
+    times, others = times_claims(Found(rows)), other_claims(Found(rows))
+    assert cells(times, "SSSP: EP, rmat20")[1:] == ["60%: **yes**", "50%: **no**"]
+    assert cells(times, "SSSP: EP, WD, NS, HP, smaller graphs")[1] == "-20 to 60%: **no**, 2 of 4"
+    assert cells(times, "SSSP: HP, Graph500")[1] == "-: not measured"
+    assert cells(others, "no strategy runs out of memory")[1] == "**no**, 12 of 14"
+    assert cells(others, "vertices split, all but random graphs")[1] == "2.50%: **yes**"
+    assert cells(others, "threshold of rmat20 / its largest degree")[1] == "0.10"
+    assert "mean 2.00: **yes**" in others
+    assert cells(strategies_table(Found(rows)), "EP")[0].startswith("the shortest kernel in 2 of 2 runs")
+
+
+def test_ranks(rows: Path) -> None:
+    time = axes(Found(rows))["time"]
+    assert ranks(time) == {"EP": 1, "WD": 2, "BS": 3, "NS": 4, "HP": 5}
+
+
+def test_tables_are_put_into_their_places_only(rows: Path) -> None:
+    found = Found(rows)
+    empty = "a\n<!-- graphs -->\n<!-- end -->\nb\n<!-- memory -->\n<!-- end -->\nc\n"
+    text = filled(empty, found)
+    assert [line for line in text.splitlines() if line[0] in "abc"] == ["a", "b", "c"]
+    assert graphs_table(found) in text and memory_table(found) in text
+    assert filled(text, found) == text
+
+
+def test_figures_are_drawn(rows: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw(rows)
+    assert len(list(rows.parent.glob("*.svg"))) == 5
+
+
+def test_the_document_has_the_tables_of_the_measured_rows() -> None:
+    def lasting(text: str) -> list[str]:
+        # Lines of code change with every edit of a strategy.
+        kept = text.partition("<!-- ranks -->")[0]
+        return kept.splitlines()
+
+    text = DOCUMENT.read_text()
+    assert lasting(filled(text, Found(MEASURED))) == lasting(text)
