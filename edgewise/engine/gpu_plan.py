@@ -67,7 +67,7 @@ class Plan:
             out = self._split(balance, "offsets", "out-edges")
             inward = self._split(balance, "in_offsets", "in-edges") if pull else out
             self.fixed, self.own = [*out, *inward], [(len(out.parent), VERTEX)]
-            self.num_parts = len(inward.parent)
+            self.num_parts = len(inward.parent) if pull else 0
         elif isinstance(balance, HierarchicalProcessing):
             self.fixed, self.own = self._hierarchy(balance), [(n, VERTEX), (n, VERTEX), *scan]
             self.num_parts = gpu_host.most_threads() // WARP
