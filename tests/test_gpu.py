@@ -13,6 +13,7 @@ from test_engines import (
     LateMirror,
     Loop,
     Mirror,
+    OutWeight,
     Widest,
     assert_same,
 )
@@ -187,3 +188,30 @@ def test_an_exception_in_progress_ends_the_run():
     with pytest.raises(KeyboardInterrupt):
         prepared(progress=stop)
     assert prepared(max_supersteps=10).supersteps == 10
+
+
+def test_a_run_says_what_it_cost():
+    program, values = PROGRAMS["sssp"]
+    graph = LARGE["hubs"]()
+    costs = {}
+    for balance in (ew.ThreadMapped(), ew.WorkloadDecomposition(), ew.EdgeBased()):
+        result = Prepared(program, graph, "cuda", ew.Schedule(ew.Push(), balance=balance))(**values)
+        phases = result.phase_seconds
+        assert 0 <= phases["sharing"] <= phases["delivering"] < phases["kernel"] < result.seconds
+        assert 0 < phases["computing"] < phases["kernel"]
+        assert (phases["sharing"] > 0) == (balance == ew.WorkloadDecomposition())
+        costs[type(balance)] = result.memory_bytes
+    assert len({each["graph"] for each in costs.values()}) == 1
+    assert costs[ew.ThreadMapped]["strategy"] == 0
+    assert costs[ew.EdgeBased]["strategy"] == 4 * graph.num_arcs
+    assert costs[ew.EdgeBased]["run"] - costs[ew.ThreadMapped]["run"] == 4 * graph.num_arcs
+    assert Prepared(program, graph, "cuda")(**values).phase_seconds == {}  # best first, not in rounds
+
+
+def test_automatic_gathers_in_shares_where_a_vertex_has_more_than_one():
+    for graph, how in ((ew.generate.star(70_000), "in equal shares"), (LARGE["lattice"](), "by degree")):
+        graph = ew.Graph.from_edges(graph.targets, graph.sources, num_vertices=graph.num_vertices)
+        result = Prepared(OutWeight, graph, "cuda")()
+        assert f"gathering {how}" in result.explain()
+        # The CPU adds 70,000 floats one after the other, which is what differs.
+        np.testing.assert_allclose(result.total, Prepared(OutWeight, graph, "cpu")().total, rtol=5e-3)

@@ -340,6 +340,11 @@ def test_sub_iterations_are_a_whole_number(value):
         ew.HierarchicalProcessing(depth=value)
 
 
+def test_only_a_gpu_has_phases_and_memory_of_its_own():
+    result = ew.run(Plain(), PATH, device="cpu")
+    assert result.phase_seconds == result.memory_bytes == {}
+
+
 @pytest.mark.parametrize("value", [0, 1, None, "yes"])
 def test_work_chunking_is_on_or_off(value):
     with pytest.raises(ScheduleError, match=r"chunking is .*expected True or False"):
