@@ -61,7 +61,6 @@ def execution(
     deliveries: tuple[type, ...] = (Push, Pull),
     total: int | None = None,
     gpu_memory: int | None = None,
-    balances: bool = False,
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
@@ -76,7 +75,6 @@ def execution(
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
         gpu_memory: bytes that it will allocate on a GPU; None if it has no form for one.
-        balances: whether a schedule may say who does which edges.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that this run cannot follow.
@@ -92,7 +90,7 @@ def execution(
             f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
             "write the algorithm as a Program, which runs with every delivery"
         )
-    check_balance(name, schedule, balances)
+    check_balance(name, schedule, on_gpu)
     threads = available_threads() if schedule.num_threads is None else schedule.num_threads
     if not isinstance(threads, int) or threads < 1:
         raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
@@ -123,19 +121,31 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     return schedule or Schedule()
 
 
-def check_balance(name: str, schedule: Schedule, allowed: bool) -> None:
-    """Refuse a schedule that says who does which edges where that cannot be said, or in an unknown way.
+def check_balance(name: str, schedule: Schedule, on_gpu: bool) -> None:
+    """Refuse a schedule that says who does which edges where there is no GPU to do them, or in an unknown way.
 
     Raises:
         ScheduleError: with what is possible.
     """
-    balance = schedule.balance
-    known = isinstance(balance, View)
-    if not (known and allowed) and not (isinstance(balance, str) and balance == "auto"):
+    if not _is_auto(schedule) and not (on_gpu and isinstance(schedule.balance, View)):
         raise ScheduleError(
-            f"{name}: balance is {balance!r}; only programs on a GPU can be told who does which edges, by "
+            f"{name}: balance is {schedule.balance!r}; only runs on a GPU can be told who does which edges, by "
             f"{', '.join(f'{kind.__name__}()' for kind in get_args(View))}. Leave it at 'auto'"
         )
+
+
+def is_balanced(name: str, device: Any, schedule: Schedule | None) -> bool:
+    """Whether a run goes to the GPU and its schedule says who does which edges: algorithms run as programs then.
+
+    Raises:
+        ScheduleError, DeviceError: as `chooses_gpu`.
+    """
+    schedule = as_schedule(name, schedule)
+    return not _is_auto(schedule) and chooses_gpu(name, device, schedule)
+
+
+def _is_auto(schedule: Schedule) -> bool:
+    return isinstance(schedule.balance, str) and schedule.balance == "auto"
 
 
 def chooses_gpu(name: str, device: Any, schedule: Schedule) -> bool:

@@ -153,7 +153,6 @@ class Prepared:
             memory_needed=engine.memory_needed,
             total=limit,
             gpu_memory=engine.memory_needed if self._on_gpu else None,
-            balances=self._on_gpu,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)

@@ -1,9 +1,12 @@
 """Run the algorithms on a GPU that tests/simulator.py pretends, and compare them with the CPU."""
 
+import itertools
+
 import numpy as np
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.errors import NegativeCycleError, ScheduleError
 from edgewise.graph.gpu_rows import build
 
 GRAPHS = {
@@ -15,6 +18,18 @@ GRAPHS = {
     "apart": ew.generate.uniform(20, 14, seed=2, weights=(1, 9)),
     "both ways": ew.generate.uniform(15, 25, seed=3, directed=False, weights=(1, 9)),
 }
+#: Each algorithm takes the next one for the next graph.
+BALANCES = (
+    ew.ThreadMapped(),
+    ew.WarpMapped(),
+    ew.BlockMapped(),
+    ew.NodeSplitting(2),
+    ew.EdgeBased(),
+    ew.WorkloadDecomposition(),
+    ew.MergePath(),
+    ew.HierarchicalProcessing(2),
+    ew.Binned(),
+)
 
 
 def same(got, expected, *attributes):
@@ -43,6 +58,71 @@ def compare(graph):
         assert got.verify(graph)
     got, expected = (ew.pagerank(graph, device=device, tol=0, max_iterations=4) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-9, atol=1e-15)
+
+
+def both(algorithm, graph, *args, balance, delivery="auto", **options):
+    """The result of an algorithm as a program on the GPU, verified, and that on the CPU."""
+    schedule = ew.Schedule(delivery, balance=balance)
+    got = algorithm(graph, *args, device="cuda", schedule=schedule, **options)
+    assert f"a program on the GPU, its edges given out by {balance}" in got.explain()
+    assert got.verify(graph)
+    return got, algorithm(graph, *args, device="cpu", **options)
+
+
+def compare_balanced(graph, balances):
+    """Compare all algorithms as programs, each with the next strategy, with the CPU."""
+    same(*both(ew.bfs, graph, 0, balance=next(balances)), "level", "parent_index", "supersteps")
+    same(*both(ew.sssp, graph, 0, balance=next(balances)), "distance", "parent_index")
+    same(*both(ew.connected_components, graph, balance=next(balances)), "component", "num_components")
+    balance = next(balance for balance in balances if not isinstance(balance, ew.EdgeBased))
+    got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=2)
+    np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+
+
+def compare_options():
+    """The options of algorithms that run as programs, and what is refused."""
+    graph, balance = GRAPHS["random"], ew.WarpMapped(8)
+    several = {"max_depth": 2, "delivery": ew.Pull()}
+    same(*both(ew.bfs, graph, [3, 7, 3], balance=balance, **several), "level", "parent_index", "supersteps")
+    lengths = (np.arange(graph.num_arcs) % 3).astype(np.float32)
+    other = ew.Graph.from_edges(graph.sources, graph.targets, lengths, num_vertices=graph.num_vertices)
+    same(*both(ew.sssp, other, 2, balance=balance, delivery=ew.Pull()), "distance", "parent_index")
+    jump, start = np.arange(12.0) % 5, np.arange(12) % 3
+    got, expected = both(
+        ew.pagerank, other, balance=balance, weighted=True, personalization=jump, start=start, tol=0.02
+    )
+    assert (got.iterations, got.converged) == (expected.iterations, expected.converged)
+    np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+    np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-9)
+    got, expected = both(ew.pagerank, graph, balance=balance, dtype=np.float32, max_iterations=2)
+    assert got.rank.dtype == np.float32
+    np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-6)
+    got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=0)
+    same(got, expected, "rank", "iterations", "converged", "residual")
+    for schedule in (ew.Schedule(balance=ew.EdgeBased()), ew.Schedule(ew.Push(), balance=balance)):
+        try:
+            ew.pagerank(graph, device="cuda", schedule=schedule)
+        except ScheduleError:
+            continue
+        raise AssertionError(f"{schedule} is not refused")
+
+
+def compare_negative_weights():
+    """Distances, parents and supersteps with negative weights, and a negative cycle."""
+    random = np.random.default_rng(6)
+    ends, height = random.integers(0, 9, (2, 30)), random.integers(0, 12, 9)
+    weight = random.integers(0, 5, 30) + height[ends[0]] - height[ends[1]]
+    for dtype in (np.int32, np.float32):
+        graph = ew.Graph.from_edges(*ends, weight.astype(dtype), num_vertices=9)
+        got, expected = both(ew.sssp, graph, 0, balance=ew.WorkloadDecomposition())
+        same(got, expected, "distance", "parent_index", "supersteps")
+    cycle = ew.Graph.from_edges([0, 1, 2], [1, 2, 1], [4, 1, -2])
+    try:
+        ew.sssp(cycle, 0, device="cuda", schedule=ew.Schedule(balance=ew.ThreadMapped()))
+    except NegativeCycleError as error:
+        assert "vertex 1 is on a cycle" in str(error)
+    else:
+        raise AssertionError("a negative cycle is not refused")
 
 
 def compare_huge_weights():
@@ -75,9 +155,13 @@ def compare_building():
 def main():
     """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
     pretend()
+    balances = itertools.cycle(BALANCES)
     for name, graph in GRAPHS.items():
         compare(graph)
+        compare_balanced(graph, balances)
         print(name, flush=True)
+    compare_options()
+    compare_negative_weights()
     compare_huge_weights()
     compare_building()
 

@@ -22,11 +22,15 @@ OTHERS = [((8, 0), "logic and aggregates"), ((10, 0), "edge fields"), ((12, 0), 
 
 
 def machine_code(name, capability, best_first=False, balance="auto"):
-    """The kernel of a program for weighted graphs, compiled anew: in rounds, or with the best messages first."""
+    """The kernel of a program, see `code_of`."""
+    return code_of(*PROGRAMS[name], capability, best_first, balance)
+
+
+def code_of(program, values, capability, best_first=False, balance="auto"):
+    """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
     from edgewise.engine.gpu import BestFirst, Rounds
 
     form = BestFirst if best_first else Rounds
-    program, values = PROGRAMS[name]
     found = inspect_program(program)
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)

@@ -3,6 +3,9 @@ tests/simulate_algorithms.py runs kernels in numba's simulator, tests/test_gpu_a
 
 import numpy as np
 import pytest
+from test_gpu_compile import code_of
+
+import edgewise as ew
 
 gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
@@ -21,7 +24,12 @@ def kernels(offsets, weight, distance, rank):
     special = rank == np.float64
     return {
         "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
+        "parents of levels": (_bfs_gpu.parents_kernel, _bfs_gpu.parents_signature(offsets)),
         "sssp": (_sssp_gpu.make_kernel(distance, True), _sssp_gpu.signature(offsets, weight, distance)),
+        "parents of distances": (
+            _sssp_gpu.make_parents_kernel(distance, special),
+            _sssp_gpu.parents_signature(offsets, weight, distance),
+        ),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
@@ -32,7 +40,16 @@ def kernels(offsets, weight, distance, rank):
     }
 
 
-NAMES = ("bfs", "sssp", "components", "pagerank", "columns", "keys")
+NAMES = (
+    "bfs",
+    "parents of levels",
+    "sssp",
+    "parents of distances",
+    "components",
+    "pagerank",
+    "columns",
+    "keys",
+)
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
 CASES += [("columns", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
@@ -43,3 +60,25 @@ def test_every_kernel_compiles(name, capability, dtypes):
     code = gpu.compile_kernel(*kernels(*dtypes)[name], capability, None)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))
+WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("make", "values", "capability", "balance"),
+    [
+        (lambda programs: programs.BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        (lambda programs: programs.Components, {}, OLDEST, ew.WarpMapped(8)),
+        (lambda programs: programs.paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
+        (lambda programs: programs.paths_program(FLOAT64, True), {"source": 0}, NEWEST_MEASURED, ew.Binned()),
+        (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
+        (lambda programs: programs.ranks_program(FLOAT64, True), WALK, NEWEST_MEASURED, ew.NodeSplitting()),
+    ],
+    ids=["bfs", "components", "sssp", "negative weights", "pagerank", "weighted pagerank"],
+)
+def test_algorithms_as_programs_compile(make, values, capability, balance):
+    from edgewise.algorithms import _as_program
+
+    assert b".text.kernel" in code_of(make(_as_program), values, capability, balance=balance)

@@ -1,5 +1,6 @@
 """The contract of programs: what is refused before a run, and what ``check=True`` finds in one."""
 
+import dataclasses
 import importlib.util
 import linecache
 import os
@@ -308,13 +309,16 @@ def test_devices_schedules_and_memory_are_checked():
         None,
     ],
 )
-def test_who_does_which_edges_is_for_programs_on_a_gpu(balance):
+def test_who_does_which_edges_is_for_a_gpu(balance):
     schedule = ew.Schedule(balance=balance)
     for start in (
         lambda: ew.run(Plain(), PATH, device="cpu", schedule=schedule),
-        lambda: ew.bfs(PATH, 0, schedule=schedule),
+        lambda: ew.bfs(PATH, 0, device="cpu", schedule=schedule),
+        lambda: ew.sssp(PATH, 0, schedule=dataclasses.replace(schedule, num_threads=1)),
+        lambda: ew.pagerank(PATH, device="cpu", schedule=schedule),
+        lambda: ew.connected_components(PATH, device="cpu", schedule=schedule),
     ):
-        with pytest.raises(ScheduleError, match="only programs on a GPU can be told"):
+        with pytest.raises(ScheduleError, match="only runs on a GPU can be told"):
             start()
 
 

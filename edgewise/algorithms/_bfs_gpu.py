@@ -332,9 +332,44 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             parent[v] = u
 
 
+def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `parents_kernel` for graphs with offsets of this dtype."""
+    return (graph_types(offsets), *[array(np.dtype(np.int32))] * 2, INT64)
+
+
+def parents_kernel(graph, level, parent, n):
+    """Parents from finished levels.
+
+    Args:
+        graph: offsets, targets, in_offsets, in_sources.
+        level, parent: int32, shape (n,); all parents are -1 before.
+        n: vertices.
+    """
+    for begin in range(thread_index() - lane(), n, num_threads()):
+        v, depth = begin + lane(), np.int64(0)
+        if v < n:
+            depth = np.int64(level[v])
+        u = _find_parent(depth > 0, v, depth - 1, graph, level)
+        if u >= 0:
+            parent[v] = u
+
+
 @functools.cache
 def _kernel(offsets: np.dtype) -> Kernel:
     return fixed_kernel(bfs_kernel, signature(offsets))
+
+
+@functools.cache
+def _parents_kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(parents_kernel, parents_signature(offsets))
+
+
+def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
+    """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
+    on_gpu = graph_on_gpu(graph, run)
+    arguments = [*on_gpu.rows, *on_gpu.columns, words(level), words(parent), graph.num_vertices]
+    _parents_kernel(on_gpu.offsets).start(arguments)
+    wait(signals(HOST_WORDS), None)
 
 
 def search(

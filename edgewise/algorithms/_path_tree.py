@@ -13,7 +13,9 @@ import numpy as np
 
 from edgewise.algorithms._lengths import length
 from edgewise.algorithms._tentative import NONE, distance_in, parent_in
+from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
+from edgewise.graph import Graph
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.team import barrier, claim, rewind
@@ -172,3 +174,18 @@ def first_on_cycle(parent: np.ndarray) -> int | None:
         following = following[following]
     on_cycle = following[following < n]
     return int(on_cycle.min()) if len(on_cycle) else None
+
+
+def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
+    """Refuse a cycle of parents, which is one of negative weight while distances still fall.
+
+    Raises:
+        NegativeCycleError: it names a vertex on the cycle.
+    """
+    cycle = first_on_cycle(parent)
+    if cycle is not None:
+        on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
+        raise NegativeCycleError(
+            f"sssp: vertex {on_cycle!r} is on a cycle of negative weight that can be reached from {source!r}, so "
+            "there are no shortest paths. Make its weights positive, or drop an edge of it"
+        )

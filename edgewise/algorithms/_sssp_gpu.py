@@ -19,9 +19,11 @@ from edgewise.balance.deal import append, degree, make_deal
 from edgewise.balance.few import LONG_WORDS, WORDS, share
 from edgewise.engine.keys import key_dtype
 from edgewise.engine.near_far import (
+    CONTROL_WORDS,
     EDGES,
     FORM_NAMES,
     FORMS,
+    HOST_WORDS,
     LARGEST,
     NEAR,
     RISES,
@@ -61,7 +63,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import empty, wait, written_forms
+from edgewise.kernels.gpu_host import empty, signals, wait, written_forms, zeros
 
 #: Words of `control` that `near_far` leaves free.
 HUBS, ORPHANED = 72, 73
@@ -83,8 +85,11 @@ def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[
     )
 
 
-def make_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
+def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
+    """Device functions for distances of this dtype, with weights or with 1 for each arc.
+
+    ``plus(key, weight)`` and ``raised(key, delta)`` give keys; ``weight_of(k, weights)`` is the length of an arc.
+    """
     kind, key_type = distance.type, key_dtype(distance).type
     is_float = distance.kind == "f"
 
@@ -115,23 +120,12 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
     def weight_of(k, weights):
         return weights[k] if weighted else kind(1)
 
-    @device_function
-    def message(v, key, k, target, step, context):
-        return True, plus(key, weight_of(k, context[0][2]))
+    return plus, raised, weight_of
 
-    @device_function
-    def waiting(v, below, best, context):
-        return np.int64(best[v])
 
-    @device_function
-    def is_current(v, key, best, context):
-        return np.int64(load_fresh(best, v)) >= key
-
-    @device_function
-    def rise(below, start, far, count, width, best, block, context):
-        return raised(start, context[1]), width
-
-    near_far = make_near_far(distance, message, waiting, rise, is_current)
+def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
+    """A device function that makes parents from finished distances, for the same variants as `make_kernel`."""
+    plus, _, weight_of = make_sums(distance, weighted)
 
     @device_function
     def offer_parent(takes, v, mine, k, context):
@@ -147,8 +141,8 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
     offer_all = make_deal(offer_parent, vertex=True, key=True)
 
     @device_function
-    def find_parents(n, unreached, graph, dist, parent, hubs, control, generation):
-        """Give every reached vertex but the source a parent, if one is nearer."""
+    def find_parents(n, source, unreached, graph, dist, parent, hubs, control, generation):
+        """Give every reached vertex but the source a parent, if one is nearer; how many have none."""
         context = (graph, dist, parent)
         for begin in range(thread_index() - lane(), n, num_threads()):
             v, start, count, mine, hub = begin + lane(), np.int64(0), np.int64(0), np.int64(0), False
@@ -166,7 +160,43 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             v = np.int64(hubs[i])
             for k in range(np.int64(graph[3][v]) + block_thread(), np.int64(graph[3][v + 1]), block_size()):
                 offer_parent(True, v, np.int64(dist[v]), k, context)
-        return grid_barrier(control, generation)
+        generation = grid_barrier(control, generation)
+        orphans = np.int64(0)
+        for v in range(thread_index(), n, num_threads()):
+            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
+                orphans += 1
+        for lanes in HALVES:
+            orphans += shuffle_down(orphans, lanes)
+        if lane() == 0 and orphans > 0:
+            atomic_add(control, ORPHANED, orphans)
+        generation = grid_barrier(control, generation)
+        return control[ORPHANED]
+
+    return find_parents
+
+
+def make_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
+    plus, raised, weight_of = make_sums(distance, weighted)
+    find_parents = make_find_parents(distance, weighted)
+
+    @device_function
+    def message(v, key, k, target, step, context):
+        return True, plus(key, weight_of(k, context[0][2]))
+
+    @device_function
+    def waiting(v, below, best, context):
+        return np.int64(best[v])
+
+    @device_function
+    def is_current(v, key, best, context):
+        return np.int64(load_fresh(best, v)) >= key
+
+    @device_function
+    def rise(below, start, far, count, width, best, block, context):
+        return raised(start, context[1]), width
+
+    near_far = make_near_far(distance, message, waiting, rise, is_current)
 
     def sssp_kernel(graph, piles, parent, delta, n, source, unreached):
         """Distances and parents; see the module.
@@ -195,26 +225,80 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
         generation = near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
-        generation = find_parents(n, unreached, graph, dist, parent, piles[3], control, generation)
-        orphans = np.int64(0)
-        for v in range(me, n, num_threads()):
-            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
-                orphans += 1
-        for lanes in HALVES:
-            orphans += shuffle_down(orphans, lanes)
-        if lane() == 0 and orphans > 0:
-            atomic_add(control, ORPHANED, orphans)
-        generation = grid_barrier(control, generation)
+        orphans = find_parents(n, source, unreached, graph, dist, parent, piles[3], control, generation)
         if me == 0:
-            host[ORPHANS] = control[ORPHANED]
+            host[ORPHANS] = orphans
 
     return sssp_kernel
+
+
+def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of what `make_parents_kernel` makes."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    return (
+        tuple_of([pointer(dtype) for dtype in (offsets, vertex, weight, offsets, vertex, weight)]),
+        array(key_dtype(distance)),
+        array(vertex),
+        pointer(vertex),
+        array(word),
+        pointer(word),
+        *[INT64] * 3,
+    )
+
+
+def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel that only makes parents, for the same variants as `make_kernel`."""
+    find_parents = make_find_parents(distance, weighted)
+
+    def parents_kernel(graph, dist, parent, hubs, control, host, n, source, unreached):
+        """Parents from finished distances.
+
+        Args:
+            graph, n, source, unreached: as for the other kernel.
+            dist: the keys of distances, shape (n,).
+            parent: uint32, shape (n,); 2**32 - 1 before, and after for none.
+            hubs: shape (m // HUB + 1,).
+            control: CONTROL_WORDS zeros.
+            host: HOST_WORDS words in the host's memory.
+        """
+        orphans = find_parents(n, source, unreached, graph, dist, parent, hubs, control, np.int64(0))
+        if thread_index() == 0:
+            host[ORPHANS] = orphans
+
+    return parents_kernel
 
 
 @functools.cache
 def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
     types = signature(offsets, weight or np.dtype(np.int32), distance)
     return fixed_kernel(make_kernel, types, distance, weight is not None)
+
+
+@functools.cache
+def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    types = parents_signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
+
+
+def _on_gpu(graph: Graph, run: Execution) -> tuple[list[Any], np.dtype, np.dtype | None]:
+    """Offsets, targets and weights in both directions, what stands for weights where there are none; the dtypes of
+    offsets and of weights."""
+    on_gpu = graph_on_gpu(graph, run)
+    lengths = in_lengths = on_gpu.rows[1]
+    if graph.weighted:
+        lengths, in_lengths = laid_out(
+            graph,
+            "weights",
+            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
+            "brought the weights to the GPU",
+            run,
+        )
+    arrays = [*on_gpu.rows, lengths, *on_gpu.columns, in_lengths]
+    return arrays, on_gpu.offsets, lengths.dtype if graph.weighted else None
+
+
+def _unreached_key(dtype: np.dtype) -> Any:
+    return np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]
 
 
 def shortest_paths(
@@ -230,23 +314,32 @@ def shortest_paths(
         run: the run that this is.
     """
     n, m = graph.num_vertices, graph.num_arcs
-    on_gpu = graph_on_gpu(graph, run)
-    lengths = in_lengths = on_gpu.rows[1]
-    if graph.weighted:
-        lengths, in_lengths = laid_out(
-            graph,
-            "weights",
-            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
-            "brought the weights to the GPU",
-            run,
-        )
-    kernel = _kernel(on_gpu.offsets, lengths.dtype if graph.weighted else None, dtype)
+    arrays, *kinds = _on_gpu(graph, run)
+    kernel = _kernel(*kinds, dtype)
     piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
-    unreached = np.array([unreached_value(dtype)]).view(piles.best.dtype)[0]
-    rows, columns = (*on_gpu.rows, lengths), (*on_gpu.columns, in_lengths)
-    kernel.start([*rows, *columns, *piles_arguments(piles), words(parent), delta, n, start, unreached])
+    unreached = _unreached_key(dtype)
+    kernel.start([*arrays, *piles_arguments(piles), words(parent), delta, n, start, unreached])
     host = piles.host
     wait(host, run.progress)
     forms = written_forms(host[FORMS:], FORM_NAMES)
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     return piles.best.view(dtype), parent.view(np.int32), int(host[SUPERSTEPS]), int(host[ORPHANS])
+
+
+def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: Execution) -> int:
+    """Fill in parents, which are -1, from finished distances; how many vertices were reached but have none.
+
+    Args:
+        graph, start: as for `shortest_paths`.
+        distance, parent: on the GPU, shape (n,); int32 for parents.
+        run: the run that this is.
+    """
+    dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
+    arrays, *kinds = _on_gpu(graph, run)
+    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    hubs = empty(graph.num_arcs // HUB + 1, np.uint32)
+    found = [words(keys), words(parent.view(np.uint32)), hubs, words(control), host]
+    numbers = [graph.num_vertices, start, _unreached_key(dtype)]
+    _parents_kernel(*kinds, dtype).start([*arrays, *found, *numbers])
+    wait(host, None)
+    return int(host[ORPHANS])

@@ -43,7 +43,7 @@ from edgewise.algorithms._bfs_state import (
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, is_balanced
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Pull, Push, Schedule
@@ -114,7 +114,7 @@ def bfs(
         source: the user's id of a vertex, or a list of ids: the nearest one counts.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. ``Push()`` or ``Pull()`` makes
-            that the direction of all levels.
+            that the direction of all levels. On a GPU, a schedule with a balance makes it run as a program.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -122,12 +122,14 @@ def bfs(
     Raises:
         GraphError: a source that is not in the graph.
         ParameterError: no source, or a `max_depth` that is no integer of at least 0.
+        ScheduleError: a balance on the CPU.
     """
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
     needed = search_bytes(graph.num_vertices)
+    balanced = is_balanced("bfs", device, schedule)
     with execution(
         "bfs",
         device=device,
@@ -135,10 +137,14 @@ def bfs(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=needed,
-        gpu_memory=graph.num_vertices * 28 + graph.num_arcs // 4,
+        gpu_memory=0 if balanced else graph.num_vertices * 28 + graph.num_arcs // 4,
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
-        if run.on_gpu:
+        if balanced:
+            from edgewise.algorithms import _as_program
+
+            found = _as_program.search(graph, np.unique(sources), limit, memory_limit, run)
+        elif run.on_gpu:
             from edgewise.algorithms import _bfs_gpu
 
             found = _bfs_gpu.search(graph, np.unique(sources), limit, forced, run)

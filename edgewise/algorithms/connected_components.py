@@ -30,12 +30,12 @@ from edgewise.algorithms._components_steps import (
     connect,
 )
 from edgewise.errors import VerificationError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, is_balanced
 from edgewise.graph import Graph
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Schedule
+from edgewise.schedule import Pull, Push, Schedule
 
 
 class ComponentsResult(Result):
@@ -44,7 +44,7 @@ class ComponentsResult(Result):
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
         num_components: how many there are.
-        supersteps: passes over all vertices.
+        supersteps: passes over all vertices, or supersteps of a program.
     """
 
     component = HostArray()
@@ -78,17 +78,23 @@ def connected_components(
 ) -> ComponentsResult:
     """The connected components of a graph, directions ignored. The same labels for every number of threads.
 
-    In-edges of a directed graph are used if it has them already; they are not made for this.
+    In-edges of a directed graph are used if it has them already; they are not made for this. A run as a program lays
+    the edges of a directed graph out both ways, which the graph keeps.
 
     Args:
         graph: directed or undirected; weights are not looked at.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
+            On a GPU, a schedule with a balance makes it run as a program, and that has deliveries.
 
     Returns:
-        A `ComponentsResult`. O(n + m) expected work.
+        A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
+
+    Raises:
+        ScheduleError: a balance on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
     inside = -(-n // 64) if graph.directed else 0
+    balanced = is_balanced("connected_components", device, schedule)
     with execution(
         "connected_components",
         device=device,
@@ -96,10 +102,14 @@ def connected_components(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=4 * n + 8 * inside,
-        deliveries=(),
-        gpu_memory=4 * n,
+        deliveries=(Push, Pull) if balanced else (),
+        gpu_memory=0 if balanced else 4 * n,
     ) as run:
-        if run.on_gpu and n > 0:
+        if balanced and n > 0:
+            from edgewise.algorithms import _as_program
+
+            found = _as_program.components(graph, memory_limit, run)
+        elif run.on_gpu and n > 0:
             from edgewise.algorithms import _components_gpu
 
             found = (*_components_gpu.components(graph, run), _components_gpu.PASSES)

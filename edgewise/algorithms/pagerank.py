@@ -24,7 +24,7 @@ import numpy as np
 
 from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, Web, iterate
 from edgewise.errors import GraphError, ParameterError, VerificationError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, is_balanced
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Pull, Schedule
@@ -128,8 +128,10 @@ def pagerank(
         start: the ranks to begin with, in the same form; uniform without it.
         weighted: follow arcs in proportion to the graph's weights, which must not be negative.
         dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
-            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU, of this dtype on a GPU.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
+            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in
+            a program, of this dtype on a GPU else.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery but
+            ``Pull()``. On a GPU, a schedule with a balance makes it run as a program.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.
@@ -137,6 +139,7 @@ def pagerank(
     Raises:
         ParameterError: a parameter out of its range.
         GraphError: weights that are missing or negative, an id that is not in the graph.
+        ScheduleError: a balance on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
     try:
         kind = np.dtype(dtype)
@@ -146,6 +149,7 @@ def pagerank(
     n, limit = graph.num_vertices, int(max_iterations)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
+    balanced = is_balanced("pagerank", device, schedule)
     with execution(
         "pagerank",
         device=device,
@@ -155,10 +159,14 @@ def pagerank(
         memory_needed=n * (4 * kind.itemsize + 8),
         deliveries=(Pull,),
         total=max_iterations,
-        gpu_memory=n * 6 * kind.itemsize,
+        gpu_memory=0 if balanced else n * 6 * kind.itemsize,
     ) as run:
         walk, enough = Walk(graph, float(damping), jump, weighted), n * float(tol)
-        if run.on_gpu and n > 0:
+        if balanced and n > 0:
+            from edgewise.algorithms import _as_program
+
+            ranked = _as_program.rank(walk, begin, kind, enough, limit, memory_limit, run)
+        elif run.on_gpu and n > 0:
             from edgewise.algorithms import _pagerank_gpu
 
             ranked = _pagerank_gpu.rank(walk, begin, kind, enough, limit, run)

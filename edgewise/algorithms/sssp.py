@@ -25,14 +25,14 @@ from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_s
 from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
-from edgewise.algorithms._path_tree import attach_rest, first_on_cycle, nearer_parents, unpack
+from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
-from edgewise.errors import NegativeCycleError, ParameterError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.errors import ParameterError
+from edgewise.execution import Execution, Progress, execution, is_balanced
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result, ids_or_none
-from edgewise.schedule import Push, Schedule
+from edgewise.schedule import Pull, Push, Schedule
 
 _Paths = tuple[Any, Any, int]
 
@@ -48,7 +48,8 @@ class SSSPResult(Result):
         distance: shape (n,): inf, or the largest value of an integer dtype, where a vertex was not reached.
         parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source, and where a vertex
             was not reached.
-        supersteps: buckets emptied, or supersteps of Bellman-Ford. Buckets may depend on the number of threads.
+        supersteps: buckets emptied, or supersteps of Bellman-Ford or of a program. Buckets may depend on the number of
+            threads.
     """
 
     distance, parent_index = HostArray(), HostArray()
@@ -97,8 +98,9 @@ def sssp(
         graph: weights may be negative, as long as no negative cycle can be reached.
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
-            It changes the time only.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`.
+            It changes the time only. A run as a program has no buckets.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. On a GPU, a schedule with a
+            balance makes it run as a program; else there is no delivery but ``Push()``.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -109,6 +111,7 @@ def sssp(
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
         ParameterError: a delta that is not positive and finite.
+        ScheduleError: a balance on the CPU, or a delivery that there is not.
     """
     start = graph.index_of(source)
     if np.ndim(start):
@@ -116,6 +119,7 @@ def sssp(
     if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
         raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
     dtype = distance_dtype(graph)
+    balanced = is_balanced("sssp", device, schedule)
     with execution(
         "sssp",
         device=device,
@@ -123,10 +127,15 @@ def sssp(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
-        deliveries=(Push,),
-        gpu_memory=graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
+        deliveries=(Push, Pull) if balanced else (Push,),
+        gpu_memory=0 if balanced else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
     ) as run:
-        if weight_range(graph)[0] < 0:
+        if balanced:
+            from edgewise.algorithms import _as_program
+
+            found = _as_program.shortest_paths(graph, start, dtype, memory_limit, run)
+            paths = _attach_orphans(graph, start, found, run)
+        elif weight_range(graph)[0] < 0:
             if run.on_gpu:
                 run.explain("on the CPU, for there is no form for negative weights on the GPU")
             paths = _by_bellman_ford(graph, start, dtype, run)
@@ -143,13 +152,20 @@ def _on_gpu(
 ) -> _Paths:
     """Distances, parents and supersteps, where no weight is negative."""
     from edgewise.algorithms import _sssp_gpu
-    from edgewise.kernels.gpu_host import host_copy
 
     width = _GPU_DELTA * _auto_delta(graph) if delta == "auto" else float(delta)
-    distance, parent, supersteps, orphans = _sssp_gpu.shortest_paths(graph, start, dtype, width, run)
+    return _attach_orphans(graph, start, _sssp_gpu.shortest_paths(graph, start, dtype, width, run), run)
+
+
+def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], run: Execution) -> _Paths:
+    """What was found on the GPU, with parents for the vertices there that only arcs of length zero reach."""
+    distance, parent, supersteps, orphans = found
     if orphans:
+        from edgewise.kernels.gpu_host import host_copy
+
         distance, parent = host_copy(distance), host_copy(parent)
-        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached_value(dtype), run)
+        unreached = unreached_value(distance.dtype)
+        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached, run)
         run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
     return distance, parent, supersteps
 
@@ -203,12 +219,7 @@ def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) 
     parent = search.parent.view(np.int32)
     while search.words[QUEUED]:
         run.launch(bellman_ford, arcs_of(graph), search, np.int64(until), work=graph.num_arcs)
-        cycle = first_on_cycle(parent) if search.words[QUEUED] else None
-        if cycle is not None:
-            on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
-            raise NegativeCycleError(
-                f"sssp: vertex {on_cycle!r} is on a cycle of negative weight that can be reached from {source!r}, so "
-                "there are no shortest paths. Make its weights positive, or drop an edge of it"
-            )
+        if search.words[QUEUED]:
+            refuse_cycle(graph, start, parent)
         until = min(2 * until, graph.num_vertices)
     return search.distance, parent, int(search.words[STEP])
