@@ -45,7 +45,7 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
 }
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank", "components": "Components"}
 #: A schedule whose runs have taken so long is not run again.
-LONG_SECONDS = 0.3
+LONG_SECONDS = 0.2
 #: How often what is made once is made.
 LAYOUTS = 3
 #: Runs that share what is made once, and the bound on automatic over best: a factor and milliseconds.
