@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from benchmarks.papers.load_balancing_tables import (
-    CALL,
     KERNEL,
     NAMES,
     PAPERS,
@@ -165,7 +164,7 @@ def _splitting(found: Found) -> list[list[str]]:
 def _chunking(found: Found) -> list[list[str]]:
     body = []
     for which, graphs in (("all graphs", found.graphs), ("smaller graphs", found.named(*SMALL))):
-        for what, field in (("kernel", KERNEL), ("call", CALL)):
+        for what, field in (("kernel", KERNEL), ("run", WHOLE)):
             ups = [found.chunking(graph, program, field) for graph in graphs for program in NAMES]
             known = [up for up in ups if not math.isnan(up)]
             mean = statistics.fmean(known) if known else math.nan

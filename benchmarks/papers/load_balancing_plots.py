@@ -35,6 +35,7 @@ def blocks(found: Found) -> dict[str, str]:
         "sssp shorter": tables.shorter_table(found, "sssp"),
         "bfs times": tables.times_table(found, "bfs"),
         "bfs shorter": tables.shorter_table(found, "bfs"),
+        "beforehand": tables.beforehand_table(found),
         "memory": tables.memory_table(found),
         "splitting": tables.splitting_table(found),
         "chunking": tables.chunking_table(found),
