@@ -74,7 +74,13 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
         (lambda programs: programs.paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
         (lambda programs: programs.paths_program(FLOAT64, True), {"source": 0}, NEWEST_MEASURED, ew.Binned()),
         (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
-        (lambda programs: programs.ranks_program(FLOAT64, True), WALK, NEWEST_MEASURED, ew.NodeSplitting()),
+        pytest.param(
+            lambda programs: programs.ranks_program(FLOAT64, True),
+            WALK,
+            NEWEST_MEASURED,
+            ew.NodeSplitting(),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["bfs", "components", "sssp", "negative weights", "pagerank", "weighted pagerank"],
 )
