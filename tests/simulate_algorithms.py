@@ -19,7 +19,7 @@ GRAPHS = {
     "both ways": ew.generate.uniform(15, 25, seed=3, directed=False, weights=(1, 9)),
 }
 #: Each algorithm takes the next one for the next of these graphs.
-BALANCED = ("star out", "many to one", "random", "both ways")
+BALANCED = ("star out", "random", "both ways")
 BALANCES = (
     ew.ThreadMapped(),
     ew.WarpMapped(),

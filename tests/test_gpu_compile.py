@@ -13,8 +13,7 @@ from edgewise.inspection import inspect_program
 gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 gpu_host = pytest.importorskip("edgewise.kernels.gpu_host")
 
-#: Programs that between them use every part of the kernel; the others are compiled for the oldest architecture, too,
-#: by `make test-all`.
+#: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 
@@ -43,9 +42,10 @@ def code_of(program, values, capability, best_first=False, balance="auto"):
     return gpu.compile_kernel(kernel, form.signature(binding, message, parameters, balance), capability, None)
 
 
-EVERY_PROGRAM = [(name, NEWEST_MEASURED) for name in PROGRAMS]
-EVERY_PROGRAM += [
-    pytest.param(name, OLDEST, marks=() if name in ALL_PARTS else pytest.mark.slow) for name in PROGRAMS
+EVERY_PROGRAM = [
+    pytest.param(name, capability, marks=() if name in ALL_PARTS or name in also else pytest.mark.slow)
+    for capability, also in ((NEWEST_MEASURED, ("pagerank", "user combiner")), (OLDEST, ()))
+    for name in PROGRAMS
 ]
 
 

@@ -1,0 +1,11 @@
+"""The algorithms in numba's simulator. A file of its own, so that it need not wait for the others."""
+
+import pytest
+from simulated import simulated
+
+pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+
+
+def test_algorithms_give_the_right_answers_in_the_simulator():
+    graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways"]
+    assert simulated("simulate_algorithms.py") == graphs

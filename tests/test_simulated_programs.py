@@ -1,0 +1,12 @@
+"""The programs in numba's simulator. A file of its own, so that it need not wait for the others."""
+
+import pytest
+from simulated import simulated
+from test_engines import PROGRAMS
+
+pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+
+
+def test_programs_give_the_right_answers_in_the_simulator():
+    """Four threads, one after another: the logic of the kernel, not what warps and blocks do to each other."""
+    assert simulated("simulate.py") == [*PROGRAMS, "widest", "least"]
