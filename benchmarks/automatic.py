@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import versions
+from benchmarks.gpu import built, versions
 from benchmarks.graphs import GTGRAPH, WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
@@ -53,7 +53,7 @@ SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.5
 
 
 def layout_ms(make: Callable[[], Any], values: dict[str, Any]) -> float:
-    """What a schedule needs to be made once for a graph, the median of three, each for a graph that has nothing yet."""
+    """What a schedule needs to be made once for a graph: the median, each time for a graph that has nothing yet."""
     spent = []
     for _ in range(LAYOUTS):
         prepared = make()
@@ -87,10 +87,7 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
         edges, values = both_ways if name == "components" and made.directed else columns, given.get(name, {})
 
         def fresh(edges: Any = edges) -> ew.Graph:
-            graph = ew.Graph.from_edges(*edges, num_vertices=made.num_vertices)
-            graph.on_gpu("offsets")
-            cupy.cuda.get_current_stream().synchronize()
-            return graph
+            return built(edges, made.num_vertices)
 
         schedules = {"automatic": ew.Schedule(), **FIXED}
         if name == "pagerank":  # float sums are always pulled, and never in any order

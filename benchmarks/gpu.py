@@ -10,7 +10,7 @@ import csv
 import datetime
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,14 @@ def plain(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
         prepared = ew.prepare(getattr(load(EXAMPLES / f"{name}.py"), program), on, device="cuda")
         calls[name] = lambda prepared=prepared, values=values: prepared(**values)
     return calls
+
+
+def built(columns: Iterable[Any], num_vertices: int) -> ew.Graph:
+    """A graph from edge arrays on the GPU, built to the end, that nothing else was made for yet."""
+    graph = ew.Graph.from_edges(*columns, num_vertices=num_vertices)
+    graph.on_gpu("offsets")
+    cuda_door().cupy().cuda.get_current_stream().synchronize()
+    return graph
 
 
 def building(columns: list[np.ndarray], num_vertices: int) -> Callable[[], ew.Graph]:

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.gpu import built, versions
 from benchmarks.graphs import GTGRAPH
 from benchmarks.ours import EXAMPLES, load
-from edgewise.kernels.door import cuda_door
 
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
 #: With these the largest degree of rmat20 is about the 1,181 of the paper, which GTGRAPH's do not give.
@@ -60,11 +60,8 @@ LONG_SECONDS = 1.0
 
 
 def fresh(made: Columns) -> ew.Graph:
-    """A graph that nothing was made for yet, built to the end."""
-    graph = ew.Graph.from_edges(*made[1], num_vertices=made[0])
-    graph.on_gpu("offsets")
-    cuda_door().cupy().cuda.get_current_stream().synchronize()
-    return graph
+    """A graph that nothing was made for yet."""
+    return built(made[1], made[0])
 
 
 def rmat_on_gpu(scale: int, edges: int, seed: int, quadrants: tuple[float, ...]) -> Columns:
@@ -269,8 +266,6 @@ def main() -> None:
         return
     if not options.output:
         sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
-    from benchmarks.gpu import versions
-
     machine = versions()
     for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
         measured(fresh(uniform_on_gpu(2000, 20_000, 1)), "bfs", strategy, 0, 1)

@@ -128,8 +128,8 @@ def pagerank(
         start: the ranks to begin with, in the same form; uniform without it.
         weighted: follow arcs in proportion to the graph's weights, which must not be negative.
         dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
-            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in
-            a program, of this dtype on a GPU else.
+            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
+            dtype on a GPU else.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery but
             ``Pull()``. On a GPU, a schedule with a balance makes it run as a program.
 

@@ -69,6 +69,15 @@ def degree(v: Any, offsets: Any) -> Any:
 
 
 @device_function
+def list_nothing(v: Any, active: Any, counter: Any, run: Any) -> Any:
+    """For strategies that need no list besides that of active vertices: the degree of this lane's vertex if it is one.
+
+    The arguments are those of `edgewise.balance.contract.Strategy.list_units`.
+    """
+    return degree(v, run.graph[0]) if active else np.int64(0)
+
+
+@device_function
 def reserve(count: Any, control: Any, counter: Any) -> Any:
     """Where the so many entries of this lane begin in a list. All lanes of the warp take part.
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from edgewise.balance.binned import make_by_degree
 from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Strategy
-from edgewise.balance.deal import WARPS, degree, make_deal, sum_to_lane
+from edgewise.balance.deal import WARPS, degree, list_nothing, make_deal, sum_to_lane
 from edgewise.kernels.gpu import (
     THREADS,
     WARP,
@@ -271,10 +271,6 @@ def make_decomposed(cost: int, bodies: Bodies) -> Strategy:
     push, pull = make_decomposed_push(cost, bodies), make_decomposed_pull(False, cost, WHOLE, bodies)
 
     @device_function
-    def list_units(v, active, counter, run):
-        return degree(v, run.graph[0]) if active else np.int64(0)
-
-    @device_function
     def push_all(listed, count, counter, generation, context, run):
         scans = (run.plan[0], run.plan[1])
         return push(listed, count, np.int64(0), generation, context, run, scans)
@@ -284,4 +280,4 @@ def make_decomposed(cost: int, bodies: Bodies) -> Strategy:
         scans = (run.plan[0], run.plan[1])
         return pull(run.graph[3], n, np.int64(0), generation, context, run, scans)
 
-    return Strategy(list_units, push_all, pull_all)
+    return Strategy(list_nothing, push_all, pull_all)

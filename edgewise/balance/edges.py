@@ -37,8 +37,8 @@ def own_ends(offsets: Any) -> Any:
     return xp.subtract(xp.searchsorted(offsets, arcs, side="right"), 1).astype(np.uint32)
 
 
-def make_edge_based(chunking: bool, bodies: Bodies, pushes: bool) -> Strategy:
-    """The strategy, with or without work chunking."""
+def make_edge_based(chunking: bool, bodies: Bodies) -> Strategy:
+    """The strategy, with or without work chunking, for messages that may be combined in any order."""
     visit, add = bodies.visit, bodies.add
 
     @device_function
@@ -75,13 +75,12 @@ def make_edge_based(chunking: bool, bodies: Bodies, pushes: bool) -> Strategy:
 
     @device_function
     def pull_all(n, generation, context, run):
-        if pushes:
-            arcs = np.int64(run.graph[2][n])
-            for begin in range(thread_index() - lane(), arcs, num_threads()):
-                k, v = begin + lane(), np.int64(0)
-                if k < arcs:
-                    v = np.int64(run.plan[1][k])
-                add(k < arcs, v, k, context)
+        arcs = np.int64(run.graph[2][n])
+        for begin in range(thread_index() - lane(), arcs, num_threads()):
+            k, v = begin + lane(), np.int64(0)
+            if k < arcs:
+                v = np.int64(run.plan[1][k])
+            add(k < arcs, v, k, context)
         return generation
 
     return Strategy(list_units, push_all, pull_all)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import MORE, WHOLE, Bodies, Strategy
-from edgewise.balance.deal import append, degree
+from edgewise.balance.deal import append, degree, list_nothing
 from edgewise.balance.decompose import make_decomposed_pull, make_decomposed_push, scan_types
 from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import (
@@ -52,10 +52,6 @@ def make_hierarchical(bodies: Bodies) -> Strategy:
     scatter, gather = bodies.scatter, bodies.gather
     push_rest = make_decomposed_push(0, bodies)
     pull_rest = make_decomposed_pull(True, 0, MORE, bodies)
-
-    @device_function
-    def list_units(v, active, counter, run):
-        return degree(v, run.graph[0]) if active else np.int64(0)
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
@@ -120,4 +116,4 @@ def make_hierarchical(bodies: Bodies) -> Strategy:
             generation = pull_rest(heavy, count, done, generation, context, run, scans)
         return generation
 
-    return Strategy(list_units, push_all, pull_all)
+    return Strategy(list_nothing, push_all, pull_all)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import WHOLE, Bodies, Strategy
-from edgewise.balance.deal import degree
+from edgewise.balance.deal import list_nothing
 from edgewise.kernels.gpu import device_function
 
 
@@ -20,10 +20,6 @@ def make_mapped(view: Any, bodies: Bodies) -> Strategy:
     scatter_all, gather_all = view(bodies.scatter, True), view(gather_whole, False)
 
     @device_function
-    def list_units(v, active, counter, run):
-        return degree(v, run.graph[0]) if active else np.int64(0)
-
-    @device_function
     def push_all(listed, count, counter, generation, context, run):
         scatter_all(listed, count, run.graph[0], run.scratch, context)
         return generation
@@ -33,4 +29,4 @@ def make_mapped(view: Any, bodies: Bodies) -> Strategy:
         gather_all(run.graph[3], n, run.graph[2], run.scratch, context)
         return generation
 
-    return Strategy(list_units, push_all, pull_all)
+    return Strategy(list_nothing, push_all, pull_all)

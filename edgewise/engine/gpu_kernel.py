@@ -153,7 +153,7 @@ def make_gpu_kernel(
     pushes, folds, total_type = may_push(found, message), FOLDS, numba_type(kept_dtype(message))
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if stops_early(found, message) else PULL_ADVANTAGE
     bodies, flush, take_message = make_messages(compiled, binding, message, glue, TOUCHED)
-    list_units, push_all, pull_all = make_strategy(balance, bodies, pushes)
+    list_units, push_all, pull_all = make_strategy(balance, bodies)
 
     @device_function
     def settle(v, stamp, state, run):

@@ -2,8 +2,7 @@
 
 Messages are stored in a form for which there are atomic operations: floats that are combined by MIN or MAX as their
 keys, booleans as words. Combiners that depend on the order, and those that the GPU has no atomic operation for, are
-only
-gathered: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
+only gathered: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
 """
 
 from typing import Any, NamedTuple
@@ -186,10 +185,15 @@ def make_messages(
         return edge_compute(make_in_edge(u, v, k, arc, run.own), state)
 
     @device_function
+    def merged(total, other):
+        """Two totals combined, in this order."""
+        return store(cast(combine(cast(total), cast(other))))
+
+    @device_function
     def combined(total, got, sent):
         """A total with one message more, if there is one."""
         if sent is not None:
-            return store(cast(combine(cast(total), cast(sent * 1)))), True
+            return merged(total, sent * 1), True
         return total, got
 
     @device_function
@@ -230,7 +234,7 @@ def make_messages(
         """The parts of so many adjacent lanes combined, at the first of them."""
         for step in HALVES:
             if step < lanes:
-                total = store(cast(combine(cast(total), cast(shuffle_down(total, step)))))
+                total = merged(total, shuffle_down(total, step))
         return total
 
     @device_function
@@ -269,7 +273,7 @@ def make_messages(
             leads = block_thread() == 0
             if leads:
                 for warp in range(1, block_size() // WARP):
-                    total = store(cast(combine(cast(total), cast(run.totals[warp]))))
+                    total = merged(total, run.totals[warp])
                     got = got or run.flags[warp] != 0
             block_barrier()
         if leads and part >= 0:
@@ -288,7 +292,7 @@ def make_messages(
                 one, has = run.parts[0][part], True
             bits, one = ballot(has), sum_lanes(one, WARP)
             if bits != 0:
-                total, got = store(cast(combine(cast(total), cast(one)))), True
+                total, got = merged(total, one), True
         if lane() == 0 and got:
             deliver(v, total, stamp, run)
 

@@ -23,14 +23,8 @@ from edgewise.schedule import (
 )
 
 
-def make_strategy(balance: Balance, bodies: Bodies, pushes: bool = True) -> Strategy:
-    """The strategy of a schedule's choice.
-
-    Args:
-        balance: the choice.
-        bodies: what is done with arcs.
-        pushes: whether messages may be combined in any order.
-    """
+def make_strategy(balance: Balance, bodies: Bodies) -> Strategy:
+    """The strategy of a schedule's choice, for these bodies."""
     if balance == "auto":
         return make_automatic(bodies)
     if isinstance(balance, NodeSplitting):
@@ -40,7 +34,7 @@ def make_strategy(balance: Balance, bodies: Bodies, pushes: bool = True) -> Stra
     if isinstance(balance, WorkloadDecomposition | MergePath):
         return make_decomposed(int(isinstance(balance, MergePath)), bodies)
     if isinstance(balance, EdgeBased):
-        return make_edge_based(balance.chunking, bodies, pushes)
+        return make_edge_based(balance.chunking, bodies)
     if isinstance(balance, ThreadMapped):
         return make_mapped(make_grouped(1), bodies)
     if isinstance(balance, WarpMapped):
