@@ -100,13 +100,18 @@ class Prepared:
     """A program validated, compiled and laid out for one graph; see `prepare`."""
 
     def __init__(
-        self, program: type[Program], graph: Graph, device: str = "auto", schedule: Schedule | None = None
+        self,
+        program: type[Program],
+        graph: Graph,
+        device: str = "auto",
+        schedule: Schedule | None = None,
+        in_edges: bool = False,
     ) -> None:
         if not isinstance(graph, Graph):
             raise ProgramError(f"got {graph!r} for the graph, expected an edgewise.Graph")
         self.program, self.graph = program, graph
         self._schedule = as_schedule(program.__name__, schedule)
-        self._device = device
+        self._device, self._in_edges = device, in_edges
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
         self._message: np.dtype | None = None
@@ -174,7 +179,7 @@ class Prepared:
         if self._engine is None or types != self._parameter_types:
             compiled = compiled_program(self.found)
             self._message = self._message_dtype(compiled, parameters)
-            arguments = (self._binding, self._message, self._schedule.delivery, self._may_pull())
+            arguments = (self._binding, self._message)
             self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
             check_balance(self.found.name, self._schedule, self._on_gpu)
             started = time.perf_counter()
@@ -184,10 +189,10 @@ class Prepared:
                 from edgewise.kernels.gpu_host import finish
 
                 for_gpu = compiled_program(self.found, device_function)
-                self._engine = GpuProgram(for_gpu, *arguments, self._schedule.balance)
+                self._engine = GpuProgram(for_gpu, *arguments, self._schedule, self._may_pull())
                 finish()
             else:
-                self._engine = CpuProgram(compiled, *arguments)
+                self._engine = CpuProgram(compiled, *arguments, self._schedule.delivery, self._may_pull())
             self._parameter_types = types
             self.layout_seconds += time.perf_counter() - started
         return self._engine
@@ -209,12 +214,13 @@ class Prepared:
         )
 
     def _may_pull(self) -> bool:
-        """Whether in-edges are used. Preparing makes them for an ordered combiner, or where pulling is asked for."""
+        """Whether in-edges may be used, and made for that, if need be."""
         delivery, graph = self._schedule.delivery, self.graph
         if isinstance(delivery, Push):
             return False
         assert self._message is not None
-        return isinstance(delivery, Pull) or graph.has_in_edges or self.found.combine.ordered(self._message)
+        ordered = self.found.combine.ordered(self._message)
+        return isinstance(delivery, Pull) or ordered or graph.has_in_edges or self._in_edges
 
 
 def prepare(
@@ -227,7 +233,8 @@ def prepare(
         distances = ew.prepare(SSSP, graph)
         first, second = distances(source=3), distances(source=4)
 
-    In-edges are made here, so that every later call may pull. A call costs less than 50 µs beyond its work.
+    The first call compiles and lays the graph out, with in-edges where it may pull. On a CPU, a later one costs less
+    than 50 µs beyond its work.
 
     Args:
         program: a subclass of `Program`.
@@ -241,12 +248,7 @@ def prepare(
     """
     if isinstance(program, Program):
         raise ProgramError(f"prepare: got an instance of {type(program).__name__}, expected the class")
-    prepared = Prepared(program, graph, device, schedule)
-    if not isinstance(prepared._schedule.delivery, Push):
-        started = time.perf_counter()
-        graph.make_in_edges()
-        prepared.layout_seconds += time.perf_counter() - started
-    return prepared
+    return Prepared(program, graph, device, schedule, in_edges=True)
 
 
 def run(

@@ -160,8 +160,8 @@ class Schedule:
         delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: who does which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, with
-            each of which the algorithms run as programs, or "auto": edges dealt out to lanes one by one; where vertices
-            gather, lanes by degree, or equal blocks of edges.
+            each of which the algorithms run as programs, or "auto": eight lanes for each vertex that sends, or equal
+            blocks of edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
         num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
             on it.
     """

@@ -19,6 +19,7 @@ from test_engines import (
 )
 
 import edgewise as ew
+from edgewise.graph.gpu_rows import GpuRows
 from edgewise.run import Prepared
 
 pytestmark = pytest.mark.gpu
@@ -206,6 +207,25 @@ def test_a_run_says_what_it_cost():
     assert costs[ew.EdgeBased]["strategy"] == 4 * graph.num_arcs
     assert costs[ew.EdgeBased]["run"] - costs[ew.ThreadMapped]["run"] == 4 * graph.num_arcs
     assert Prepared(program, graph, "cuda")(**values).phase_seconds == {}  # best first, not in rounds
+
+
+@pytest.mark.parametrize("name", ["sssp", "float sums"])
+def test_the_arcs_of_a_graph_built_on_the_gpu_stay_there(name, monkeypatch):
+    import cupy
+
+    program, values = PROGRAMS[name]
+    made = LARGE["hubs"]()
+    columns = [cupy.asarray(column) for column in (made.sources, made.targets, made.weights)]
+    expected = Prepared(program, made, "cpu")(**values)
+    copied = []
+    on_host = GpuRows._on_host
+    monkeypatch.setattr(GpuRows, "_on_host", lambda rows, name: copied.append(name) or on_host(rows, name))
+    for delivery in DELIVERIES.values():
+        graph = ew.Graph.from_edges(*columns, num_vertices=made.num_vertices)
+        result = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))(**values)
+        assert set(copied) <= {"offsets"}
+        for field, want in expected.fields.items():
+            np.testing.assert_allclose(result.fields[field], want, rtol=1e-4)
 
 
 def test_automatic_gathers_in_shares_where_a_vertex_has_more_than_one():

@@ -1,6 +1,8 @@
 """Every kernel of the CUDA engine compiles for every architecture, which needs no GPU and says nothing of answers:
 tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU."""
 
+from functools import partial
+
 import pytest
 from test_engines import PROGRAMS
 
@@ -15,15 +17,16 @@ gpu_host = pytest.importorskip("edgewise.kernels.gpu_host")
 
 #: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
+AUTOMATIC = ew.Schedule()
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 
 
-def machine_code(name, capability, best_first=False, balance="auto"):
+def machine_code(name, capability, best_first=False, schedule=AUTOMATIC):
     """The kernel of a program, see `code_of`."""
-    return code_of(*PROGRAMS[name], capability, best_first, balance)
+    return code_of(*PROGRAMS[name], capability, best_first, schedule)
 
 
-def code_of(program, values, capability, best_first=False, balance="auto"):
+def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
     """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
     from edgewise.engine.gpu import BestFirst, Rounds
 
@@ -36,10 +39,12 @@ def code_of(program, values, capability, best_first=False, balance="auto"):
         compiled_program(found, gpu.device_function),
         binding,
         message,
-        constant_arrays(binding, {}, True).uniform,
-        balance,
+        constant_arrays(binding, {}, True, partial(getattr, binding.graph)).uniform,
+        schedule,
     )
-    return gpu.compile_kernel(kernel, form.signature(binding, message, parameters, balance), capability, None)
+    return gpu.compile_kernel(
+        kernel, form.signature(binding, message, parameters, schedule), capability, None
+    )
 
 
 EVERY_PROGRAM = [
@@ -62,18 +67,19 @@ def test_asynchronous_programs_compile(name, capability):
 
 
 @pytest.mark.parametrize(
-    ("name", "capability", "balance"),
+    ("name", "capability", "schedule"),
     [
-        ("bfs", NEWEST_MEASURED, ew.WarpMapped(8)),
-        ("sssp", NEWEST_MEASURED, ew.NodeSplitting()),
-        ("float sums", OLDEST, ew.NodeSplitting()),
-        ("logic and aggregates", (8, 0), ew.WorkloadDecomposition()),
-        ("edge fields", (10, 0), ew.EdgeBased(chunking=False)),
-        ("sssp", (12, 0), ew.HierarchicalProcessing()),
+        ("bfs", NEWEST_MEASURED, ew.Schedule(ew.Pull(), balance=ew.WarpMapped(8))),
+        ("sssp", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
+        ("float sums", OLDEST, ew.Schedule(balance=ew.NodeSplitting())),
+        ("logic and aggregates", (8, 0), ew.Schedule(ew.Pull(), balance=ew.WorkloadDecomposition())),
+        ("edge fields", (10, 0), ew.Schedule(balance=ew.EdgeBased(chunking=False))),
+        ("sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing())),
     ],
+    ids=str,
 )
-def test_every_strategy_and_architecture_is_compiled_for(name, capability, balance):
-    assert b".text.kernel" in machine_code(name, capability, balance=balance)
+def test_every_strategy_and_architecture_is_compiled_for(name, capability, schedule):
+    assert b".text.kernel" in machine_code(name, capability, schedule=schedule)
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():

@@ -87,4 +87,6 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
 def test_algorithms_as_programs_compile(make, values, capability, balance):
     from edgewise.algorithms import _as_program
 
-    assert b".text.kernel" in code_of(make(_as_program), values, capability, balance=balance)
+    assert b".text.kernel" in code_of(
+        make(_as_program), values, capability, schedule=ew.Schedule(balance=balance)
+    )

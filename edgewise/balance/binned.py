@@ -49,35 +49,33 @@ def make_by_degree(body: Any, with_parts: bool = True) -> Any:
     @device_function
     def by_degree(v, start, end, part, context):
         degree = end - start
-        is_few = degree < FEW
-        body(
-            v if is_few else np.int64(-1),
-            start,
-            end if is_few else start,
-            np.int64(1),
-            np.int64(1),
-            part,
-            context,
-        )
-        some, many = ballot(FEW <= degree < MANY), ballot(degree >= MANY)
-        while some != 0 or many != 0:
-            lanes, chosen = (np.int64(GROUP), some) if some != 0 else (np.int64(WARP), many)
-            group, place = lane() // lanes, lane() % lanes
-            mine, rest = chosen, chosen
-            for _ in range(group):
-                mine = np.uint32(mine & (mine - np.uint32(1)))
-            for _ in range(WARP // lanes):
-                rest = np.uint32(rest & (rest - np.uint32(1)))
-            holder = first_bit(mine) if mine != 0 else np.int64(0)
-            vertex, first, last = shuffle(v, holder), shuffle(start, holder), shuffle(end, holder)
-            number = shuffle(part, holder) if with_parts else part
-            if mine == 0:
-                vertex, last = np.int64(-1), first
-            body(vertex, first + place, last, lanes, lanes, number, context)
-            if some != 0:
-                some = rest
+        some, many, first_round = ballot(FEW <= degree < MANY), ballot(degree >= MANY), True
+        while first_round or some != 0 or many != 0:
+            lanes, vertex, first, last, number = np.int64(1), v, start, end, part
+            if first_round:
+                if degree >= FEW:
+                    vertex, last = np.int64(-1), start
             else:
-                many = rest
+                chosen = some if some != 0 else many
+                lanes = np.int64(GROUP) if some != 0 else np.int64(WARP)
+                group, place = lane() // lanes, lane() % lanes
+                mine, rest = chosen, chosen
+                for _ in range(group):
+                    mine = np.uint32(mine & (mine - np.uint32(1)))
+                for _ in range(WARP // lanes):
+                    rest = np.uint32(rest & (rest - np.uint32(1)))
+                holder = first_bit(mine) if mine != 0 else np.int64(0)
+                vertex, first, last = shuffle(v, holder), shuffle(start, holder), shuffle(end, holder)
+                number = shuffle(part, holder) if with_parts else part
+                if mine == 0:
+                    vertex, last = np.int64(-1), first
+                first += place
+                if some != 0:
+                    some = rest
+                else:
+                    many = rest
+            first_round = False
+            body(vertex, first, last, lanes, lanes, number, context)
 
     return by_degree
 

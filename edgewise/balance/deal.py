@@ -105,23 +105,15 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
     Returns:
         The degree of this lane's vertex; 0 if it is not listed.
     """
-    return list_pieces_from(np.int64(0), v, wanted, pieces, control, counter, offsets)
-
-
-@device_function
-def list_pieces_from(
-    first: Any, v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any
-) -> Any:
-    """`list_pieces` without so many first pieces of each vertex."""
     if ballot(wanted) == 0:
         return np.int64(0)
     arcs = np.int64(0)
     if wanted:
         arcs = degree(v, offsets)
-    count = max((arcs + PIECE - 1) // PIECE - first, np.int64(0))
+    count = (arcs + PIECE - 1) // PIECE
     if ballot(count > 0) != 0:
-        position = reserve(count, control, counter) - first
-        for i in range(first, first + count):
+        position = reserve(count, control, counter)
+        for i in range(count):
             pieces[position + i] = np.int64(v) | i << 32
     return arcs
 

@@ -266,18 +266,22 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     return pull
 
 
-def make_decomposed(cost: int, bodies: Bodies) -> Strategy:
-    """The strategy: workload decomposition without a cost of vertices, merge path with one."""
+def make_decomposed(cost: int, bodies: Bodies, first: int = 0) -> Strategy:
+    """The strategy: workload decomposition without a cost of vertices, merge path with one.
+
+    Args:
+        first: where the arrays that a scan needs are among the strategy's.
+    """
     push, pull = make_decomposed_push(cost, bodies), make_decomposed_pull(False, cost, WHOLE, bodies)
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        scans = (run.plan[0], run.plan[1])
+        scans = (run.plan[first], run.plan[first + 1])
         return push(listed, count, np.int64(0), generation, context, run, scans)
 
     @device_function
     def pull_all(n, generation, context, run):
-        scans = (run.plan[0], run.plan[1])
+        scans = (run.plan[first], run.plan[first + 1])
         return pull(run.graph[3], n, np.int64(0), generation, context, run, scans)
 
     return Strategy(list_nothing, push_all, pull_all)

@@ -1,5 +1,6 @@
 """A program and a graph brought together: every dtype known, every value checked and cast."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,13 +169,24 @@ def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> 
     return _initial(binding, name, declared.init, given, binding.vertex[name], binding.graph.num_vertices)
 
 
-def initial_edge_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
-    """The start of an edge field: a scalar, or an array of shape (num_arcs,) in CSR order."""
+def starts_as_weights(binding: Binding, name: str, given: dict[str, Any]) -> bool:
+    """Whether an edge field starts as the graph's weights."""
+    return name not in given and binding.found.edge_fields[name].dtype is WEIGHT and binding.graph.weighted
+
+
+def initial_edge_value(
+    binding: Binding, name: str, given: dict[str, Any], graph_array: Callable[[str], Any]
+) -> Any:
+    """The start of an edge field: a scalar, or an array of shape (num_arcs,) in CSR order.
+
+    Args:
+        graph_array: gives one of the graph's arrays by its name, where the engine reads it.
+    """
+    if starts_as_weights(binding, name, given):
+        return graph_array("weights")
     declared: EdgeField = binding.found.edge_fields[name]
-    dtype, graph = binding.edge[name], binding.graph
-    if name not in given and declared.dtype is WEIGHT:
-        return dtype.type(declared.default) if graph.weights is None else graph.weights
-    return _initial(binding, name, declared.init, given, dtype, graph.num_arcs)
+    init = declared.default if declared.dtype is WEIGHT else declared.init
+    return _initial(binding, name, init, given, binding.edge[name], binding.graph.num_arcs)
 
 
 def _initial(

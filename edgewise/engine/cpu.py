@@ -1,5 +1,6 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,8 @@ class CpuProgram:
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
-        constants, none = constant_arrays(self._binding, given, self._pull), np.empty(0)
+        graph_array, none = partial(getattr, self._binding.graph), np.empty(0)
+        constants = constant_arrays(self._binding, given, self._pull, graph_array)
         return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
 
     def _run_arrays(

@@ -9,11 +9,12 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
-from edgewise.engine.cpu_kernel import AUTO, ENDINGS, PULL, PUSH
+from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import FOLDS
-from edgewise.engine.gpu_messages import may_push, part_dtypes, stored_identity
+from edgewise.engine.gpu_messages import directions, may_push, part_dtypes, stored_identity
 from edgewise.engine.gpu_plan import Plan
+from edgewise.engine.gpu_strategies import of_code
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
@@ -33,7 +34,7 @@ from edgewise.kernels.gpu_host import (
     zeros,
 )
 from edgewise.program import Combiner
-from edgewise.schedule import Balance, EdgeBased, Pull, Push
+from edgewise.schedule import EdgeBased, Pull, Schedule
 
 
 class Told(NamedTuple):
@@ -77,13 +78,13 @@ class Rounds:
         return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + plan.nbytes() + parts
 
     def arguments(
-        self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
+        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
     ) -> list[Any]:
-        """What the kernel is launched with; the choices are the delivery, and whether it may pull."""
+        """What the kernel is launched with; `pull`: whether it may."""
         self._control[...] = 0
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
-        numbers = [*self._sizes, self._base, limit, *choices, supplied]
+        numbers = [*self._sizes, self._base, limit, pull, supplied]
         return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *numbers, *self._plan]
 
     def told(self) -> Told:
@@ -120,9 +121,9 @@ class BestFirst:
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
     def arguments(
-        self, arrays: list[Any], own: list[Any], limit: int, choices: tuple[int, bool], supplied: int
+        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
     ) -> list[Any]:
-        """What the kernel is launched with; it has no choices."""
+        """What the kernel is launched with; it never pulls."""
         self._piles.control[...] = 0
         self.host[...] = 0
         piles = near_far.piles_arguments(self._piles)
@@ -143,8 +144,8 @@ class GpuProgram:
         compiled: the program's functions, for the GPU.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery, balance: as in `edgewise.schedule.Schedule`.
-        pull: whether the graph's in-edges may be used; they are made here if they were not yet.
+        schedule: which way messages go, and who does which arcs.
+        pull: whether the graph's in-edges may be used; they are made here if they are needed and were not yet.
     """
 
     def __init__(
@@ -152,24 +153,23 @@ class GpuProgram:
         compiled: CompiledProgram,
         binding: Binding,
         message: np.dtype,
-        delivery: Any,
+        schedule: Schedule,
         pull: bool,
-        balance: Balance,
     ) -> None:
-        self._compiled, self._binding, self._message, self._balance = compiled, binding, message, balance
-        self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
+        self._compiled, self._binding, self._message, self._schedule = compiled, binding, message, schedule
         self._kernels: dict[Any, Kernel] = {}
         found, graph = binding.found, binding.graph
-        if isinstance(balance, EdgeBased) and not may_push(found, message):
+        if isinstance(schedule.balance, EdgeBased) and not may_push(found, message):
             raise ScheduleError(
                 f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
                 f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
             )
-        best_first = (
-            self._delivery != PULL and balance == "auto" and found.best_first and message.kind in "if"
-        )
+        best_first = found.best_first and message.kind in "if" and schedule.balance == "auto"
+        best_first = best_first and not isinstance(schedule.delivery, Pull)
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
-        self._pull = not best_first and (pull or not may_push(found, message))
+        self._directions = directions(found, message, schedule.delivery)
+        pushes, pulls = self._directions
+        self._pull = not best_first and pulls and (pull or not pushes)
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
@@ -179,7 +179,7 @@ class GpuProgram:
             needs_arcs = self._pull and found.needs_arc_index
             self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, balance, self._pull)
+            self._plan = Plan(graph, schedule.balance, self._pull)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
         laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}
@@ -200,8 +200,7 @@ class GpuProgram:
         kernel = self._kernel(parameters, constants.uniform)
         passed = [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
         most = -1 if limit is None else limit
-        choices = (self._delivery, self._pull)
-        arguments = workspace.arguments(self._graph, passed, most, choices, constants.supplied)
+        arguments = workspace.arguments(self._graph, passed, most, self._pull, constants.supplied)
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
         kernel.start(arguments, min(kernel.blocks, wanted))
         wait(workspace.host, run.progress)
@@ -222,17 +221,12 @@ class GpuProgram:
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
         graph = self._binding.graph
-        constants = constant_arrays(self._binding, given, self._pull)
-        weights = {id(graph.weights): "weights"}
-        if self._pull:
-            weights[id(graph.in_weights)] = "in_weights"
-
-        def on_gpu(kind: str, values: np.ndarray) -> Any:
-            if id(values) in weights:
-                return graph.on_gpu(weights[id(values)])
-            return copied(graph, values) if kind == "degree" else copy_of(values)
-
-        copies = {key: on_gpu(key[0], values) for key, values in constants.arrays.items()}
+        constants = constant_arrays(self._binding, given, self._pull, graph.on_gpu)
+        on_gpu: dict[int, Any] = {}
+        for (kind, _), values in constants.arrays.items():
+            if id(values) not in on_gpu:
+                on_gpu[id(values)] = copied(graph, values) if kind == "degree" else copy_of(values)
+        copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
         return constants, copies
 
     def _run_arrays(
@@ -264,11 +258,11 @@ class GpuProgram:
                 written = sorted(
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
-                how = f"{self._form.__name__} {self._balance}"
+                how = f"{self._form.__name__} {self._directions} {of_code(self._schedule.balance)}"
                 key = "\n".join([key, how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
-                self._form.make_kernel(self._compiled, binding, message, uniform, self._balance),
-                self._form.signature(binding, message, parameters, self._balance),
+                self._form.make_kernel(self._compiled, binding, message, uniform, self._schedule),
+                self._form.signature(binding, message, parameters, self._schedule),
                 capability(),
                 key,
             )

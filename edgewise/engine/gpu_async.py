@@ -46,11 +46,11 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
-from edgewise.schedule import Balance
+from edgewise.schedule import Schedule
 
 
 def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], balance: Balance
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], schedule: Schedule
 ) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
@@ -70,11 +70,12 @@ def make_async_kernel(
     binding: Binding,
     message: np.dtype,
     uniform: frozenset[str],
-    balance: Balance = "auto",
+    schedule: Schedule,
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 
-    The arguments are those of `edgewise.engine.gpu_kernel.make_gpu_kernel`; only "auto" is a balance here.
+    The arguments are those of `edgewise.engine.gpu_kernel.make_gpu_kernel`; messages are pushed, and "auto" is the only
+    balance.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)

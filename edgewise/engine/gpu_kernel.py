@@ -11,8 +11,8 @@ between two forms:
 *pull over all*
     All vertices gather over their in-edges, without atomics.
 
-Who does which arcs is a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.gpu_messages`.
-Left to itself, a push deals out pieces of at most 64 arcs, a pull has lanes by degree.
+A kernel has one of them or both, see `edgewise.engine.gpu_messages.directions`. Who does which arcs is a strategy
+(`edgewise.balance`), and what is done with them is `edgewise.engine.gpu_messages`.
 """
 
 from typing import Any, NamedTuple
@@ -25,9 +25,8 @@ from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degr
 from edgewise.balance.outbox import BOX_WORDS, Boxes
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
-from edgewise.engine.cpu_kernel import AUTO, PULL
 from edgewise.engine.glue import make_glue, own_array_order, own_dtypes
-from edgewise.engine.gpu_messages import kept_dtype, make_messages, may_push, part_dtypes, stops_early, stored
+from edgewise.engine.gpu_messages import directions, kept_dtype, make_messages, part_dtypes, stored
 from edgewise.engine.gpu_plan import plan_types
 from edgewise.engine.gpu_strategies import make_strategy
 from edgewise.kernels.gpu import (
@@ -49,7 +48,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
 )
 from edgewise.kernels.gpu_host import CANCEL, PROGRESS
-from edgewise.schedule import Balance
+from edgewise.schedule import Schedule
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
 #: their out-edges, TOUCHED those that got a first message while being halted, UNITS the strategy's; each has words
@@ -64,9 +63,8 @@ FORM_NAMES = ("push from a list", "pull over all vertices")
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
-#: Pull over all in-edges when the frontier has more than one in so many of them, also where one message decides: a pull
-#: goes over the edges of vertices that a search has found long ago, and edges are pushed nearly as fast as pulled.
-PULL_ADVANTAGE, PULL_ADVANTAGE_OF_SEARCHES = 3, 1.5
+#: Pull over all in-edges when the frontier has more than one in so many of them.
+PULL_ADVANTAGE = 3
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -105,7 +103,7 @@ class Run(NamedTuple):
 
 
 def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], balance: Balance
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], schedule: Schedule
 ) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
@@ -120,8 +118,8 @@ def signature(
         array(vertex),
         array(np.dtype(np.int64)),
         pointer(np.dtype(np.int64)),
-        *[INT64] * 7,
-        tuple_of(plan_types(balance, offsets)),
+        *[INT64] * 6,
+        tuple_of(plan_types(schedule.balance, offsets)),
         tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
     )
 
@@ -131,7 +129,7 @@ def make_gpu_kernel(
     binding: Binding,
     message: np.dtype,
     uniform: frozenset[str],
-    balance: Balance = "auto",
+    schedule: Schedule,
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 
@@ -140,7 +138,7 @@ def make_gpu_kernel(
         binding: the program on a graph; only its dtypes matter here.
         message: the dtype of messages.
         uniform: edge fields that have one value for all arcs.
-        balance: who does which arcs.
+        schedule: which way messages go, and who does which arcs.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
@@ -150,10 +148,10 @@ def make_gpu_kernel(
         functions[name] for name in ("vertex_compute", "initialize", "proceed")
     )
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
-    pushes, folds, total_type = may_push(found, message), FOLDS, numba_type(kept_dtype(message))
-    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if stops_early(found, message) else PULL_ADVANTAGE
+    folds, total_type = FOLDS, numba_type(kept_dtype(message))
+    pushes, pulls = directions(found, message, schedule.delivery)
     bodies, flush, take_message = make_messages(compiled, binding, message, glue, TOUCHED)
-    list_units, push_all, pull_all = make_strategy(balance, bodies)
+    list_units, push_all, pull_all = make_strategy(schedule.balance, bodies)
 
     @device_function
     def settle(v, stamp, state, run):
@@ -262,7 +260,6 @@ def make_gpu_kernel(
         m,
         base,
         limit,
-        delivery,
         can_pull,
         supplied,
         plan,
@@ -295,14 +292,14 @@ def make_gpu_kernel(
             superstep += 1
             following, spare = (turn + 1) % 3, (turn + 2) % 3
             stamp, state = base + superstep, make_state(own, n, m, superstep)
-            pull = not pushes or delivery == PULL
-            if pushes and delivery == AUTO and can_pull != 0:
-                pull = edges * pull_advantage > m
+            pull = pulls
+            if pushes and pulls:
+                pull = can_pull != 0 and edges * PULL_ADVANTAGE > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
             now = clock_ns()
-            if pull:
+            if pulls and pull:
                 generation = pull_all(n, generation, (stamp, count == n, state, run), run)
-            elif pushes:
+            if pushes and not pull:
                 sends = (stamp, state, run, turn)
                 generation = push_all(listed, count, UNITS + COUNTERS * turn, generation, sends, run)
                 flush(boxes, (run, turn))

@@ -33,6 +33,7 @@ from edgewise.kernels.gpu import (
     shuffle_down,
 )
 from edgewise.program import Combiner
+from edgewise.schedule import Pull, Push
 
 
 def may_push(found: Specification, message: np.dtype) -> bool:
@@ -43,6 +44,18 @@ def may_push(found: Specification, message: np.dtype) -> bool:
 def stops_early(found: Specification, message: np.dtype) -> bool:
     """Whether one message can decide what a vertex gathers."""
     return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+
+
+def directions(found: Specification, message: np.dtype, delivery: Any) -> tuple[bool, bool]:
+    """Whether a kernel has a way to send along out-edges, and one to gather over in-edges.
+
+    Where one message decides, edges are pushed as fast as pulled, at any size of the frontier.
+
+    Args:
+        delivery: as in `edgewise.schedule.Schedule`. Messages that may not be pushed are pulled.
+    """
+    pushes = may_push(found, message) and not isinstance(delivery, Pull)
+    return pushes, not pushes or not (isinstance(delivery, Push) or stops_early(found, message))
 
 
 def has_keys(combine: Combiner, message: np.dtype) -> bool:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.deal import PIECE
 from edgewise.balance.decompose import scan_types
 from edgewise.balance.edges import ENDS_BYTES, edge_types, own_ends
 from edgewise.balance.hierarchical import heavy_vertices, hierarchical_types
@@ -37,7 +36,7 @@ def plan_types(balance: Balance, offsets: np.dtype) -> list[Any]:
         return scan_types()
     if isinstance(balance, EdgeBased):
         return edge_types(offsets)
-    return [pointer(WORD), pointer(WORD)] if balance == "auto" else []
+    return [pointer(WORD), *scan_types()] if balance == "auto" else []
 
 
 def largest_degree(offsets: Any) -> int:
@@ -80,7 +79,7 @@ class Plan:
             self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
         elif balance == "auto":
             shares = pull and self._gathers_in_shares()
-            self.fixed, self.own = [gpu_host.copy_of(np.array([shares], WORD))], [(m // PIECE + 1, WORD)]
+            self.fixed, self.own = [gpu_host.copy_of(np.array([shares], WORD))], scan
             self.num_parts = gpu_host.most_threads() // WARP
 
     def _gathers_in_shares(self) -> bool:

@@ -23,6 +23,11 @@ from edgewise.schedule import (
 )
 
 
+def of_code(balance: Balance) -> Balance:
+    """What of a schedule's choice the code of a kernel depends on: bounds on degrees and depths are data."""
+    return type(balance)() if isinstance(balance, NodeSplitting | HierarchicalProcessing) else balance
+
+
 def make_strategy(balance: Balance, bodies: Bodies) -> Strategy:
     """The strategy of a schedule's choice, for these bodies."""
     if balance == "auto":

@@ -6,6 +6,7 @@ write must go to the vertex or edge at hand, and each problem is reported with f
 
 import traceback
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -98,12 +99,13 @@ class _Run:
         self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
         self.aggregate_dtypes = binding.aggregates
         n, m = self.graph.num_vertices, self.graph.num_arcs
+        graph_array = partial(getattr, self.graph)
         self.vertex_fields = {
             name: _filled(name, initial_vertex_value(binding, name, given), n, dtype, strict)
             for name, dtype in binding.vertex.items()
         }
         self.edge_fields = {
-            name: _filled(name, initial_edge_value(binding, name, given), m, dtype, strict)
+            name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
         self.state = SimpleNamespace(
