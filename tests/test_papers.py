@@ -3,9 +3,10 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.papers.load_balancing import FIELDS, code_lines
+from benchmarks.papers.load_balancing import FIELDS, code_lines, distribution
 from benchmarks.papers.load_balancing_claims import other_claims, strategies_table, times_claims
 from benchmarks.papers.load_balancing_plots import draw, filled
 from benchmarks.papers.load_balancing_tables import (
@@ -49,6 +50,7 @@ def rows(tmp_path: Path) -> Path:
             }  # fmt: skip
             if strategy == "NS":
                 row |= {"bound": 30, "max_after": 30, "split_percent": 2.5}
+                row |= {"degrees": "0:10 1:60 2:20 4:10", "degrees_after": "0:10 1:70 2:30"}
             lines.append(",".join(str(row[field]) for field in FIELDS))
         row = dict.fromkeys(FIELDS, "") | {
             "graph": "rmat20", "vertices": 100, "edges": 800, "max_degree": 300, "mean_degree": 8, "deviation": 6,
@@ -89,6 +91,16 @@ def test_numbers_of_a_run(rows: Path) -> None:
     assert found.memory("rmat20", "bfs", "EP") == 2500
     assert math.isnan(found.number("rmat20", "sssp", "automatic", KERNEL))
     assert math.isnan(found.number("rmat20", "sssp", "HP", WHOLE))
+
+
+def test_distributions_of_degrees(rows: Path) -> None:
+    degrees = np.repeat([0, 1, 2, 9, 10, 11, 12, 40], [5, 1, 2, 3, 4, 5, 6, 1])
+    assert (
+        distribution(degrees)
+        == "0:5 1:1 2:2 3:0 4:0 5:0 6:0 7:0 8:3 10:9 12:6 14:0 16:0 20:0 23:0 27:0 32:0 39:1"
+    )
+    starts, heights = Found(rows).distribution("rmat20", "degrees")
+    assert (starts, heights) == ([0, 1, 2, 4], [10, 60, 10, 5])
 
 
 def test_tables(rows: Path) -> None:

@@ -53,7 +53,7 @@ ANSWERS = {"bfs": "level", "sssp": "distance"}
 FIELDS = (
     "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "strategy", "supersteps", "ms",
     "kernel_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes", "run_bytes", "bound", "max_after",
-    "split_percent", "right", "machine",
+    "split_percent", "degrees", "degrees_after", "right", "machine",
 )  # fmt: skip
 #: A run that takes longer is not repeated.
 LONG_SECONDS = 1.0
@@ -182,7 +182,16 @@ def measured(
     return row, result.on_device(ANSWERS[name])
 
 
-def splitting(graph: ew.Graph) -> dict[str, Any]:
+def distribution(degrees: np.ndarray) -> str:
+    """How many vertices have so many edges, as "degree:vertices"; large degrees in ranges, by their first degree."""
+    counts = np.bincount(degrees)
+    starts = np.unique([0, *np.ceil(2 ** np.arange(0, np.log2(len(counts)), 0.25)).astype(np.int64)])
+    starts = starts[starts < len(counts)]
+    sums = np.add.reduceat(counts, starts)
+    return " ".join(f"{start}:{total}" for start, total in zip(starts, sums, strict=True))
+
+
+def splitting(graph: ew.Graph, degrees: np.ndarray) -> dict[str, Any]:
     """What node splitting makes of the out-degrees."""
     from edgewise.balance.split import likely_degree, split_vertices
 
@@ -191,7 +200,13 @@ def splitting(graph: ew.Graph) -> dict[str, Any]:
     children = split_vertices(offsets, bound)
     shares = np.diff(children.begin.get().astype(np.int64))
     percent = 100 * int(children.split[0]) / graph.num_vertices
-    return {"bound": bound, "max_after": int(shares.max()), "split_percent": percent}
+    return {
+        "bound": bound,
+        "max_after": int(shares.max()),
+        "split_percent": percent,
+        "degrees": distribution(degrees),
+        "degrees_after": distribution(shares),
+    }
 
 
 def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[str, Any]]:
@@ -208,7 +223,7 @@ def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[s
         "mean_degree": degrees.mean(),
         "deviation": degrees.std(),
     }
-    after = splitting(graph)
+    after = splitting(graph, degrees)
     for name in PROGRAMS:
         found, answers = [], []
         for strategy in strategies:

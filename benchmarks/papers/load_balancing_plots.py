@@ -146,28 +146,32 @@ def draw_ranks(pyplot: Any, found: Found) -> None:
 
 
 def draw_degrees(pyplot: Any, found: Found) -> None:
-    """Figure 10: the largest out-degree before and after node splitting."""
-    _, plot = pyplot.subplots(figsize=(8, 3.6))
-    for place, graph in enumerate(found.graphs):
-        fields = ("bound", "max_after", "split_percent")
-        bound, after, percent = (found.number(graph, "sssp", "NS", field) for field in fields)
-        before = found.fact(graph, "max_degree")
-        labels = ["before", "after", "threshold", "threshold, the paper's text"] if place == 0 else [None] * 4
-        plot.plot([after, before], [place, place], color="#bbbbbb", zorder=1)
-        plot.scatter(before, place, color="#d62728", label=labels[0])
-        plot.scatter(after, place, color="#2ca02c", label=labels[1])
-        plot.scatter(bound, place, marker="|", s=140, color="#2ca02c", label=labels[2])
-        plot.text(before * 1.25, place, f"{percent:.2g}% split", va="center", fontsize=7)
-        for beginning, said in SAID_BOUNDS.items():
+    """Figure 10: how many vertices have how many out-edges, before and after node splitting."""
+    columns = 5
+    rows = -(-len(found.graphs) // columns)
+    _, plots = pyplot.subplots(rows, columns, figsize=(11, 2.4 * rows), squeeze=False)
+    for plot, graph in zip(plots.flat, found.graphs, strict=False):
+        for field, colour, label in (
+            ("degrees", "#d62728", "before"),
+            ("degrees_after", "#2ca02c", "after node splitting"),
+        ):
+            plot.step(*found.distribution(graph, field), where="mid", color=colour, label=label)
+        bound = found.number(graph, "sssp", "NS", "bound")
+        plot.axvline(bound, color="#2ca02c", linewidth=0.8, linestyle="--", label="threshold")
+        for beginning, (low, high) in SAID_BOUNDS.items():
             if graph.startswith(beginning):
-                plot.plot(said, [place - 0.28] * 2, color="black", marker="x", markersize=4, label=labels[3])
-    plot.set_xscale("log")
-    plot.set_xlim(1, 1e7)
-    plot.set_yticks(range(len(found.graphs)), found.graphs)
-    plot.invert_yaxis()
-    plot.set_xlabel("out-degree")
-    plot.set_title("The largest out-degree before and after node splitting")
-    plot.legend(loc="upper right")
+                plot.axvspan(low - 0.5, high + 0.5, color="black", alpha=0.15, label="the paper's threshold")
+        plot.set_xscale("symlog", linthresh=1)
+        plot.set_xlim(left=-0.2)
+        plot.set_yscale("log")
+        plot.set_title(f"{graph}: {found.number(graph, 'sssp', 'NS', 'split_percent'):.2g}% split")
+    for plot in plots.flat[len(found.graphs) :]:
+        plot.axis("off")
+    for plot in plots[-1]:
+        plot.set_xlabel("out-degree")
+    for plot in plots[:, 0]:
+        plot.set_ylabel("vertices")
+    plots[0, 0].legend(fontsize=6)
 
 
 def draw_chunking(pyplot: Any, found: Found) -> None:

@@ -55,6 +55,14 @@ class Found:
         """A number that each row of a graph has."""
         return next(float(row[field]) for row in self.rows.values() if row["graph"] == graph)
 
+    def distribution(self, graph: str, field: str) -> tuple[list[int], list[float]]:
+        """Degrees, and how many vertices have each: those of a range of degrees have equal parts of its vertices."""
+        pairs = [pair.split(":") for pair in self.rows[graph, "sssp", "NS"][field].split()]
+        starts, counts = [int(start) for start, _ in pairs], [int(count) for _, count in pairs]
+        ends = [*starts[1:], 2 * starts[-1] - starts[-2] if len(starts) > 1 else starts[-1] + 1]
+        widths = [end - start for start, end in zip(starts, ends, strict=True)]
+        return starts, [count / width for count, width in zip(counts, widths, strict=True)]
+
     def shorter(self, program: str, strategy: str, graph: str, field: str) -> float:
         """By how many percent a strategy's time is shorter than that of BS."""
         return 100 - 100 * self.ratio(program, strategy, graph, field)
