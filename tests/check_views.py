@@ -281,7 +281,7 @@ def check_strategy(balance, degrees):
             tuple_of(plan_types(balance, offsets)),
         )
         kernel = gpu.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
-        plan = Plan(graph, balance, True)
+        plan = Plan(graph, balance, True, True)
         rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
         begins = graph.in_offsets if pulls else graph.offsets
         for vertices in [np.arange(n)] if pulls else lists(n):

@@ -235,3 +235,16 @@ def test_automatic_gathers_in_shares_where_a_vertex_has_more_than_one():
         assert f"gathering {how}" in result.explain()
         # The CPU adds 70,000 floats one after the other, which is what differs.
         np.testing.assert_allclose(result.total, Prepared(OutWeight, graph, "cpu")().total, rtol=5e-3)
+
+
+def test_automatic_pushes_in_shares_where_a_vertex_has_many_edges():
+    program, values = PROGRAMS["bfs"]
+    for graph, how in (
+        (ew.generate.star(70_000), "1 push from a list, 1 push from a list in equal shares;"),
+        (LARGE["lattice"](), " push from a list;"),
+    ):
+        for number in range(2):  # with in-edges, too
+            result = Prepared(program, graph, "cuda")(**values)
+            assert how in result.explain().replace("\n", ";"), number
+            np.testing.assert_array_equal(result.level, Prepared(program, graph, "cpu")(**values).level)
+            graph.make_in_edges()

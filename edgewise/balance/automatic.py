@@ -1,12 +1,12 @@
 """The strategy where a schedule asks for none."""
 
 from edgewise.balance.binned import MANY, make_binned
-from edgewise.balance.contract import Bodies, Strategy
+from edgewise.balance.contract import SHARED, Bodies, Strategy
 from edgewise.balance.deal import list_nothing
 from edgewise.balance.decompose import make_decomposed
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
-from edgewise.kernels.gpu import ballot, device_function, lane
+from edgewise.kernels.gpu import ballot, device_function, lane, thread_index
 
 #: Lanes for each vertex that sends, where none has many arcs.
 LANES = 8
@@ -35,6 +35,8 @@ def make_automatic(bodies: Bodies) -> Strategy:
     def push_all(listed, count, counter, generation, context, run):
         if run.control[counter] == 0:
             return few(listed, count, counter, generation, context, run)
+        if thread_index() == 0:
+            run.control[SHARED] += 1
         return in_shares.push_all(listed, count, counter, generation, context, run)
 
     @device_function

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 WHOLE, MORE = -1, -2
 #: Words that a strategy may count in at each superstep; they are 0 when its vertices begin to be listed.
 COUNTERS = 3
-#: The word of `control` that adds up the nanoseconds in which shares were found, by the clock of thread 0.
-SHARING_NS = 44
+#: Words of `control`: SHARED counts the supersteps whose vertices sent in equal shares where a strategy might have done
+#: otherwise, SHARING_NS adds up the nanoseconds in which shares were found, by the clock of thread 0.
+SHARED, SHARING_NS = 43, 44
 
 
 class Bodies(NamedTuple):

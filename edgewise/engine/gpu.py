@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.contract import SHARED
 from edgewise.engine import gpu_async, gpu_kernel, near_far
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
@@ -92,7 +93,8 @@ class Rounds:
         told = host_copy(self._control)
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
-        forms = written_forms(told[gpu_kernel.FORMS :].tolist(), gpu_kernel.FORM_NAMES)
+        (pushes, pulls), shared = told[gpu_kernel.FORMS :][:2].tolist(), int(told[SHARED])
+        forms = written_forms((pushes - shared, shared, pulls), gpu_kernel.FORM_NAMES)
         times = told[gpu_kernel.TIMES :].tolist()
         phases = {name: 1e-9 * spent for name, spent in zip(gpu_kernel.PHASES, times, strict=True)}
         return Told(supersteps, int(told[gpu_kernel.ENDED]), forms, phases)
@@ -179,7 +181,7 @@ class GpuProgram:
             needs_arcs = self._pull and found.needs_arc_index
             self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, schedule.balance, self._pull)
+            self._plan = Plan(graph, schedule.balance, pushes and not best_first, self._pull)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
         laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}

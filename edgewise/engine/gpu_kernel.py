@@ -59,7 +59,7 @@ DELIVERING, SETTLING, ALL = range(1, 4)
 PHASES = ("sharing", "delivering", "computing", "kernel")
 CONTROL_WORDS = TIMES + 4
 PUSH_LIST, PULL_ALL = range(2)
-FORM_NAMES = ("push from a list", "pull over all vertices")
+FORM_NAMES = ("push from a list", "push from a list in equal shares", "pull over all vertices")
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.balance.automatic import LANES
+from edgewise.balance.binned import MANY
 from edgewise.balance.decompose import scan_types
 from edgewise.balance.edges import ENDS_BYTES, edge_types, own_ends
 from edgewise.balance.hierarchical import heavy_vertices, hierarchical_types
@@ -45,7 +47,7 @@ def largest_degree(offsets: Any) -> int:
 
 
 class Plan:
-    """A strategy's arrays for a graph.
+    """A strategy's arrays for a graph, for a kernel that pushes, or pulls, or both.
 
     Attributes:
         fixed: arrays on the GPU that all runs share.
@@ -54,7 +56,7 @@ class Plan:
         notes: for `Result.explain`.
     """
 
-    def __init__(self, graph: Graph, balance: Balance, pull: bool) -> None:
+    def __init__(self, graph: Graph, balance: Balance, push: bool, pull: bool) -> None:
         self._graph, self._pull = graph, pull
         self.fixed: list[Any] = []
         self.own: list[tuple[int, np.dtype]] = []
@@ -78,8 +80,14 @@ class Plan:
             self.fixed = [out, self._ends("in_offsets") if pull else out]
             self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
         elif balance == "auto":
+            if push:
+                few = f"{LANES} lanes for each vertex"
+                self.notes = (f"pushing with {few}, in equal shares if one has more than {MANY} out-edges",)
             shares = pull and self._gathers_in_shares()
-            self.fixed, self.own = [gpu_host.copy_of(np.array([shares], WORD))], scan
+            self.fixed, self.own = (
+                [gpu_host.copy_of(np.array([shares], WORD))],
+                scan if push else [(0, WORD)] * 2,
+            )
             self.num_parts = gpu_host.most_threads() // WARP
 
     def _gathers_in_shares(self) -> bool:
@@ -88,7 +96,7 @@ class Plan:
         largest = self._kept("in_offsets", ("largest degree",), 8 * self._graph.num_vertices, largest_degree)
         share = self._graph.num_arcs // max(1, gpu_host.most_threads() // (2 * WARP))
         shares = bool(largest > share)
-        self.notes = (
+        self.notes += (
             f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "
             f"{largest:,}, a warp's share {share:,}",
         )
