@@ -21,6 +21,7 @@ from benchmarks.gpu import built, versions
 from benchmarks.graphs import GTGRAPH, WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
+from benchmarks.table import markdown
 from edgewise.kernels.door import cuda_door
 from edgewise.run import Prepared
 
@@ -53,6 +54,10 @@ LONG_SECONDS = 0.2
 LAYOUTS = 3
 #: Runs that share what is made once, and the bound on automatic over best: a factor and milliseconds.
 SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.5
+FIELDS = (
+    "graph", "program", "schedule", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100", "right", "explain",
+    "machine",
+)  # fmt: skip
 
 
 def prepared_for(
@@ -146,14 +151,45 @@ def cells(found: list[dict[str, Any]]) -> Iterator[tuple[str, str, int, float, f
     for graph, program in dict.fromkeys((row["graph"], row["program"]) for row in found):
         here = [row for row in found if (row["graph"], row["program"]) == (graph, program)]
         for runs in (1, SHARED_BY):
-            times = {row["schedule"]: row[f"ms_of_{runs}"] for row in here}
+            times = {row["schedule"]: float(row[f"ms_of_{runs}"]) for row in here}
             automatic = times.pop("automatic")
             best = min(times, key=times.__getitem__)
             yield graph, program, runs, automatic, times[best], best
 
 
+def summary(found: list[dict[str, Any]]) -> str:
+    """A Markdown table of automatic over best fixed, for one run and for 100, and how many cells are as aimed at.
+
+    Cells beyond `FACTOR` times the best and `MARGIN_MS` are bold, and listed with the best schedule.
+    """
+    listed = list(cells(found))
+    programs = list(dict.fromkeys(program for _, program, *_ in listed))
+    table: dict[str, dict[str, list[str]]] = {}
+    beyond = []
+    for graph, program, runs, automatic, best, which in listed:
+        ratio = f"{automatic / best:.2f}"
+        if automatic > FACTOR * best + MARGIN_MS:
+            beyond.append(
+                f"{graph}, {program}, {runs} runs: {automatic:.3f} ms, {which} {best:.3f} ms, {ratio} times as long"
+            )
+            ratio = f"**{ratio}**"
+        table.setdefault(graph, {}).setdefault(program, []).append(ratio)
+    body = [[graph, *(", ".join(row.get(name, [])) for name in programs)] for graph, row in table.items()]
+    worst = max(automatic / best for *_, automatic, best, _ in listed)
+    wrong = sum(str(row["right"]) != "True" for row in found)
+    return "\n".join(
+        [
+            markdown(["automatic / best fixed", *programs], body),
+            "",
+            *beyond,
+            f"{len(listed) - len(beyond)} of {len(listed)} cells within {FACTOR:g} x the best + {MARGIN_MS:g} ms; "
+            f"the worst {worst:.2f} (aim: {NEVER:g}); {wrong} results differ",
+        ]
+    )
+
+
 def main() -> None:
-    """Measure, print a line for each cell, and write all rows as CSV."""
+    """Measure and write all rows as CSV, or read them; print the summary."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.automatic", description=__doc__.splitlines()[0]
     )
@@ -162,32 +198,23 @@ def main() -> None:
     )
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="names, by commas (default: all)")
     parser.add_argument("--repeat", type=int, default=9, help="runs that are timed (default: %(default)s)")
-    parser.add_argument("--output", required=True, help="a CSV file")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--output", help="measure, and write a CSV file")
+    where.add_argument("--read", help="a CSV file that was measured")
     options = parser.parse_args()
-    machine, found = versions(), list[dict[str, Any]]()
-    fields = ["graph", "program", "schedule", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100"]
-    fields += ["right", "explain", "machine"]
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, fields)
-        writer.writeheader()
-        for name in options.graphs.split(","):
-            for row in rows(name, options.programs.split(","), options.repeat):
-                writer.writerow(row | {"machine": machine})
-                found.append(row)
-    wrong = [row for row in found if not row["right"]]
-    within, worst = 0, 0.0
-    listed = list(cells(found))
-    for graph, program, runs, automatic, best, which in listed:
-        good = automatic <= FACTOR * best + MARGIN_MS
-        within, worst = within + good, max(worst, automatic / best)
-        print(
-            f"{graph:<16} {program:<10} {runs:>3} runs  automatic {automatic:9.3f} ms  best fixed {best:9.3f} ms "
-            f"({which})  {automatic / best:.2f} {'' if good else 'SLOWER'}"
-        )
-    print(
-        f"{within} of {len(listed)} cells within {FACTOR:g} x the best + {MARGIN_MS:g} ms; worst {worst:.2f} "
-        f"(aim: {NEVER:g}); {len(wrong)} results differ"
-    )
+    if options.read:
+        with open(options.read, newline="") as file:
+            found: list[dict[str, Any]] = list(csv.DictReader(file))
+    else:
+        found, machine = [], versions()
+        with open(options.output, "w", newline="", buffering=1) as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            for name in options.graphs.split(","):
+                for row in rows(name, options.programs.split(","), options.repeat):
+                    writer.writerow(row | {"machine": machine})
+                    found.append(row)
+    print(summary(found))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.automatic import summary
 from benchmarks.check import disagreement
 from benchmarks.contenders import Edges, Job
 from benchmarks.results import Row, machine, read_rows, write_rows
@@ -123,3 +124,24 @@ def test_wrong_and_failed_answers_are_marked() -> None:
         [row("edgewise", 0.01), row("scipy", 0.02, verified="level of vertex 3"), row("igraph", float("nan"))]
     )
     assert "0.02 (wrong)" in text and "failed" in text
+
+
+def test_the_automatic_schedule_is_held_against_the_best_fixed_one() -> None:
+    times = {"automatic": (1.1, 2.5), "warp": (1.0, 4.0), "WD": (3.0, 2.0)}
+    rows = [
+        {
+            "graph": graph,
+            "program": "bfs",
+            "schedule": name,
+            "ms_of_1": one,
+            "ms_of_100": many,
+            "right": right,
+        }
+        for graph, right in (("a", "True"), ("b", True))
+        for name, (one, many) in times.items()
+    ]
+    rows[-1]["right"] = False
+    text = summary(rows)
+    assert "| a                      | 1.10, **1.25** |" in text
+    assert "a, bfs, 100 runs: 2.500 ms, WD 2.000 ms, 1.25 times as long" in text
+    assert "2 of 4 cells within 1.1 x the best + 0.02 ms; the worst 1.25 (aim: 1.5); 1 results differ" in text
