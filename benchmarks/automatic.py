@@ -1,9 +1,9 @@
 """The automatic schedule against fixed ones on a GPU: `python -m benchmarks.automatic`. See docs/benchmarks.md.
 
-Four programs of examples/ on eight graphs, with every schedule of benchmarks/schedules.py. A cell is what one run
-costs: the median of the runs, and what the schedule needs to be made once for the graph (copies of other layouts,
-in-edges), charged to one run or shared by 100; what graphs are built from lies on the GPU, and building is not
-counted. Compiling is not counted. All results have to agree with the automatic schedule's.
+Four programs of examples/ on nine graphs, with every schedule of benchmarks/schedules.py. A cell is what one run
+costs: the median of the runs after a first one, and what the schedule needs to be made once for the graph (copies of
+other layouts, in-edges), charged to one run or shared by 100; what graphs are built from lies on the GPU, and building
+is not counted. Compiling is not counted. All results have to agree with the built-in algorithm's.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import built, versions
+from benchmarks.gpu import agrees, built, built_in, versions
 from benchmarks.graphs import GTGRAPH, WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
@@ -42,7 +42,7 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
     "rmat20": lambda: ew.generate.rmat(20, 16, GTGRAPH, seed=1, simple=True, weights=WEIGHTS),
     "uniform20": lambda: ew.generate.uniform(2**20, 2**24, seed=1, simple=True, weights=WEIGHTS),
     "lattice1024": lambda: ew.generate.lattice(1024, 1024, 0.1, seed=1, weights=WEIGHTS),
-    **{name: real(name) for name in UNSEEN[:3]},
+    **{name: real(name) for name in ("cnr-2000", "road-NE", "actor-collab", "soc-Epinions1-sym")},
     "rmat21-graph500": lambda: ew.generate.rmat(21, 16, seed=2, simple=True, weights=WEIGHTS),
 }
 #: PageRank's ranks move until then.
@@ -125,7 +125,8 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
         found: dict[str, dict[str, Any]] = {
             key: {"graph": graph_name, "program": name, "schedule": key} for key in schedules
         }
-        expected: Any = None
+        graph = fresh()
+        expected = built_in(graph, source)[name]()
         for runs, how in ((1, Prepared), (SHARED_BY, ew.prepare)):
             make = {key: partial(prepared_for, how, program, fresh, each) for key, each in schedules.items()}
             layouts = layout_ms(make, values)
@@ -135,12 +136,10 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
                 for key, each in schedules.items()
             }
             for key, (each, result) in run_ms(prepared, values, repeat).items():
-                answer = next(iter(result.fields.values()))
-                expected = answer if expected is None else expected
                 found[key] |= {
                     f"ms_of_{runs}": each + layouts[key] / runs,
                     f"layout_ms_of_{runs}": layouts[key],
-                    "right": bool(np.allclose(answer, expected, rtol=1e-4, atol=1e-9)),
+                    "right": found[key].get("right", True) and agrees(name, result, expected),
                     "explain": result.explain().replace("\n", "; "),
                 }
         yield from found.values()

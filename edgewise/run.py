@@ -135,7 +135,8 @@ class Prepared:
         Args:
             max_supersteps: end after so many; None takes the program's own limit.
             progress: True for a bar on a terminal, or a function of the number of supersteps done.
-            memory_limit: bytes that the run may allocate, results included.
+            memory_limit: bytes that the run may allocate, results included. What is made once for the graph (in-edges,
+                copies on a GPU, a strategy's arrays) is not counted.
             check: run in plain Python, with every index, write and overflow checked; slow.
 
         Raises:

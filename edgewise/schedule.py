@@ -90,7 +90,7 @@ class NodeSplitting:
     Attributes:
         max_degree: the most edges that a child has, or "auto" for what most vertices have: the upper edge of the range
             of degrees with most vertices, of `bins` ranges of equal width.
-        bins: at least 1.
+        bins: 1 to 1,000,000.
     """
 
     max_degree: int | Literal["auto"] = "auto"
@@ -126,12 +126,18 @@ class HierarchicalProcessing:
             )
 
 
+#: Ranges of degrees at most.
+_MOST_BINS = 1_000_000
+
+
 def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _check_bound(balance: object, max_degree: object, bins: object) -> None:
     """Refuse what is no bound on degrees."""
+    if _is_whole(bins, _MOST_BINS + 1):
+        raise ScheduleError(f"{type(balance).__name__}: bins is {bins!r}; expected at most {_MOST_BINS:,}")
     for name, value in (("max_degree", max_degree), ("bins", bins)):
         if not _is_whole(value, 1) and not (name == "max_degree" and value == "auto"):
             kind = type(balance).__name__

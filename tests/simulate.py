@@ -23,7 +23,7 @@ BALANCED = {
         ew.MergePath(),
         ew.HierarchicalProcessing(2, depth=2),
     ],
-    "user combiner": [ew.NodeSplitting(), ew.WorkloadDecomposition(), ew.HierarchicalProcessing()],
+    "user combiner": [ew.NodeSplitting(), ew.WorkloadDecomposition(), ew.HierarchicalProcessing(2**63)],
     "logic and aggregates": [ew.NodeSplitting(1), ew.MergePath(), ew.EdgeBased()],
     "edge fields": [ew.WorkloadDecomposition(), ew.HierarchicalProcessing(1)],
 }
@@ -53,6 +53,26 @@ def compare_least():
         assert_same(Prepared(Least, graph, "cuda")(**values), expected, True)
 
 
+def compare_reasons():
+    """A program says why its messages go which way, and does not pull where in-edges do not fit."""
+    from edgewise.engine import gpu as engine
+
+    def explained(name, delivery="auto", in_edges=False):
+        program, values = PROGRAMS[name]
+        graph = ew.generate.uniform(8, 24, seed=1, weights=(0, 9))
+        prepared = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges)
+        result = prepared(**values)
+        assert_same(result, prepared.reference(values, program.max_supersteps), False)
+        return result.explain()
+
+    assert "pushed: the graph has no in-edges" in explained("edge fields")
+    assert "pushed: one message decides what ANY gives" in explained("bfs", in_edges=True)
+    assert "messages by SUM are combined in a fixed order" in explained("float sums", ew.Push())
+    assert "pulled when more than one in 3 edges sends" in explained("edge fields", in_edges=True)
+    engine.fits = lambda needed: False
+    assert "pushed: the in-edges that pulling needs take 132 bytes" in explained("edge fields", in_edges=True)
+
+
 def main():
     """Print the name of each program that agreed; the exit code is 1 where one does not."""
     pretend()
@@ -77,6 +97,8 @@ def main():
                 result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)
+    compare_reasons()
+    print("reasons", flush=True)
     compare_widest()
     print("widest", flush=True)
     compare_least()

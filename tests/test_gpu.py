@@ -106,6 +106,10 @@ def test_every_strategy_agrees_with_the_cpu(name, balance):
             for field, want in expected.fields.items():
                 tolerance = {"float32": 1e-4, "float64": 1e-9}.get(str(want.dtype), 0)
                 np.testing.assert_allclose(result.fields[field], want, rtol=tolerance, atol=1e-12)
+            for field, want in expected.edge_fields.items():
+                np.testing.assert_array_equal(result.edge_fields[field], want, err_msg=field)
+            if not program.asynchronous:
+                assert result.supersteps == expected.supersteps
 
 
 @pytest.mark.parametrize("kind", ["lattice", "hubs", "path"])

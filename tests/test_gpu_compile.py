@@ -69,11 +69,12 @@ def test_asynchronous_programs_compile(name, capability):
 @pytest.mark.parametrize(
     ("name", "capability", "schedule"),
     [
-        ("bfs", NEWEST_MEASURED, ew.Schedule(ew.Pull(), balance=ew.WarpMapped(8))),
+        ("bfs", NEWEST_MEASURED, ew.Schedule(ew.Pull(), balance=ew.BlockMapped())),
         ("sssp", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
         ("float sums", OLDEST, ew.Schedule(balance=ew.NodeSplitting())),
         ("logic and aggregates", (8, 0), ew.Schedule(ew.Pull(), balance=ew.WorkloadDecomposition())),
         ("edge fields", (10, 0), ew.Schedule(balance=ew.EdgeBased(chunking=False))),
+        ("bfs", (10, 0), ew.Schedule(balance=ew.EdgeBased())),
         ("sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing())),
     ],
     ids=str,

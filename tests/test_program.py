@@ -338,6 +338,12 @@ def test_degrees_are_bounded_by_whole_numbers(kind, name, value):
         kind(**{name: value})
 
 
+def test_there_are_not_very_many_ranges_of_degrees():
+    assert ew.NodeSplitting(bins=10**6).bins == 10**6
+    with pytest.raises(ScheduleError, match="NodeSplitting: bins is 1000001; expected at most 1,000,000"):
+        ew.NodeSplitting(bins=10**6 + 1)
+
+
 @pytest.mark.parametrize("value", [-1, 2.0, "auto", False])
 def test_sub_iterations_are_a_whole_number(value):
     with pytest.raises(ScheduleError, match=r"depth is .*expected None or an integer of at least 0"):

@@ -280,7 +280,7 @@ def search(
     graph: Graph, sources: np.ndarray, limit: int, memory_limit: int | None, run: Execution
 ) -> tuple[Any, Any, int]:
     """Levels and parents on the GPU, and how many levels were expanded; arguments as of `_bfs_gpu.search`."""
-    graph_on_gpu(graph, run)  # makes in-edges, which parents need, so that levels may be pulled, too
+    graph_on_gpu(graph, run)  # makes in-edges, which parents need
     given: dict[str, Any] = {"source": int(sources[0])}
     if len(sources) > 1:
         given["level"] = np.full(graph.num_vertices, -1, np.int32)

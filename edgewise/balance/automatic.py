@@ -13,11 +13,12 @@ LANES = 8
 
 
 def make_automatic(bodies: Bodies) -> Strategy:
-    """What wins where nothing is asked for: three views, chosen at each superstep.
+    """What wins where nothing is asked for, of three views.
 
-    Vertices that send have `LANES` lanes each, unless one of them has more than `MANY` arcs: then all have equal shares
-    by merge path. Where vertices gather, lanes have them by degree, or equal shares of all arcs if some vertex has more
-    than such a share: then the first word of the first array is not 0. The others are those of merge path.
+    At each superstep: vertices that send have `LANES` lanes each, unless one of them has more than `MANY` arcs; then
+    all have equal shares by merge path. For each graph: where all vertices gather, lanes have them by degree, or equal
+    shares of all arcs if some vertex has more than such a share; then the first word of the first array is not 0. The
+    other arrays are those of merge path.
     """
     few = make_mapped(make_grouped(LANES), bodies).push_all
     by_degree = make_mapped(make_binned, bodies).pull_all

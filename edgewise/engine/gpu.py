@@ -12,7 +12,7 @@ from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.glue import own_array_order, own_dtypes
-from edgewise.engine.gpu_kernel import FOLDS
+from edgewise.engine.gpu_kernel import FOLDS, PULL_ADVANTAGE
 from edgewise.engine.gpu_messages import directions, may_push, part_dtypes, stored_identity
 from edgewise.engine.gpu_plan import Plan
 from edgewise.engine.gpu_strategies import of_code
@@ -26,6 +26,7 @@ from edgewise.kernels.gpu_host import (
     copied,
     copy_of,
     empty,
+    fits,
     full,
     host_copy,
     pinned,
@@ -35,7 +36,7 @@ from edgewise.kernels.gpu_host import (
     zeros,
 )
 from edgewise.program import Combiner
-from edgewise.schedule import EdgeBased, Pull, Schedule
+from edgewise.schedule import EdgeBased, Pull, Push, Schedule
 
 
 class Told(NamedTuple):
@@ -170,18 +171,17 @@ class GpuProgram:
         best_first = best_first and not isinstance(schedule.delivery, Pull)
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
         self._directions = directions(found, message, schedule.delivery)
-        pushes, pulls = self._directions
-        self._pull = not best_first and pulls and (pull or not pushes)
+        self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
-        one_way = graph.num_arcs * 4 + graph.num_vertices * graph.stored("offsets").itemsize
-        with room(f"{found.name}: the graph", (1 + self._pull) * one_way):
-            self._graph = [graph.on_gpu(name) for name in ("offsets", "targets", *columns)]
+        names = ("offsets", "targets", *columns)
+        with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
+            self._graph = [graph.on_gpu(name) for name in names]
             needs_arcs = self._pull and found.needs_arc_index
             self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, schedule.balance, pushes and not best_first, self._pull)
+            self._plan = Plan(graph, schedule.balance, self._directions[0] and not best_first, self._pull)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
         laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}
@@ -215,10 +215,33 @@ class GpuProgram:
             aggregates,
             told.supersteps,
             ENDINGS[told.ending],
-            (*((f"supersteps on the GPU: {told.forms}",) if told.forms else ()), *self._plan.notes),
+            (
+                *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
+                *self._why,
+                *self._plan.notes,
+            ),
             told.phases,
             self._memory,
         )
+
+    def _choose_way(self, pull: bool) -> tuple[bool, tuple[str, ...]]:
+        """Whether the kernel is given in-edges, and why messages go which way, if nobody asked for that."""
+        found, graph, delivery = self._binding.found, self._binding.graph, self._schedule.delivery
+        pushes, pulls = self._directions
+        if not pushes:
+            why = f"pulled: {self._message} messages by {found.combine.name} are combined in a fixed order"
+            return True, () if isinstance(delivery, Pull) else (why,)
+        if not pulls:
+            why = f"pushed: one message decides what {found.combine.name} gives"
+            return False, () if isinstance(delivery, Push) else (why,)
+        if not pull:
+            return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
+        needed = graph.needed_on_gpu("in_offsets", "in_sources")
+        if not fits(needed):
+            return False, (
+                f"pushed: the in-edges that pulling needs take {needed:,} bytes, more than are free",
+            )
+        return True, (f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed",)
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""

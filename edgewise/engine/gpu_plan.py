@@ -57,38 +57,37 @@ class Plan:
     """
 
     def __init__(self, graph: Graph, balance: Balance, push: bool, pull: bool) -> None:
-        self._graph, self._pull = graph, pull
+        self._graph, self._push, self._pull = graph, push, pull
         self.fixed: list[Any] = []
         self.own: list[tuple[int, np.dtype]] = []
-        self.num_parts = 0
         self.notes: tuple[str, ...] = ()
-        n, m = graph.num_vertices, graph.num_arcs
-        scan = [(n, WORD), (gpu_host.most_threads() // THREADS, WORD)]
+        self.num_parts = 0
+        n, warps = graph.num_vertices if push else 0, gpu_host.most_threads() // WARP if pull else 0
+        scan = [(graph.num_vertices, WORD), (gpu_host.most_threads() // THREADS, WORD)]
         if isinstance(balance, NodeSplitting):
-            out = self._split(balance, "offsets", "out-edges")
-            inward = self._split(balance, "in_offsets", "in-edges") if pull else out
-            self.fixed, self.own = [*out, *inward], [(len(out.parent), VERTEX)]
-            self.num_parts = len(inward.parent) if pull else 0
+            out = self._split(balance, "offsets", "out-edges") if push else None
+            inward = self._split(balance, "in_offsets", "in-edges") if pull else None
+            self.fixed = [*(out or inward or ()), *(inward or out or ())]
+            self.own = [(len(out.parent) if out else 0, VERTEX)]
+            self.num_parts = len(inward.parent) if inward else 0
         elif isinstance(balance, HierarchicalProcessing):
             self.fixed, self.own = self._hierarchy(balance), [(n, VERTEX), (n, VERTEX), *scan]
-            self.num_parts = gpu_host.most_threads() // WARP
+            self.num_parts = warps
         elif isinstance(balance, WorkloadDecomposition | MergePath):
-            self.own = scan
-            self.num_parts = gpu_host.most_threads() // WARP
+            self.own = scan if push else [(0, WORD)] * 2
+            self.num_parts = warps
         elif isinstance(balance, EdgeBased):
-            out = self._ends("offsets")
-            self.fixed = [out, self._ends("in_offsets") if pull else out]
-            self.own = [(m, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
+            ends = [self._ends(name) for name, used in (("offsets", push), ("in_offsets", pull)) if used]
+            self.fixed = [ends[0], ends[-1]]
+            self.own = [(graph.num_arcs if push else 0, np.dtype(f"u{graph.stored('offsets').itemsize}"))]
         elif balance == "auto":
             if push:
                 few = f"{LANES} lanes for each vertex"
                 self.notes = (f"pushing with {few}, in equal shares if one has more than {MANY} out-edges",)
             shares = pull and self._gathers_in_shares()
-            self.fixed, self.own = (
-                [gpu_host.copy_of(np.array([shares], WORD))],
-                scan if push else [(0, WORD)] * 2,
-            )
-            self.num_parts = gpu_host.most_threads() // WARP
+            self.fixed = [gpu_host.copy_of(np.array([shares], WORD))]
+            self.own = scan if push else [(0, WORD)] * 2
+            self.num_parts = warps
 
     def _gathers_in_shares(self) -> bool:
         """Whether some vertex has more in-edges than a warp has if all have as many, with a block on each
@@ -124,7 +123,7 @@ class Plan:
     def _bound(self, balance: NodeSplitting | HierarchicalProcessing, name: str) -> int:
         """The most arcs of a vertex that a thread has at a time."""
         if balance.max_degree != "auto":
-            return balance.max_degree
+            return min(balance.max_degree, max(1, self._graph.num_arcs))
         needed = 16 * self._graph.num_vertices
         found: int = self._kept(
             name, ("degrees", balance.bins), needed, lambda offsets: likely_degree(offsets, balance.bins)
@@ -147,14 +146,16 @@ class Plan:
     def _hierarchy(self, balance: HierarchicalProcessing) -> list[Any]:
         """The bounds, and the vertices with many in-edges."""
         n, depth = self._graph.num_vertices, balance.depth
-        out, inward = self._bound(balance, "offsets"), 0
-        heavy = gpu_host.empty(0, VERTEX)
+        out = self._bound(balance, "offsets") if self._push else 0
+        inward, heavy = 0, gpu_host.empty(0, VERTEX)
         if self._pull:
             inward = self._bound(balance, "in_offsets") if n >= THREADS and depth != 0 else 0
             heavy = self._kept(
                 "in_offsets", ("heavy", inward), 24 * n, lambda offsets: heavy_vertices(offsets, inward)
             )
-        numbers = [out, inward, NO_LIMIT if depth is None else depth, len(heavy)]
-        least = f"lists of fewer than {THREADS:,} are decomposed"
-        self.notes += (f"hierarchical processing: at most {out:,} out-edges in a sub-iteration; {least}",)
+        numbers = [out, inward, NO_LIMIT if depth is None else min(depth, NO_LIMIT), len(heavy)]
+        for bound, what in ((out, "out-edges"), (inward, "in-edges")):
+            if bound:
+                self.notes += (f"hierarchical processing: at most {bound:,} {what} in a sub-iteration",)
+        self.notes += (f"hierarchical processing: lists of fewer than {THREADS:,} are decomposed",)
         return [gpu_host.copy_of(np.array(numbers, WORD)), heavy]

@@ -84,6 +84,25 @@ class Graph:
             return rows.on_gpu[name.removeprefix("in_").replace("sources", "targets")]
         return cuda_door().copied(self, getattr(self, name))
 
+    def needed_on_gpu(self, *names: str) -> int:
+        """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
+        outward = {name: name.removeprefix("in_").replace("sources", "targets") for name in names}
+        missing = {name for name in names if not self._lies_on_gpu(name)}
+        if not self.directed:
+            missing = {outward[name] for name in missing}
+        making = self.directed and not self.has_in_edges and isinstance(self._rows, GpuRows)
+        making = making and any(name.startswith("in_") for name in missing)
+        arrays = [self.stored(outward.get(name, name)) for name in missing]
+        return sum(array.nbytes for array in arrays) + making * gpu_rows.ARC_BYTES * self.num_arcs
+
+    def _lies_on_gpu(self, name: str) -> bool:
+        """Whether `on_gpu` has an array at hand."""
+        inward = name.startswith("in_")
+        if inward and not self.has_in_edges:
+            return False
+        rows = self._columns if inward else self._rows
+        return isinstance(rows, GpuRows) or bool(cuda_door().is_copied(self, getattr(self, name)))
+
     @classmethod
     def from_edges(
         cls,

@@ -184,6 +184,11 @@ def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
     return held[key]
 
 
+def is_copied(owner: Any, values: Any) -> bool:
+    """Whether the copy on the GPU of an array that belongs to an object is there already."""
+    return id(values) in _residents.get(owner, {})
+
+
 def copied(owner: Any, values: Any) -> Any:
     """The copy on the GPU of an array that belongs to an object, made once.
 
@@ -204,6 +209,22 @@ def _memory() -> int:
     return int(cupy().cuda.runtime.memGetInfo()[1])
 
 
+def _free() -> int:
+    """Bytes of the GPU's memory that nothing uses now."""
+    return int(cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes())
+
+
+def fits(needed: int) -> bool:
+    """Whether the GPU's memory has room for so many bytes more.
+
+    To ask the driver takes as long as a search: that is done only where it may be too much.
+    """
+    pool = cupy().get_default_memory_pool()
+    if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2:
+        return True
+    return needed <= _free()
+
+
 @contextmanager
 def room(name: str, needed: int) -> Iterator[None]:
     """Refuse what the GPU's memory does not hold, before it is begun where that can be told.
@@ -211,15 +232,11 @@ def room(name: str, needed: int) -> Iterator[None]:
     Raises:
         MemoryLimitError: with what is needed and what is free.
     """
-    pool = cupy().get_default_memory_pool()
-    # To ask the driver takes as long as a search: only where it may be too much.
-    if needed > pool.free_bytes() and pool.total_bytes() + needed > _memory() // 2:
-        free = cupy().cuda.runtime.memGetInfo()[0] + pool.free_bytes()
-        if needed > free:
-            raise MemoryLimitError(
-                f"{name} needs {needed:,} bytes on the GPU, of which {free:,} are free; free some, use a smaller "
-                "dtype, or run on the CPU with device='cpu'"
-            )
+    if not fits(needed):
+        raise MemoryLimitError(
+            f"{name} needs {needed:,} bytes on the GPU, of which {_free():,} are free; free some, use a smaller "
+            "dtype, or run on the CPU with device='cpu'"
+        )
     try:
         yield
     except cupy().cuda.memory.OutOfMemoryError as error:
