@@ -52,8 +52,8 @@ PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
 ANSWERS = {"bfs": "level", "sssp": "distance"}
 FIELDS = (
     "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "strategy", "supersteps", "ms",
-    "kernel_ms", "computing_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes", "run_bytes", "bound", "max_after",
-    "split_percent", "degrees", "degrees_after", "right", "machine",
+    "kernel_ms", "computing_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes", "run_bytes", "bound",
+    "max_after", "split_percent", "degrees", "degrees_after", "right", "machine",
 )  # fmt: skip
 #: A run that takes longer is not repeated.
 LONG_SECONDS = 1.0
