@@ -147,8 +147,11 @@ def test_tables_are_put_into_their_places_only(rows: Path) -> None:
     assert filled(text, found) == text
 
 
-def test_figures_are_drawn(rows: Path) -> None:
+@pytest.mark.parametrize("measured", [False, True])
+def test_figures_are_drawn(rows: Path, measured: bool) -> None:
     pytest.importorskip("matplotlib")
+    if measured:
+        rows.write_text(MEASURED.read_text())
     draw(rows)
     assert len(list(rows.parent.glob("*.svg"))) == 5
 
