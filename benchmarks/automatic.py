@@ -196,7 +196,7 @@ def main() -> None:
         "--graphs", default=",".join((*TUNED, *UNSEEN)), help="names, by commas (default: all)"
     )
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=9, help="runs that are timed (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=31, help="runs that are timed (default: %(default)s)")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--output", help="measure, and write a CSV file")
     where.add_argument("--read", help="a CSV file that was measured")
