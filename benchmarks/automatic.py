@@ -55,8 +55,8 @@ LAYOUTS = 3
 #: Runs that share what is made once, and the bound on automatic over best: a factor and milliseconds.
 SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.5
 FIELDS = (
-    "graph", "program", "schedule", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100", "right", "explain",
-    "machine",
+    "graph", "program", "schedule", "repeat", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100", "right",
+    "explain", "machine",
 )  # fmt: skip
 
 
@@ -123,7 +123,8 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
                 if not isinstance(each.delivery, ew.Push) and not isinstance(each.balance, ew.EdgeBased)
             }
         found: dict[str, dict[str, Any]] = {
-            key: {"graph": graph_name, "program": name, "schedule": key} for key in schedules
+            key: {"graph": graph_name, "program": name, "schedule": key, "repeat": repeat}
+            for key in schedules
         }
         graph = fresh()
         expected = built_in(graph, source)[name]()

@@ -160,7 +160,7 @@ Balance = View | Literal["auto"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """The choices of one run. Every part left at its default is chosen at each superstep.
+    """The choices of one run. Every part left at its default is chosen for the graph and at each superstep.
 
     Attributes:
         delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.

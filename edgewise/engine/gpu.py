@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.balance.contract import SHARED
 from edgewise.engine import gpu_async, gpu_kernel, near_far
-from edgewise.engine.binding import Binding
+from edgewise.engine.binding import Binding, starts_as_weights
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
@@ -228,18 +228,24 @@ class GpuProgram:
         """Whether the kernel is given in-edges, and why messages go which way, if nobody asked for that."""
         found, graph, delivery = self._binding.found, self._binding.graph, self._schedule.delivery
         pushes, pulls = self._directions
+        combined = f"{self._message} messages by {found.combine.name}"
         if not pushes:
-            why = f"pulled: {self._message} messages by {found.combine.name} are combined in a fixed order"
-            return True, () if isinstance(delivery, Pull) else (why,)
+            in_order = found.combine.ordered(self._message)
+            why = "are combined in a fixed order" if in_order else "have no atomic operation"
+            return True, () if isinstance(delivery, Pull) else (f"pulled: {combined} {why}",)
         if not pulls:
             why = f"pushed: one message decides what {found.combine.name} gives"
             return False, () if isinstance(delivery, Push) else (why,)
         if not pull:
             return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
-        needed = graph.needed_on_gpu("in_offsets", "in_sources")
+        names = ["offsets", "targets", "in_offsets", "in_sources"]
+        if any(starts_as_weights(self._binding, name, {}) for name in found.edge_fields):
+            names += ["weights", "in_weights"]
+        in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if found.needs_arc_index else 0
+        needed = graph.needed_on_gpu(*names) + in_arcs
         if not fits(needed):
             return False, (
-                f"pushed: the in-edges that pulling needs take {needed:,} bytes, more than are free",
+                f"pushed: with in-edges, the graph takes {needed:,} bytes more, which are not free",
             )
         return True, (f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed",)
 
