@@ -133,8 +133,7 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
             layouts = layout_ms(make, values)
             graph = fresh()
             prepared = {
-                key: prepared_for(how, program, lambda graph=graph: graph, each)
-                for key, each in schedules.items()
+                key: how(program, graph, device="cuda", schedule=each) for key, each in schedules.items()
             }
             for key, (each, result) in run_ms(prepared, values, repeat).items():
                 found[key] |= {

@@ -1,5 +1,6 @@
 """The harness: wrong answers are found, times are taken in turns, and rows come back from CSV."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +146,12 @@ def test_the_automatic_schedule_is_held_against_the_best_fixed_one() -> None:
     assert "| a                      | 1.10, **1.25** |" in text
     assert "a, bfs, 100 runs: 2.500 ms, WD 2.000 ms, 1.25 times as long" in text
     assert "2 of 4 cells within 1.1 x the best + 0.02 ms; the worst 1.25 (aim: 1.5); 1 results differ" in text
+
+
+def test_the_document_has_the_tables_of_the_measured_rows() -> None:
+    root = Path(__file__).parent.parent
+    text = (root / "docs" / "benchmarks.md").read_text()
+    for name in ("automatic-2026-11-22-H100.csv", "automatic-2026-11-22-H100-again.csv"):
+        with open(root / "benchmarks" / "results" / name, newline="") as file:
+            table = summary(list(csv.DictReader(file))).partition("\n\n")[0]
+        assert table in text

@@ -81,18 +81,17 @@ class Graph:
         inward = name.startswith("in_")
         rows = self._columns if inward else self._rows
         if isinstance(rows, GpuRows):
-            return rows.on_gpu[name.removeprefix("in_").replace("sources", "targets")]
+            return rows.on_gpu[_name_in_rows(name)]
         return cuda_door().copied(self, getattr(self, name))
 
     def needed_on_gpu(self, *names: str) -> int:
         """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
-        outward = {name: name.removeprefix("in_").replace("sources", "targets") for name in names}
         missing = {name for name in names if not self._lies_on_gpu(name)}
         if not self.directed:
-            missing = {outward[name] for name in missing}
+            missing = {_name_in_rows(name) for name in missing}
         making = self.directed and not self.has_in_edges and isinstance(self._rows, GpuRows)
         making = making and any(name.startswith("in_") for name in missing)
-        arrays = [self.stored(outward.get(name, name)) for name in missing]
+        arrays = [self.stored(_name_in_rows(name)) for name in missing]
         return sum(array.nbytes for array in arrays) + making * gpu_rows.ARC_BYTES * self.num_arcs
 
     def _lies_on_gpu(self, name: str) -> bool:
@@ -389,6 +388,11 @@ class Graph:
         }
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
         return f"<table>{rows}</table>"
+
+
+def _name_in_rows(name: str) -> str:
+    """What rows call the array that a graph has by this name: "targets" for "in_sources", say."""
+    return name.removeprefix("in_").replace("sources", "targets")
 
 
 def _sealed_rows(rows: csr.Rows | GpuRows) -> csr.Rows | GpuRows:
