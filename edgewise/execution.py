@@ -12,7 +12,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import launch
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
-from edgewise.schedule import Pull, Push, Schedule, View
+from edgewise.schedule import Buffered, Layout, Push, Schedule, View
 
 Progress = bool | Callable[[int], None] | None
 
@@ -58,7 +58,7 @@ def execution(
     progress: Progress = None,
     memory_limit: int | None = None,
     memory_needed: int = 0,
-    deliveries: tuple[type, ...] = (Push, Pull),
+    deliveries: tuple[type, ...],
     total: int | None = None,
     gpu_memory: int | None = None,
 ) -> Iterator[Execution]:
@@ -90,7 +90,7 @@ def execution(
             f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
             "write the algorithm as a Program, which runs with every delivery"
         )
-    check_balance(name, schedule, on_gpu)
+    check_schedule(name, schedule, on_gpu)
     threads = available_threads() if schedule.num_threads is None else schedule.num_threads
     if not isinstance(threads, int) or threads < 1:
         raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
@@ -121,12 +121,29 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     return schedule or Schedule()
 
 
-def check_balance(name: str, schedule: Schedule, on_gpu: bool) -> None:
-    """Refuse a schedule that says who does which edges where there is no GPU to do them, or in an unknown way.
+def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
+    """Refuse a schedule that says who does which edges, or where they lie, where there is no GPU to do them, or in an
+    unknown way, or in two ways at once.
 
     Raises:
         ScheduleError: with what is possible.
     """
+    if schedule.layout != "auto":
+        if not (on_gpu and isinstance(schedule.layout, Layout)):
+            raise ScheduleError(
+                f"{name}: layout is {schedule.layout!r}; only runs on a GPU can be told where edges lie, by "
+                "edgewise.Layout(). Leave it at 'auto'"
+            )
+        if isinstance(schedule.delivery, Push):
+            raise ScheduleError(
+                f"{name}: a layout says where what vertices gather over lies, and Push() has them gather nothing; set "
+                "delivery to Pull() or Buffered()"
+            )
+        if schedule.balance != "auto" and not isinstance(schedule.delivery, Buffered):
+            raise ScheduleError(
+                f"{name}: a layout says who gathers over which edges, and so does balance={schedule.balance!r}; give "
+                "one of them, or set delivery to Buffered(), where the balance says who sends"
+            )
     if not _is_auto(schedule) and not (on_gpu and isinstance(schedule.balance, View)):
         raise ScheduleError(
             f"{name}: balance is {schedule.balance!r}; only runs on a GPU can be told who does which edges, by "
@@ -134,14 +151,16 @@ def check_balance(name: str, schedule: Schedule, on_gpu: bool) -> None:
         )
 
 
-def is_balanced(name: str, device: Any, schedule: Schedule | None) -> bool:
-    """Whether a run goes to the GPU and its schedule says who does which edges: algorithms run as programs then.
+def runs_as_program(name: str, device: Any, schedule: Schedule | None) -> bool:
+    """Whether a run goes to the GPU and its schedule says who does which edges, where they lie, or that messages go
+    through a buffer: algorithms run as programs then.
 
     Raises:
         ScheduleError, DeviceError: as `chooses_gpu`.
     """
     schedule = as_schedule(name, schedule)
-    return not _is_auto(schedule) and chooses_gpu(name, device, schedule)
+    told = not _is_auto(schedule) or schedule.layout != "auto" or isinstance(schedule.delivery, Buffered)
+    return told and chooses_gpu(name, device, schedule)
 
 
 def _is_auto(schedule: Schedule) -> bool:

@@ -19,7 +19,16 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from edgewise.errors import ProgramError
-from edgewise.program import INFINITY, Aggregator, Combiner, EdgeField, Parameter, Program, VertexField
+from edgewise.program import (
+    INFINITY,
+    Aggregator,
+    Combiner,
+    EdgeField,
+    Fields,
+    Parameter,
+    Program,
+    VertexField,
+)
 from edgewise.source import Source, all_code, code_text, source_of
 
 #: What every state has besides the program's own names.
@@ -124,6 +133,17 @@ class Specification:
         return self.program.combine
 
     @property
+    def keeps_messages(self) -> bool:
+        """Whether messages are not combined, but all given to vertex_compute."""
+        return self.combine.name == "MESSAGES"
+
+    @property
+    def message_fields(self) -> tuple[str, ...]:
+        """The names of a message's fields; none if a message is one value."""
+        declared = self.program.message
+        return tuple(declared.dtypes) if isinstance(declared, Fields) else ()
+
+    @property
     def has_proceed(self) -> bool:
         """Whether the program decides itself when to end."""
         return self.program.proceed is not Program.proceed
@@ -218,8 +238,26 @@ def _collect_declarations(found: Specification) -> None:
     combine = getattr(found.program, "combine", None)
     if not isinstance(combine, Combiner):
         raise ProgramError(
-            f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL or "
+            f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
             "ew.combiner(function, identity=...)"
+        )
+    _check_message_fields(found)
+
+
+def _check_message_fields(found: Specification) -> None:
+    """Refuse a message of several fields that cannot be one."""
+    declared = found.program.message
+    if not isinstance(declared, Fields):
+        return
+    if not found.keeps_messages:
+        raise ProgramError(
+            f"{found.name}: messages of several fields are not combined by {found.combine.name}; set combine = "
+            "ew.MESSAGES, and go over all messages in vertex_compute"
+        )
+    names = tuple(declared.dtypes)
+    if not names or any(name.startswith("_") for name in names):
+        raise ProgramError(
+            f"{found.name}.message has the fields {names}; expected at least one, and none that begins with '_'"
         )
 
 

@@ -9,7 +9,8 @@ A run is a sequence of supersteps (bulk synchronous parallel; Valiant 1990). Ver
 1. **Edges.** ``edge_compute(edge, state)`` is called for each arc whose source is active. What it returns is a
    message to ``edge.target``; ``None`` sends nothing. A halted source sends nothing.
 2. **Combining.** The messages to one vertex are folded with ``combine``. A vertex that got none is given the
-   combiner's identity (``INFINITY`` or the largest integer for MIN, 0 for SUM, False for ANY, ...).
+   combiner's identity (``INFINITY`` or the largest integer for MIN, 0 for SUM, False for ANY, ...). With
+   ``combine = MESSAGES`` they are not folded: ``vertex_compute`` is given all of them.
 3. **Vertices.** After *all* edges are done, ``vertex_compute(v, message, state)`` is called for each vertex
    that is active or got a message (a message wakes a halted vertex) and returns ACTIVE or HALT for the next
    superstep. So a value written in superstep k is seen by edges in superstep k + 1.
@@ -27,6 +28,15 @@ while running are checked with ``check=True``.
 bits and floats at least the precision of their field. Every value that leaves a function is cast to the
 declared dtype: integers wrap, floats round, anything becomes bool by ``!= 0``. A float where an integer is
 declared is refused before the run. Division by zero and overflow are found by ``check=True``.
+
+*All messages of a vertex.* With ``combine = MESSAGES``, ``vertex_compute(v, messages, state)`` is given an array with
+a message for each in-edge along which one came: ``len(messages)``, ``messages[i]``, ``for message in messages``. They
+come in the order of their sources' indices, those of parallel arcs in the order of these. The array is the vertex's
+own in this superstep, so it may be sorted where it lies; afterwards it is gone. What a loop over the messages can
+compute, such as a median or the most frequent value, need not be associative. With ``message = fields(label="int64",
+weight="float64")`` a message has several fields: ``edge_compute`` returns a tuple of them in this order, or None, and
+``messages.label``, ``messages.weight`` are arrays. Only a message buffer can deliver these
+(`edgewise.schedule.Buffered`).
 
 *Order.* MIN, MAX, ANY, ALL and integer sums do not depend on any order. Float sums and products and a user's
 own combiner are folded in an order that depends on neither the number of threads nor the timing, but may differ
@@ -145,6 +155,30 @@ ANY: Final = Combiner("ANY", _any, lambda dtype: False)
 ALL: Final = Combiner("ALL", _all, lambda dtype: True)
 
 
+def _not_combined(*_: Any) -> None:
+    """MESSAGES has neither a function nor an identity."""
+
+
+#: Messages to one vertex are not combined: ``vertex_compute`` is given all of them.
+MESSAGES: Final = Combiner("MESSAGES", _not_combined, _not_combined)
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """The dtypes of a message's fields by name; see `fields`."""
+
+    dtypes: dict[str, Any]
+
+
+def fields(**dtypes: Any) -> Fields:
+    """Declare a message of several fields: ``message = ew.fields(label="int64", weight=ew.WEIGHT)``.
+
+    Args:
+        dtypes: of each field, as for `vertex`.
+    """
+    return Fields(dtypes)
+
+
 def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
     """A combiner of the user's own.
 
@@ -244,7 +278,7 @@ def aggregator(combine: Combiner, dtype: Any = np.float64) -> Callable[[Any], An
         combine: one of the six named combiners.
         dtype: of the value.
     """
-    if not isinstance(combine, Combiner) or combine.name == "user":
+    if not isinstance(combine, Combiner) or combine.name in ("user", "MESSAGES"):
         raise ProgramError(f"aggregator: got {combine!r}, expected one of MIN, MAX, SUM, PRODUCT, ANY, ALL")
 
     def declare(function: Any) -> Any:
@@ -260,8 +294,8 @@ class Program:
     ``vertex_compute``; the rest has defaults. All functions are static methods.
 
     Attributes:
-        combine: how messages to one vertex are combined.
-        message: the dtype of messages; None takes what ``edge_compute`` returns.
+        combine: how messages to one vertex are combined; `MESSAGES` if they are not.
+        message: the dtype of messages; None takes what ``edge_compute`` returns. With `MESSAGES` it may be `fields`.
         asynchronous: whether values may be seen early and messages come late.
         max_supersteps: when to end in any case; None for no limit. A run may give its own.
     """
@@ -301,7 +335,7 @@ class Program:
 
     @staticmethod
     def vertex_compute(v: Any, message: Any, state: Any) -> Any:
-        """Update vertex ``v`` with the combined message; return ACTIVE or HALT."""
+        """Update vertex ``v`` with the combined message, or all messages with `MESSAGES`; return ACTIVE or HALT."""
         raise TypeError("vertex_compute must be defined")
 
     @staticmethod

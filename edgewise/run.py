@@ -12,14 +12,14 @@ from edgewise.engine.binding import bind, parameter_values
 from edgewise.engine.compiled import check_types, compiled_program
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
-from edgewise.errors import ProgramError, VerificationError
-from edgewise.execution import Execution, Progress, as_schedule, check_balance, chooses_gpu, execution
+from edgewise.errors import ProgramError, ScheduleError, VerificationError
+from edgewise.execution import Execution, Progress, as_schedule, check_schedule, chooses_gpu, execution
 from edgewise.graph import Graph
 from edgewise.inspection import inspect_program
 from edgewise.kernels.cache import kept
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class ProgramResult(Result):
@@ -32,9 +32,10 @@ class ProgramResult(Result):
         aggregates: the last value of each aggregator.
         ended: why the run ended.
         phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, of that "sharing" out arcs
-            before, "computing" vertices, and the whole "kernel"; else empty.
-        memory_bytes: on a GPU: of the "graph", of what the "strategy" made for it (`Schedule.balance`), and of the
-            "run", its results included; else empty.
+            before and "gathering" over the slots of a message buffer, "computing" vertices, and the whole "kernel";
+            else empty.
+        memory_bytes: on a GPU: of the "graph", of what the "strategy" (`Schedule.balance`) and the "layout"
+            (`Schedule.layout`) made for it, and of the "run", its results included; else empty.
     """
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
@@ -114,6 +115,12 @@ class Prepared:
         self._device, self._in_edges = device, in_edges
         self.found = inspect_program(program)
         self._binding = bind(self.found, graph)
+        delivery = self._schedule.delivery
+        if self.found.keeps_messages and isinstance(delivery, Push | Pull):
+            raise ScheduleError(
+                f"{self.found.name}: {type(delivery).__name__}() combines messages two at a time, and combine = "
+                "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
+            )
         self._message: np.dtype | None = None
         self._engine: Any = None
         self._on_gpu = False
@@ -158,6 +165,7 @@ class Prepared:
             memory_limit=memory_limit,
             memory_needed=engine.memory_needed,
             total=limit,
+            deliveries=(Push, Pull, Buffered),
             gpu_memory=engine.memory_needed if self._on_gpu else None,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
@@ -182,7 +190,7 @@ class Prepared:
             self._message = self._message_dtype(compiled, parameters)
             arguments = (self._binding, self._message)
             self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
-            check_balance(self.found.name, self._schedule, self._on_gpu)
+            check_schedule(self.found.name, self._schedule, self._on_gpu)
             started = time.perf_counter()
             if self._on_gpu:
                 from edgewise.engine.gpu import GpuProgram
@@ -208,11 +216,8 @@ class Prepared:
         ]
         kinds = [type(value).__name__ for value in parameters.values()]
         question = self.found.key and json.dumps([self.found.key, dtypes, kinds, str(binding.message)])
-        return np.dtype(
-            kept(
-                question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()
-            ).decode()
-        )
+        found = kept(question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode())
+        return binding.message or np.dtype(found.decode())
 
     def _may_pull(self) -> bool:
         """Whether in-edges may be used, and made for that, if need be."""
@@ -220,6 +225,8 @@ class Prepared:
         if isinstance(delivery, Push):
             return False
         assert self._message is not None
+        if self.found.keeps_messages or isinstance(delivery, Buffered):
+            return False
         ordered = self.found.combine.ordered(self._message)
         return isinstance(delivery, Pull) or ordered or graph.has_in_edges or self._in_edges
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from edgewise.errors import ScheduleError
+from edgewise.layout.bucket_sort import LIMIT, SCALES
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,18 @@ class Push:
 @dataclass(frozen=True)
 class Pull:
     """Deliver by letting each vertex gather over its in-edges, in their order and without atomics."""
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """Deliver through a message buffer: each in-edge has a slot of its own, those of a vertex lie together.
+
+    There are no atomic operations, and every combiner works, also one that needs all messages at once
+    (`edgewise.program.MESSAGES`, which is delivered only so). It takes a slot for each edge, and 4 bytes that say which
+    (8 from 2**31 edges on).
+
+    Reference: Zhong et al. (2016), section 3.2.4.
+    """
 
 
 @dataclass(frozen=True)
@@ -159,19 +172,70 @@ Balance = View | Literal["auto"]
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Where in-edges, or their slots in a message buffer, lie on a GPU: in rows sorted by in-degree, in groups of rows
+    that lie column by column. Whoever gathers has a thread for each row.
+
+    Reference: Zhong et al. (2016), sections 4.1 and 4.2.
+
+    Attributes:
+        sort: "exact"; by buckets, of equal width ("linear", as in the paper) or of equal ratio ("logarithmic"); or None
+            to leave vertices in their order.
+        num_buckets: of the two bucket sorts, 1 to 1,000,000.
+        threshold: vertices are left in their order if the largest and the smallest in-degree differ by less.
+        stable: whether vertices of one bucket stay in their order, so that float sums are the same each time.
+        group_size: rows in a group, at least 1. 32 are a warp's; 1 leaves the places of a row together (row-major).
+        split: whether rows of more than 48 edges lie by themselves, for a warp each, or from 2049 for a block.
+        made_on: "gpu" or "cpu", where all this is computed.
+    """
+
+    sort: Literal["exact", "linear", "logarithmic"] | None = "exact"
+    num_buckets: int = 1000
+    threshold: int = 1
+    stable: bool = True
+    group_size: int = 32
+    split: bool = True
+    made_on: Literal["gpu", "cpu"] = "gpu"
+
+    def __post_init__(self) -> None:
+        for name, expected in (
+            ("sort", (None, *SCALES)),
+            ("stable", (True, False)),
+            ("split", (True, False)),
+            ("made_on", ("gpu", "cpu")),
+        ):
+            value = getattr(self, name)
+            if not any(value is each or (isinstance(value, str) and value == each) for each in expected):
+                possible = " or ".join(map(repr, expected))
+                raise ScheduleError(f"Layout: {name} is {value!r}; expected {possible}")
+        for name, least, most in (
+            ("num_buckets", 1, LIMIT),
+            ("threshold", 1, 2**32),
+            ("group_size", 1, 2**20),
+        ):
+            value = getattr(self, name)
+            if not _is_whole(value, least) or value > most:
+                raise ScheduleError(
+                    f"Layout: {name} is {value!r}; expected an integer from {least} to {most:,}"
+                )
+
+
+@dataclass(frozen=True)
 class Schedule:
     """The choices of one run. Every part left at its default is chosen for the graph and at each superstep.
 
     Attributes:
-        delivery: `Push()`, `Pull()`, or "auto" to choose at each superstep from the frontier's edges.
+        delivery: `Push()`, `Pull()`, `Buffered()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: who does which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, with
             each of which the algorithms run as programs, or "auto": eight lanes for each vertex that sends, or equal
             blocks of edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
+        layout: on a GPU, where what vertices gather over lies: `Layout`, for `Pull()` and `Buffered()`, or "auto".
         num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
             on it.
     """
 
-    delivery: Push | Pull | Literal["auto"] = "auto"
+    delivery: Push | Pull | Buffered | Literal["auto"] = "auto"
     num_threads: int | None = None
     balance: Balance = "auto"
+    layout: Layout | Literal["auto"] = "auto"

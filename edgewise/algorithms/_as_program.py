@@ -1,4 +1,4 @@
-"""The algorithms as programs: how they are carried out where a schedule says who does which edges on a GPU.
+"""The algorithms as programs: how they are carried out where a schedule says more than algorithms' kernels can do.
 
 Their own kernels deal out edges in ways that belong to them; a program runs with every strategy. Answers are the same:
 parents are made from finished levels and distances by what the algorithms' kernels make them with, or, where weights
@@ -272,7 +272,9 @@ def _carry_out(
 
 
 def _explain(run: Execution, result: ProgramResult) -> None:
-    run.explain(f"a program on the GPU, its edges given out by {run.schedule.balance}")
+    parts = {name: getattr(run.schedule, name) for name in ("delivery", "balance", "layout")}
+    told = ", ".join(f"{name} {part}" for name, part in parts.items() if part != "auto")
+    run.explain(f"a program on the GPU: {told}")
     run.notes.extend(result.explain().splitlines())
 
 

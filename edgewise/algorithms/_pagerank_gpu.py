@@ -12,7 +12,6 @@ import numpy as np
 
 from edgewise.algorithms._gpu_graph import laid_out
 from edgewise.algorithms.pagerank import Ranked, Walk
-from edgewise.errors import GraphError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
@@ -90,7 +89,11 @@ def rank(
     graph, weighted, jump = walk.graph, walk.weighted, walk.jump
     n, xp = graph.num_vertices, cupy()
     columns = laid_out(
-        graph, ("columns", weighted), lambda: _columns(graph, weighted), "laid in-edges out on the GPU", run
+        graph,
+        ("columns", weighted),
+        lambda: make_columns(graph.on_gpu("offsets"), graph.on_gpu("targets"), weighted),
+        "laid in-edges out on the GPU",
+        run,
     )
     scale, weights = laid_out(
         graph,
@@ -139,22 +142,11 @@ def rank(
     return Ranked(result, iterations, bool(host[CONVERGED]), float(residual[0]), last_shares)
 
 
-def _columns(graph: Graph, weighted: bool) -> Columns:
-    if weighted and graph.num_arcs >= 2**32:
-        raise GraphError(
-            f"pagerank: {graph.num_arcs:,} arcs; by weights it takes less than {2**32:,} on the GPU. "
-            "Use device='cpu', or weighted=False"
-        )
-    offsets = graph.on_gpu("offsets")
-    out_degree = offsets[1:] - offsets[:-1]
-    return make_columns(graph.on_gpu("in_offsets"), graph.on_gpu("in_sources"), out_degree, weighted)
-
-
 def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
     """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
     xp = cupy()
     if weighted:
-        weights = graph.on_gpu("in_weights")[columns.arcs].astype(dtype)
+        weights = xp.concatenate([graph.on_gpu("weights").astype(dtype), xp.zeros(1, dtype)])[columns.arcs]
         out = xp.bincount(
             copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
         )

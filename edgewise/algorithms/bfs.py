@@ -43,10 +43,10 @@ from edgewise.algorithms._bfs_state import (
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, is_balanced
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result, ids_or_none
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class BFSResult(Result):
@@ -122,14 +122,14 @@ def bfs(
     Raises:
         GraphError: a source that is not in the graph.
         ParameterError: no source, or a `max_depth` that is no integer of at least 0.
-        ScheduleError: a balance on the CPU.
+        ScheduleError: a balance or a layout on the CPU.
     """
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
     needed = search_bytes(graph.num_vertices)
-    balanced = is_balanced("bfs", device, schedule)
+    as_program = runs_as_program("bfs", device, schedule)
     with execution(
         "bfs",
         device=device,
@@ -137,10 +137,11 @@ def bfs(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=needed,
-        gpu_memory=0 if balanced else graph.num_vertices * 28 + graph.num_arcs // 4,
+        deliveries=(Push, Pull, Buffered) if as_program else (Push, Pull),
+        gpu_memory=0 if as_program else graph.num_vertices * 28 + graph.num_arcs // 4,
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
-        if balanced:
+        if as_program:
             from edgewise.algorithms import _as_program
 
             found = _as_program.search(graph, np.unique(sources), limit, memory_limit, run)

@@ -30,12 +30,12 @@ from edgewise.algorithms._components_steps import (
     connect,
 )
 from edgewise.errors import VerificationError
-from edgewise.execution import Execution, Progress, execution, is_balanced
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class ComponentsResult(Result):
@@ -90,11 +90,11 @@ def connected_components(
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
 
     Raises:
-        ScheduleError: a balance on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
     inside = -(-n // 64) if graph.directed else 0
-    balanced = is_balanced("connected_components", device, schedule)
+    as_program = runs_as_program("connected_components", device, schedule)
     with execution(
         "connected_components",
         device=device,
@@ -102,10 +102,10 @@ def connected_components(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=4 * n + 8 * inside,
-        deliveries=(Push, Pull) if balanced else (),
-        gpu_memory=0 if balanced else 4 * n,
+        deliveries=(Push, Pull, Buffered) if as_program else (),
+        gpu_memory=0 if as_program else 4 * n,
     ) as run:
-        if balanced and n > 0:
+        if as_program and n > 0:
             from edgewise.algorithms import _as_program
 
             found = _as_program.components(graph, memory_limit, run)

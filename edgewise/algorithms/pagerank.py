@@ -24,10 +24,10 @@ import numpy as np
 
 from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, Web, iterate
 from edgewise.errors import GraphError, ParameterError, VerificationError
-from edgewise.execution import Execution, Progress, execution, is_balanced
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Pull, Schedule
+from edgewise.schedule import Buffered, Pull, Schedule
 
 
 class Ranked(NamedTuple):
@@ -139,7 +139,7 @@ def pagerank(
     Raises:
         ParameterError: a parameter out of its range.
         GraphError: weights that are missing or negative, an id that is not in the graph.
-        ScheduleError: a balance on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
+        ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
     try:
         kind = np.dtype(dtype)
@@ -149,7 +149,7 @@ def pagerank(
     n, limit = graph.num_vertices, int(max_iterations)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
-    balanced = is_balanced("pagerank", device, schedule)
+    as_program = runs_as_program("pagerank", device, schedule)
     with execution(
         "pagerank",
         device=device,
@@ -157,12 +157,12 @@ def pagerank(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=n * (4 * kind.itemsize + 8),
-        deliveries=(Pull,),
+        deliveries=(Pull, Buffered) if as_program else (Pull,),
         total=max_iterations,
-        gpu_memory=0 if balanced else n * 6 * kind.itemsize,
+        gpu_memory=0 if as_program else n * 6 * kind.itemsize,
     ) as run:
         walk, enough = Walk(graph, float(damping), jump, weighted), n * float(tol)
-        if balanced and n > 0:
+        if as_program and n > 0:
             from edgewise.algorithms import _as_program
 
             ranked = _as_program.rank(walk, begin, kind, enough, limit, memory_limit, run)

@@ -29,10 +29,10 @@ from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_c
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, is_balanced
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result, ids_or_none
-from edgewise.schedule import Pull, Push, Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 _Paths = tuple[Any, Any, int]
 
@@ -111,7 +111,7 @@ def sssp(
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
         ParameterError: a delta that is not positive and finite.
-        ScheduleError: a balance on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     start = graph.index_of(source)
     if np.ndim(start):
@@ -119,7 +119,7 @@ def sssp(
     if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
         raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
     dtype = distance_dtype(graph)
-    balanced = is_balanced("sssp", device, schedule)
+    as_program = runs_as_program("sssp", device, schedule)
     with execution(
         "sssp",
         device=device,
@@ -127,10 +127,10 @@ def sssp(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
-        deliveries=(Push, Pull) if balanced else (Push,),
-        gpu_memory=0 if balanced else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
+        deliveries=(Push, Pull, Buffered) if as_program else (Push,),
+        gpu_memory=0 if as_program else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
     ) as run:
-        if balanced:
+        if as_program:
             from edgewise.algorithms import _as_program
 
             found = _as_program.shortest_paths(graph, start, dtype, memory_limit, run)

@@ -15,6 +15,7 @@ from edgewise.program import (
     VERTEX,
     WEIGHT,
     EdgeField,
+    Fields,
     Parameter,
     VertexField,
     is_required,
@@ -28,7 +29,8 @@ class Binding:
 
     Attributes:
         parameters: dtypes of parameters; those without a declared dtype are missing here.
-        message: the declared dtype of messages, or None where edge_compute decides.
+        message: the declared dtype of messages, one with named fields where there are several, or None where
+            edge_compute decides.
     """
 
     found: Specification
@@ -70,8 +72,15 @@ def bind(found: Specification, graph: Graph) -> Binding:
             for name, declared in found.parameters.items()
             if declared.dtype is not None
         },
-        message=None if found.program.message is None else dtype("message", found.program.message),
+        message=_message_dtype(found, dtype),
     )
+
+
+def _message_dtype(found: Specification, dtype: Callable[[str, Any], np.dtype]) -> np.dtype | None:
+    declared = found.program.message
+    if isinstance(declared, Fields):
+        return np.dtype([(name, dtype(f"message.{name}", kind)) for name, kind in declared.dtypes.items()])
+    return None if declared is None else dtype("message", declared)
 
 
 def vertex_dtype(graph: Graph) -> np.dtype:

@@ -34,11 +34,15 @@ def edge_names(found: Specification) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class CompiledProgram:
-    """The functions of a program as dispatchers of numba or numba-cuda, and the tuples that they are called with."""
+    """The functions of a program as dispatchers of numba or numba-cuda, and the tuples that they are called with.
+
+    `messages_class` is for messages of several fields, else of no use.
+    """
 
     functions: dict[str, Any]
     state_class: Any
     edge_class: Any
+    messages_class: Any
 
 
 def compiled_program(
@@ -50,12 +54,16 @@ def compiled_program(
         name: _compiled(_with_safe_names(function.function), made, compile_function)
         for name, function in found.functions.items()
     }
-    classes = {"State": state_names(found) or ("superstep",), "Edge": edge_names(found)}
+    classes = {
+        "State": state_names(found) or ("superstep",),
+        "Edge": edge_names(found),
+        "Messages": found.message_fields,
+    }
     safe = {
         name: tuple_class(name, tuple(_SAFE_NAMES.get(field, field) for field in fields))
         for name, fields in classes.items()
     }
-    return CompiledProgram(functions, safe["State"], safe["Edge"])
+    return CompiledProgram(functions, safe["State"], safe["Edge"], safe["Messages"])
 
 
 def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
@@ -138,7 +146,7 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
     )
     sent = _return_type(compiled, found, "edge_compute", edge, state)
     message = binding.message or _message_dtype(found.functions["edge_compute"], sent)
-    _check_fits(found.functions["edge_compute"], sent, message, "a message")
+    _check_message(found.functions["edge_compute"], sent, message)
     if found.combine.name == "user":
         both = numba_type(message)
         _check_fits(
@@ -149,7 +157,7 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
         )
     votes = {
         "initialize": (types.int64,),
-        "vertex_compute": (types.int64, numba_type(message)),
+        "vertex_compute": (types.int64, _incoming_type(compiled, found, message)),
         "proceed": (),
     }
     for name, arguments in votes.items():
@@ -167,6 +175,17 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
             "an aggregate",
         )
     return message
+
+
+def _incoming_type(compiled: CompiledProgram, found: Specification, message: np.dtype) -> Any:
+    """The type of what vertex_compute is given: a message, or arrays of them."""
+
+    def values(dtype: np.dtype) -> Any:
+        return types.Array(numba_type(dtype), 1, "A")
+
+    if message.names is not None:
+        return types.NamedTuple([values(message[name]) for name in message.names], compiled.messages_class)
+    return values(message) if found.keeps_messages else numba_type(message)
 
 
 def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> Any:
@@ -247,6 +266,20 @@ def _message_dtype(function: UserFunction, sent: Any) -> np.dtype:
     if isinstance(kind, types.Float):
         return np.dtype(np.float32 if kind.bitwidth == 32 else np.float64)
     raise ProgramError(f"{function.where()}: it returns {kind}; expected a number, a bool or None")
+
+
+def _check_message(function: UserFunction, sent: Any, message: np.dtype) -> None:
+    """Refuse what edge_compute returns if it is no message of this dtype."""
+    if message.names is None:
+        return _check_fits(function, sent, message, "a message")
+    kind = sent.type if isinstance(sent, types.Optional) else sent
+    if not isinstance(kind, types.BaseTuple) or len(kind) != len(message.names):
+        raise ProgramError(
+            f"{function.where()}: it returns {kind}; expected a tuple of {len(message.names)} values: "
+            f"{', '.join(message.names)}"
+        )
+    for name, part in zip(message.names, kind, strict=True):
+        _check_fits(function, part, message[name], f"message.{name}")
 
 
 def _check_fits(function: UserFunction, returned: Any, dtype: np.dtype, what: str) -> None:

@@ -26,11 +26,13 @@ from edgewise.engine.cpu_kernel import (
 )
 from edgewise.engine.cpu_table import GRAPH_ARRAYS, WORK_ARRAYS
 from edgewise.engine.glue import own_array_order
+from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
+from edgewise.inspection import Specification
 from edgewise.kernels.launch import SMALL_WORK
 from edgewise.kernels.pointers import addresses
-from edgewise.schedule import Pull, Push
+from edgewise.schedule import Buffered, Pull, Push
 
 #: Supersteps to try on the calling thread when a run on a small graph has no limit of its own.
 FEW_SUPERSTEPS = 300
@@ -39,13 +41,16 @@ LAST_STAMP = 2**31
 
 
 class Workspace:
-    """The arrays that a run works in, kept between runs: messages, stamps, lists, cursors."""
+    """The arrays that a run works in, kept between runs: messages, stamps, lists, cursors; a message buffer."""
 
-    def __init__(self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int) -> None:
+    def __init__(
+        self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int, buffer: Any = ()
+    ) -> None:
         room = num_vertices + (num_threads + 1) * SEGMENT
         self.base, self.num_threads = 0, num_threads
+        self.buffer, self.buffer_table = buffer, addresses(buffer)
         self.arrays = (
-            np.full(num_vertices, identity, message),
+            np.full(0 if buffer else num_vertices, identity, message),
             np.zeros(num_vertices, np.uint32),
             np.zeros(room, np.uint32),
             np.empty(room, np.uint32),
@@ -62,6 +67,11 @@ class Workspace:
         """The memory that a workspace takes."""
         return num_vertices * (message.itemsize + 5 * 4)
 
+    @staticmethod
+    def buffer_bytes(num_arcs: int, found: Specification, message: np.dtype) -> int:
+        """The memory that a message buffer takes beyond that."""
+        return num_arcs * (found.keeps_messages + message.itemsize)
+
 
 class CpuProgram:
     """A program compiled for the CPU and laid out for one graph. Calls from several threads are safe.
@@ -70,7 +80,7 @@ class CpuProgram:
         compiled: the program's functions.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery: "auto", `Push()` or `Pull()`.
+        delivery: "auto", `Push()`, `Pull()` or `Buffered()`.
         pull: whether the graph's in-edges may be used; they are made here if they were not yet.
     """
 
@@ -79,7 +89,9 @@ class CpuProgram:
     ) -> None:
         self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
-        self._best_first = self._delivery != PULL and binding.found.best_first and message.kind in "if"
+        self._buffered = isinstance(delivery, Buffered) or binding.found.keeps_messages
+        rounds = self._delivery == PULL or self._buffered
+        self._best_first = not rounds and binding.found.best_first and message.kind in "if"
         self._kernels: dict[Any, Any] = {}
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
@@ -90,10 +102,14 @@ class CpuProgram:
         if pull:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
             self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
+        if self._buffered:
+            self._graph[2], self._slot_of = graph.slots
         self._graph_table = addresses(self._graph)
         self._constants = self._lay_out({})
         #: Bytes that a run allocates beyond the graph.
         self.memory_needed = binding.result_bytes + Workspace.nbytes(graph.num_vertices, message)
+        if self._buffered:
+            self.memory_needed += Workspace.buffer_bytes(graph.num_arcs, found, message)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -125,7 +141,7 @@ class CpuProgram:
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
-        table = np.concatenate((self._graph_table, workspace.table, constant_table))
+        table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
             table[self._slot[key]] = array.ctypes.data
         run.launch(
@@ -151,14 +167,14 @@ class CpuProgram:
             {name: own["aggregate", name][0].item() for name in found.aggregators},
             supersteps,
             ended,
-            _notes(shared),
+            (*_notes(shared), *(("messages went through a buffer",) if self._buffered else ())),
         )
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
         kind = (uniform, *(type(value) for value in parameters.values()))
         if kind not in self._kernels:
-            make = make_async_kernel if self._best_first else make_kernel
+            make = make_async_kernel if self._best_first else partial(make_kernel, buffered=self._buffered)
             self._kernels[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
         return self._kernels[kind]
 
@@ -168,8 +184,14 @@ class CpuProgram:
             workspace = self._free.pop()
             if workspace.base < LAST_STAMP and workspace.num_threads >= num_threads:
                 return workspace
-        identity = self._binding.found.combine.identity(self._message)
-        return Workspace(self._binding.graph.num_vertices, identity, self._message, num_threads)
+        found, graph, message = self._binding.found, self._binding.graph, self._message
+        identity = 0 if found.keeps_messages else found.combine.identity(message)
+        buffer: tuple[np.ndarray, ...] = ()
+        if self._buffered:
+            filled = np.zeros(graph.num_arcs if found.keeps_messages else 0, np.uint8)
+            slots = [np.full(graph.num_arcs, identity, dtype) for dtype in slot_dtypes(message)]
+            buffer = (self._slot_of, filled, *slots)
+        return Workspace(graph.num_vertices, identity, message, num_threads, buffer)
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""

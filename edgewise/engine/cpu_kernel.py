@@ -13,13 +13,14 @@ superstep thread 0 picks one of four forms from the number of active vertices an
     may divide the out-edges of one vertex between threads; pull gathers over in-edges, each vertex by one thread,
     without atomics.
 
-Messages lie in one array with the identity wherever there is none, so edges never see a value that a vertex
+Messages lie apart from fields (`edgewise.engine.cpu_messages`), so edges never see a value that a vertex
 writes in the same superstep: the barrier between the two phases takes the place of a second copy of the fields.
 Who is active, and who got a message, is a stamp that equals the number of the superstep; nothing is cleared.
 
 An ordered combiner (`Combiner.ordered`) is never used from two threads at once on one vertex: small frontiers
 are pushed by thread 0 in list order, large ones pulled in the order of in-edges. The choice depends on counts
-only, so the sums do not depend on the number of threads.
+only, so the sums do not depend on the number of threads. Through a message buffer everything is pushed, and a vertex
+combines its messages, in the order of in-edges, when it is computed.
 """
 
 from typing import Any
@@ -28,10 +29,11 @@ import numpy as np
 
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
+from edgewise.engine.cpu_messages import make_buffered, make_combined
 from edgewise.engine.cpu_table import make_readers, named_kernel
 from edgewise.engine.glue import make_cast, make_glue
 from edgewise.engine.pieces import PIECE, claim_piece
-from edgewise.kernels.atomics import atomic_add, atomic_exchange, compare_and_swap, no_vectors, unwrap
+from edgewise.kernels.atomics import atomic_add, atomic_exchange, no_vectors, unwrap
 from edgewise.kernels.cache import inner_function
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
 
@@ -91,6 +93,7 @@ def make_kernel(
     message: np.dtype,
     parameters: dict[str, Any],
     uniform: frozenset[str],
+    buffered: bool = False,
 ) -> Any:
     """The kernel of one program for given dtypes.
 
@@ -104,17 +107,20 @@ def make_kernel(
         message: the dtype of messages.
         parameters: parameter values; only their types matter here.
         uniform: edge fields that have one value for all arcs.
+        buffered: whether messages go through a message buffer.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, inner_function)
     make_state, fill_fields = glue.make_state, glue.fill_fields
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
-    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
-    initialize, proceed = functions["initialize"], functions["proceed"]
+    edge_compute, initialize, proceed = (
+        functions[name] for name in ("edge_compute", "initialize", "proceed")
+    )
     combine = functions.get("combine") or inner_function(found.combine.function)
-    cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
-    ordered = found.combine.ordered(message)
+    make_delivery = make_buffered if buffered else make_combined
+    hand_over, compute = make_delivery(compiled, binding, message, combine)
+    ordered = found.combine.ordered(message) and not buffered
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     needs_arcs = found.needs_arc_index
     # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
@@ -124,27 +130,19 @@ def make_kernel(
     absorbing = found.combine.name == "ANY"
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
-    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
+    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
     @inner_function
     def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
         """Send along the out-edges of one vertex from arc `low` to before arc `high`, where it has these; list the
         halted vertices that get their first message."""
         offsets, targets = graph[2], graph[3]
-        messages, received, active = work[0], work[1], work[2]
+        received, active = work[1], work[2]
         for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
             target = np.int64(targets[k])
             sent = edge_compute(make_out_edge(u, target, k, k, own), state)
             if sent is not None:
-                value = cast(unwrap(sent))
-                while True:
-                    old = messages[target]
-                    new = cast(combine(old, value))
-                    if alone:
-                        messages[target] = new
-                        break
-                    if new == old or compare_and_swap(messages, target, old, new):
-                        break
+                hand_over(target, k, sent, alone, work)
                 if received[target] != stamp:
                     first = True
                     if alone:
@@ -153,6 +151,9 @@ def make_kernel(
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
                         append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
+
+    if not buffered:
+        cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
 
     @inner_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
@@ -175,14 +176,10 @@ def make_kernel(
             received[v] = stamp
 
     @inner_function
-    def settle(v, stamp, state, work):
-        """Compute one vertex with its message; whether it is active next."""
-        messages, active = work[0], work[2]
-        incoming = messages[v]
-        messages[v] = identity
-        no_vectors()
-        if vertex_compute(v, incoming, state):
-            active[v] = stamp + np.uint32(1)
+    def settle(v, stamp, state, graph, work):
+        """Compute one vertex with its messages; whether it is active next."""
+        if compute(v, stamp, state, graph, work):
+            work[2][v] = stamp + np.uint32(1)
             return True
         return False
 
@@ -192,7 +189,7 @@ def make_kernel(
         count, edges = np.int64(0), np.int64(0)
         for position in range(start, end):
             v = np.int64(entries[position])
-            if v != NO_VERTEX and settle(v, stamp, state, work):
+            if v != NO_VERTEX and settle(v, stamp, state, graph, work):
                 append(following, work[6], 8 * thread, shared, NEXT, v)
                 count += 1
                 edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
@@ -348,7 +345,7 @@ def make_kernel(
             if start >= n:
                 break
             for v in range(start, min(n, start + RANGE)):
-                if (active[v] == stamp or received[v] == stamp) and settle(v, stamp, state, work):
+                if (active[v] == stamp or received[v] == stamp) and settle(v, stamp, state, graph, work):
                     count += 1
                     edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
         atomic_add(shared, COUNT, count)
@@ -432,7 +429,7 @@ def make_kernel(
                 push_list(control, thread, listed, stamp, state, graph, own, work, shared)
             elif form == PUSH_ALL:
                 push_all(control, thread, stamp, state, graph, own, work, shared)
-            else:
+            elif not buffered:
                 pull_all(control, stamp, state, graph, own, work, shared)
             if barrier(control, size):
                 return
@@ -455,4 +452,4 @@ def make_kernel(
                     shared[LISTED] = -1
             fold_aggregates(control, state, n, own)
 
-    return named_kernel(program_kernel, binding, message, parameters, uniform)
+    return named_kernel(program_kernel, binding, message, parameters, uniform, buffered)

@@ -8,10 +8,12 @@ from numba import types
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import numba_type
 from edgewise.engine.glue import own_array_order, own_dtypes
+from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.kernels.cache import inner_function, kernel
 from edgewise.kernels.pointers import pointer_to
 
-#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`.
+#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`, then
+#: BUFFER_ARRAYS and an array of slots for each field of a message.
 GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
 WORK_ARRAYS = (
     "messages",
@@ -24,17 +26,29 @@ WORK_ARRAYS = (
     "thresholds",
     "rings",
 )
+BUFFER_ARRAYS = ("slot_of", "filled")
 
 
 def named_kernel(
-    function: Any, binding: Binding, message: np.dtype, parameters: dict[str, Any], uniform: frozenset[str]
+    function: Any,
+    binding: Binding,
+    message: np.dtype,
+    parameters: dict[str, Any],
+    uniform: frozenset[str],
+    buffered: bool = False,
 ) -> Any:
     """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
     found = binding.found
     function.__qualname__ = found.name
     dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
     key = "\n".join(
-        [str(found.key), str(message), str(binding.graph.offsets.dtype), *sorted(uniform), *dtypes]
+        [
+            str(found.key),
+            f"{message} {buffered}",
+            str(binding.graph.offsets.dtype),
+            *sorted(uniform),
+            *dtypes,
+        ]
     )
     return kernel(function, key=None if found.key is None else key)
 
@@ -44,19 +58,30 @@ def unsigned(array: np.ndarray) -> np.ndarray:
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses."""
+def make_readers(
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], buffered: bool = False
+) -> tuple[Any, Any, Any]:
+    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses.
+
+    With a message buffer, `BUFFER_ARRAYS` and the slots are the last part of the workspace's.
+    """
     index_at, vertex_at = (
         pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
         pointer_to(types.uint32),
     )
-    message_at, words_at = pointer_to(numba_type(message)), pointer_to(types.int64)
+    message_at, words_at = pointer_to(numba_type(slot_dtypes(message)[0])), pointer_to(types.int64)
     first = len(GRAPH_ARRAYS)
 
     @inner_function
     def graph_arrays(table, n, m):
         rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
         return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
+
+    @inner_function
+    def no_buffer(table):
+        return ()
+
+    read_buffer = _buffer_reader(binding, message) if buffered else no_buffer
 
     @inner_function
     def work_arrays(table):
@@ -73,6 +98,7 @@ def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]
             cursors,
             thresholds,
             vertex_at(table, first + 8),
+            read_buffer(table),
         )
 
     dtypes = own_dtypes(binding, parameters)
@@ -82,3 +108,21 @@ def make_readers(binding: Binding, message: np.dtype, parameters: dict[str, Any]
     scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
     exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
     return graph_arrays, work_arrays, inner_function(scope["own_arrays"])
+
+
+def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
+    """A function that reads the arrays of the message buffer: slots of arcs, whether each is filled, and fields."""
+    index_at, filled_at = (
+        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
+        pointer_to(types.uint8),
+    )
+    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS) + len(own_array_order(binding.found))
+    dtypes = slot_dtypes(message)
+    arrays = ", ".join(f"{dtype}_at(table, {first + 2 + i})" for i, dtype in enumerate(dtypes))
+    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in dtypes}
+    scope |= {"index_at": index_at, "filled_at": filled_at}
+    exec(
+        f"def read_buffer(table):\n    return index_at(table, {first}), filled_at(table, {first + 1}), ({arrays},)",
+        scope,
+    )
+    return inner_function(scope["read_buffer"])

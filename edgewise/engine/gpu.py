@@ -13,13 +13,22 @@ from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import FOLDS, PULL_ADVANTAGE
-from edgewise.engine.gpu_messages import directions, may_push, part_dtypes, stored_identity
+from edgewise.engine.gpu_layout import LaidOut, lay_out
+from edgewise.engine.gpu_messages import (
+    kept_dtype,
+    may_push,
+    part_dtypes,
+    stored_identity,
+    ways_of,
+)
 from edgewise.engine.gpu_plan import Plan
 from edgewise.engine.gpu_strategies import of_code
+from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.inspection import Specification
 from edgewise.kernels.gpu import THREADS, Kernel, compile_kernel, words
 from edgewise.kernels.gpu_host import (
     capability,
@@ -35,8 +44,7 @@ from edgewise.kernels.gpu_host import (
     written_forms,
     zeros,
 )
-from edgewise.program import Combiner
-from edgewise.schedule import EdgeBased, Pull, Push, Schedule
+from edgewise.schedule import Buffered, EdgeBased, Layout, Pull, Push, Schedule
 
 
 class Told(NamedTuple):
@@ -60,24 +68,39 @@ class Rounds:
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: Plan) -> None:
+    def __init__(
+        self, graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> None:
         n = graph.num_vertices
         self._sizes = (n, graph.num_arcs)
-        identity = stored_identity(combine, message)
+        identity = stored_identity(found.combine, message)
         self._base = 0
         self._messages = full(n, identity, identity.dtype)
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
         parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
         self._plan = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
+        self._layout: tuple[Any, ...] = () if layout is None else layout.arrays
+        self._slots: list[Any] = []
+        size = layout.num_slots if layout else None
+        if size is not None:
+            dtypes = slot_dtypes(message) if found.keeps_messages else [kept_dtype(message)]
+            self._slots = [empty(size, dtype) for dtype in dtypes]
+        self._keeps = found.keeps_messages
+        self._filled = zeros(size or 0 if self._keeps else 0, np.uint8)
         self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
         self.host = pinned(2, np.int64)
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype, plan: Plan) -> int:
+    def nbytes(
+        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> int:
         """The memory that these arrays take on the GPU."""
         parts = plan.num_parts * sum(dtype.itemsize for dtype in part_dtypes(message))
-        return graph.num_vertices * (max(4, message.itemsize) + 5 * 4) + plan.nbytes() + parts
+        slot = message.itemsize + 1 if found.keeps_messages else kept_dtype(message).itemsize
+        slots = slot * (layout.num_slots or 0 if layout else 0)
+        received = 1 if found.keeps_messages else max(4, message.itemsize)
+        return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
 
     def arguments(
         self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
@@ -87,7 +110,19 @@ class Rounds:
         self.host[...] = 0
         atomic = [words(values) for values in (self._messages, self._received, self._control)]
         numbers = [*self._sizes, self._base, limit, pull, supplied]
-        return [*arrays, self._active, *self._lists, *own, *atomic, self.host, *numbers, *self._plan]
+        slots = [words(each) for each in self._slots] if self._keeps else self._slots
+        buffer = [*self._layout, *slots, self._filled]
+        return [
+            *arrays,
+            self._active,
+            *self._lists,
+            *own,
+            *atomic,
+            self.host,
+            *numbers,
+            *self._plan,
+            *buffer,
+        ]
 
     def told(self) -> Told:
         """What the kernel left."""
@@ -112,14 +147,18 @@ class BestFirst:
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
     worn_out = False
 
-    def __init__(self, graph: Graph, combine: Combiner, message: np.dtype, plan: Plan) -> None:
+    def __init__(
+        self, graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> None:
         self._sizes = (graph.num_vertices, graph.num_arcs)
         self._piles = near_far.make_piles(*self._sizes, message)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
 
     @staticmethod
-    def nbytes(graph: Graph, message: np.dtype, plan: Plan) -> int:
+    def nbytes(
+        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> int:
         """The memory that these arrays take on the GPU."""
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
@@ -162,32 +201,47 @@ class GpuProgram:
         self._compiled, self._binding, self._message, self._schedule = compiled, binding, message, schedule
         self._kernels: dict[Any, Kernel] = {}
         found, graph = binding.found, binding.graph
-        if isinstance(schedule.balance, EdgeBased) and not may_push(found, message):
+        self._ways = ways = ways_of(found, message, schedule)
+        pushed = ways.buffered or may_push(found, message)
+        if isinstance(schedule.balance, EdgeBased) and not pushed:
             raise ScheduleError(
                 f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
                 f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
             )
         best_first = found.best_first and message.kind in "if" and schedule.balance == "auto"
         best_first = best_first and not isinstance(schedule.delivery, Pull)
+        best_first = best_first and not (ways.buffered or ways.columnar)
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
-        self._directions = directions(found, message, schedule.delivery)
         self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
-        columns = ("in_offsets", "in_sources") if self._pull else ("offsets", "targets")
-        names = ("offsets", "targets", *columns)
+        inward = self._pull and not ways.columnar
+        names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
+        self._layout: LaidOut | None = None
         with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
             self._graph = [graph.on_gpu(name) for name in names]
+            if ways.columnar:
+                layout = schedule.layout if isinstance(schedule.layout, Layout) else Layout()
+                with_arcs = bool(found.edge_fields) or found.needs_arc_index
+                self._layout = lay_out(graph, layout, ways.buffered, with_arcs)
+                if not ways.buffered:
+                    self._graph[3] = self._layout.sources
             needs_arcs = self._pull and found.needs_arc_index
-            self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
+            if needs_arcs and self._layout:
+                self._graph.append(self._layout.arcs)
+            else:
+                self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, schedule.balance, self._directions[0] and not best_first, self._pull)
+            self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
+        arguments = (graph, found, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
-        self.memory_needed = binding.result_bytes + self._form.nbytes(graph, message, self._plan)
+        self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
         laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}
+        own = self._layout.sizes() if self._layout else {}
         self._memory = {
-            "graph": sum(laid_out.values()),
+            "graph": sum(size for key, size in laid_out.items() if key not in own),
             "strategy": sum({id(values): values.nbytes for values in self._plan.fixed}.values()),
+            "layout": sum(own.values()),
             "run": self.memory_needed,
         }
 
@@ -219,6 +273,7 @@ class GpuProgram:
                 *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
                 *self._why,
                 *self._plan.notes,
+                *(self._layout.notes if self._layout else ()),
             ),
             told.phases,
             self._memory,
@@ -227,7 +282,10 @@ class GpuProgram:
     def _choose_way(self, pull: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether the kernel is given in-edges, and why messages go which way, if nobody asked for that."""
         found, graph, delivery = self._binding.found, self._binding.graph, self._schedule.delivery
-        pushes, pulls = self._directions
+        pushes, pulls, buffered, columnar = self._ways
+        if buffered:
+            asked = isinstance(delivery, Buffered)
+            return False, () if asked else ("through a message buffer: MESSAGES are not combined",)
         combined = f"{self._message} messages by {found.combine.name}"
         if not pushes:
             in_order = found.combine.ordered(self._message)
@@ -236,6 +294,8 @@ class GpuProgram:
         if not pulls:
             why = f"pushed: one message decides what {found.combine.name} gives"
             return False, () if isinstance(delivery, Push) else (why,)
+        if columnar:
+            return True, (f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed",)
         if not pull:
             return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
         names = ["offsets", "targets", "in_offsets", "in_sources"]
@@ -251,13 +311,18 @@ class GpuProgram:
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
-        graph = self._binding.graph
-        constants = constant_arrays(self._binding, given, self._pull, graph.on_gpu)
+        graph, layout = self._binding.graph, self._layout
+        in_order = self._pull and layout is None
+        constants = constant_arrays(self._binding, given, in_order, graph.on_gpu)
         on_gpu: dict[int, Any] = {}
         for (kind, _), values in constants.arrays.items():
             if id(values) not in on_gpu:
                 on_gpu[id(values)] = copied(graph, values) if kind == "degree" else copy_of(values)
         copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
+        if self._pull and layout is not None:
+            for kind, name in copies:
+                if kind == "in_along" and len(copies[kind, name]) == graph.num_arcs > 1:
+                    copies[kind, name] = layout.in_order(copies[kind, name])
         return constants, copies
 
     def _run_arrays(
@@ -289,7 +354,7 @@ class GpuProgram:
                 written = sorted(
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
-                how = f"{self._form.__name__} {self._directions} {of_code(self._schedule.balance)}"
+                how = f"{self._form.__name__} {self._ways} {of_code(self._schedule.balance)}"
                 key = "\n".join([key, how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
                 self._form.make_kernel(self._compiled, binding, message, uniform, self._schedule),
@@ -306,4 +371,5 @@ class GpuProgram:
             workspace = self._free.pop()
             if not workspace.worn_out:
                 return workspace
-        return self._form(self._binding.graph, self._binding.found.combine, self._message, self._plan)
+        found, graph = self._binding.found, self._binding.graph
+        return self._form(graph, found, self._message, self._plan, self._layout)

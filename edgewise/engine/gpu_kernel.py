@@ -11,8 +11,12 @@ between two forms:
 *pull over all*
     All vertices gather over their in-edges, without atomics.
 
-A kernel has one of them or both, see `edgewise.engine.gpu_messages.directions`. Who does which arcs is a strategy
-(`edgewise.balance`), and what is done with them is `edgewise.engine.gpu_messages`.
+*push into slots*
+    Listed vertices write what they send to the slots of their out-edges, without atomics; after a barrier, vertices
+    gather over their slots.
+
+A kernel has one or both of the first, or the third, see `edgewise.engine.gpu_messages.ways_of`. Who does which arcs is
+a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.gpu_messages`.
 """
 
 from typing import Any, NamedTuple
@@ -20,13 +24,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH
+from edgewise.balance.columns import layout_types, make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.balance.outbox import BOX_WORDS, Boxes
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_glue, own_array_order, own_dtypes
-from edgewise.engine.gpu_messages import directions, kept_dtype, make_messages, part_dtypes, stored
+from edgewise.engine.gpu_messages import (
+    buffer_types,
+    kept_dtype,
+    make_messages,
+    part_dtypes,
+    stored,
+    ways_of,
+)
 from edgewise.engine.gpu_plan import plan_types
 from edgewise.engine.gpu_strategies import make_strategy
 from edgewise.kernels.gpu import (
@@ -53,11 +65,11 @@ from edgewise.schedule import Schedule
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
 #: their out-edges, TOUCHED those that got a first message while being halted, UNITS the strategy's; each has words
 #: for this superstep, the next and the one after, which are set to 0 meanwhile. TIMES are nanoseconds by the clock of
-#: thread 0: those of the strategy, of delivering messages, of computing vertices, of all.
+#: thread 0: those of the strategy, of delivering messages, of computing vertices, of all; of gathering over slots.
 COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS, UNITS, TIMES = 16, 19, 22, 25, 26, 27, 32, SHARING_NS
-DELIVERING, SETTLING, ALL = range(1, 4)
-PHASES = ("sharing", "delivering", "computing", "kernel")
-CONTROL_WORDS = TIMES + 4
+DELIVERING, SETTLING, ALL, GATHERING = range(1, 5)
+PHASES = ("sharing", "delivering", "computing", "kernel", "gathering")
+CONTROL_WORDS = TIMES + len(PHASES)
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "push from a list in equal shares", "pull over all vertices")
 CANCELLED = 3
@@ -82,6 +94,8 @@ class Run(NamedTuple):
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
         plan: the strategy's arrays, see `edgewise.engine.gpu_plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
+        layout: of what is gathered over, see `edgewise.balance.columns.layout_types`, and the slot of each arc.
+        slots, filled: of a message buffer, see `edgewise.engine.gpu_messages.buffer_types`.
         control: int64, (CONTROL_WORDS,).
         tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps
             gathered and whether there is anything, and for an outbox.
@@ -94,6 +108,9 @@ class Run(NamedTuple):
     received: Any
     plan: Any
     parts: Any
+    layout: Any
+    slots: Any
+    filled: Any
     control: Any
     tally: Any
     scratch: Any
@@ -110,6 +127,8 @@ def signature(
     graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
     dtypes = own_dtypes(binding, parameters)
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    ways = ways_of(binding.found, message, schedule)
+    *slots, filled = buffer_types(binding.found, message)
     return (
         tuple_of(graph),
         tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
@@ -121,6 +140,9 @@ def signature(
         *[INT64] * 6,
         tuple_of(plan_types(schedule.balance, offsets)),
         tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
+        tuple_of([*layout_types(), pointer(offsets)] if ways.columnar else []),
+        tuple_of(slots if ways.buffered else []),
+        filled,
     )
 
 
@@ -144,19 +166,30 @@ def make_gpu_kernel(
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields = glue.make_state, glue.fill_fields
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
-    vertex_compute, initialize, proceed = (
-        functions[name] for name in ("vertex_compute", "initialize", "proceed")
-    )
+    initialize, proceed, keeps = functions["initialize"], functions["proceed"], found.keeps_messages
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     folds, total_type = FOLDS, numba_type(kept_dtype(message))
-    pushes, pulls = directions(found, message, schedule.delivery)
-    bodies, flush, take_message = make_messages(compiled, binding, message, glue, TOUCHED)
+    pushes, pulls, buffered, columnar = ways_of(found, message, schedule)
+    bodies, flush, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
     list_units, push_all, pull_all = make_strategy(schedule.balance, bodies)
+    if columnar:
+        pull_all = make_columnar(bodies.gather)
+
+    @device_function
+    def vertex_by_index(i, run):
+        return i
+
+    @device_function
+    def vertex_by_row(i, run):
+        return np.int64(run.layout[0][i])
+
+    # Vertices that go over all their messages do so for about as long as their neighbours in a warp.
+    vertex_at = vertex_by_row if keeps else vertex_by_index
 
     @device_function
     def settle(v, stamp, state, run):
-        """Compute one vertex with its message; whether it is active next."""
-        if vertex_compute(v, take_message(v, stamp, run), state):
+        """Compute one vertex with its messages; whether it is active next."""
+        if compute(v, stamp, state, run):
             run.work[0][v] = stamp + 1
             return True
         return False
@@ -188,7 +221,7 @@ def make_gpu_kernel(
             goes_on, v, i = False, np.int64(0), begin + lane()
             takes = i < end
             if takes:
-                v = i
+                v = vertex_at(i, run)
                 if everywhere:
                     takes = run.work[0][v] == stamp or run.received[v] == stamp
                 else:
@@ -264,6 +297,9 @@ def make_gpu_kernel(
         supplied,
         plan,
         parts,
+        layout,
+        slots,
+        filled,
     ):
         tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
@@ -273,13 +309,28 @@ def make_gpu_kernel(
         held = cuda.shared.array(WARPS, UINT32)
         boxes = Boxes(waiting, held)
         run = Run(
-            graph, own, work, messages, received, plan, parts, control, tally, scratch, totals, flags, boxes
+            graph,
+            own,
+            work,
+            messages,
+            received,
+            plan,
+            parts,
+            layout,
+            slots,
+            filled,
+            control,
+            tally,
+            scratch,
+            totals,
+            flags,
+            boxes,
         )
         if lane() == 0:
             held[block_thread() // WARP] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         began = clock_ns()
-        generation = start_run(n, m, base, supplied, np.int64(0), run)
+        generation, dirty = start_run(n, m, base, supplied, np.int64(0), run), not keeps
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
@@ -296,13 +347,19 @@ def make_gpu_kernel(
             if pushes and pulls:
                 pull = can_pull != 0 and edges * PULL_ADVANTAGE > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
-            now = clock_ns()
+            now, sent, everyone = clock_ns(), np.int64(0), count == n
+            if buffered and dirty and not everyone:
+                clear(layout, run)
+                generation = grid_barrier(control, generation)
             if pulls and pull:
-                generation = pull_all(n, generation, (stamp, count == n, state, run), run)
+                generation = pull_all(n, generation, (stamp, everyone, state, run), run)
             if pushes and not pull:
-                sends = (stamp, state, run, turn)
+                sends = (stamp, everyone, state, run, turn)
                 generation = push_all(listed, count, UNITS + COUNTERS * turn, generation, sends, run)
                 flush(boxes, (run, turn))
+            if buffered and not keeps:
+                dirty, generation, sent = everyone, grid_barrier(control, generation), clock_ns()
+                generation = pull_all(n, generation, (stamp, everyone, state, run), run)
             if me == 0:
                 control[COUNT + spare] = 0
                 control[EDGES + spare] = 0
@@ -313,7 +370,8 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched = control[TOUCHED + turn]
-            settle_some(n, listed, count, touched, next_list, following, pull, stamp, state, run)
+            everywhere = pull or buffered
+            settle_some(n, listed, count, touched, next_list, following, everywhere, stamp, state, run)
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 host[PROGRESS] = superstep
@@ -322,6 +380,8 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             if me == 0:
                 control[TIMES + DELIVERING] += delivered - now
+                if sent > 0:
+                    control[TIMES + GATHERING] += delivered - sent
                 control[TIMES + SETTLING] += clock_ns() - delivered
             if has_aggregates:
                 generation = aggregate(n, state, own, control, generation)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.columns import row_place
 from edgewise.balance.contract import MORE, Bodies
 from edgewise.balance.deal import append
 from edgewise.balance.outbox import make_outbox
@@ -16,10 +17,12 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast
 from edgewise.engine.keys import key_dtype, make_keys, worst_key
+from edgewise.engine.message_buffer import make_slots, slot_dtypes
 from edgewise.inspection import Specification
 from edgewise.kernels.gpu import (
     HALVES,
     WARP,
+    array,
     atomic_add,
     atomic_exchange,
     atomic_max,
@@ -30,10 +33,14 @@ from edgewise.kernels.gpu import (
     block_thread,
     device_function,
     lane,
+    num_threads,
+    pointer,
     shuffle_down,
+    thread_index,
+    unwrap,
 )
 from edgewise.program import Combiner
-from edgewise.schedule import Pull, Push
+from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule
 
 
 def may_push(found: Specification, message: np.dtype) -> bool:
@@ -46,16 +53,36 @@ def stops_early(found: Specification, message: np.dtype) -> bool:
     return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
 
 
-def directions(found: Specification, message: np.dtype, delivery: Any) -> tuple[bool, bool]:
-    """Whether a kernel has a way to send along out-edges, and one to gather over in-edges.
+class Ways(NamedTuple):
+    """The ways that a kernel has for messages.
 
-    Where one message decides, edges are pushed as fast as pulled, at any size of the frontier.
-
-    Args:
-        delivery: as in `edgewise.schedule.Schedule`. Messages that may not be pushed are pulled.
+    Attributes:
+        pushes: along the out-edges of listed vertices; into slots if it is `buffered`.
+        pulls: each vertex gathers over its in-edges.
+        buffered: through a message buffer, whose slots are gathered over.
+        columnar: what is gathered over lies in a layout, see `edgewise.balance.columns`.
     """
+
+    pushes: bool
+    pulls: bool
+    buffered: bool
+    columnar: bool
+
+
+def ways_of(found: Specification, message: np.dtype, schedule: Schedule) -> Ways:
+    """The ways that a kernel is compiled with.
+
+    Messages that may not be pushed are pulled. Where one message decides, edges are pushed as fast as pulled, at any
+    size of the frontier.
+    """
+    delivery, laid_out = schedule.delivery, isinstance(schedule.layout, Layout)
+    if found.keeps_messages or isinstance(delivery, Buffered):
+        return Ways(True, False, True, True)
     pushes = may_push(found, message) and not isinstance(delivery, Pull)
-    return pushes, not pushes or not (isinstance(delivery, Push) or stops_early(found, message))
+    only_pushes = isinstance(delivery, Push) or (stops_early(found, message) and not laid_out)
+    pulls = not pushes or not only_pushes
+    left_alone = schedule.layout == "auto" and schedule.balance == "auto"
+    return Ways(pushes, pulls, False, pulls and (laid_out or (left_alone and not pushes)))
 
 
 def has_keys(combine: Combiner, message: np.dtype) -> bool:
@@ -65,18 +92,31 @@ def has_keys(combine: Combiner, message: np.dtype) -> bool:
 
 def stored(combine: Combiner, message: np.dtype) -> np.dtype:
     """The dtype in which messages are stored. There are no atomic operations on single bytes, either."""
-    return key_dtype(message) if has_keys(combine, message) or message.kind == "b" else message
+    message = kept_dtype(message)
+    return key_dtype(message) if has_keys(combine, message) else message
 
 
 def stored_identity(combine: Combiner, message: np.dtype) -> Any:
     """What is stored where no message came."""
+    if combine.name == "MESSAGES":
+        return stored(combine, message).type(0)
     value = worst_key(message) if has_keys(combine, message) else combine.identity(message)
     return stored(combine, message).type(value)
 
 
 def kept_dtype(message: np.dtype) -> np.dtype:
-    """The dtype in which messages are combined. Booleans take four bytes."""
+    """The dtype in which messages are combined. Booleans take four bytes; messages of several fields are not."""
+    if message.names is not None:
+        return np.dtype(np.uint8)
     return np.dtype(np.int32) if message.kind == "b" else message
+
+
+def buffer_types(found: Specification, message: np.dtype) -> list[Any]:
+    """The types of a message buffer's arrays: the slots for each field of a message; whether each holds one, if that is
+    asked."""
+    if found.keeps_messages:
+        return [*(array(dtype) for dtype in slot_dtypes(message)), pointer(np.dtype(np.uint8))]
+    return [pointer(kept_dtype(message)), pointer(np.dtype(np.uint8))]
 
 
 def part_dtypes(message: np.dtype) -> tuple[np.dtype, np.dtype]:
@@ -88,19 +128,74 @@ class Messages(NamedTuple):
     """What a kernel does with messages.
 
     Attributes:
-        bodies: for strategies; the context of what is sent is (stamp, state, run, turn), of what is gathered (stamp,
-            everyone, state, run).
+        bodies: for strategies; the context of what is sent is (stamp, everyone, state, run, turn), of what is gathered
+            (stamp, everyone, state, run), where `everyone` says that all vertices send.
         flush: ``flush(boxes, (run, turn))``: hand on what was found last.
-        take: ``take(v, stamp, run)``: the message of a vertex, or the combiner's identity; it is taken away.
+        clear: ``clear(layout, run)``: put the combiner's identity into all slots of a buffer.
+        compute: ``compute(v, stamp, state, run)``: vertex_compute with what a vertex got, which is taken away.
     """
 
     bodies: Bodies
     flush: Any
-    take: Any
+    clear: Any
+    compute: Any
+
+
+def make_scatter(visit: Any) -> Any:
+    """What sends along the out-edges of a unit, by a function that sends along one arc."""
+
+    @device_function
+    def scatter(v, first, end, step, lanes, context):
+        while ballot(first < end) != 0:
+            visit(first < end, v, np.int64(0), first, context)
+            first += step
+
+    return scatter
+
+
+@device_function
+def _nothing(first: Any, second: Any) -> None:
+    """For what is not needed."""
+
+
+def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any) -> Messages:
+    """The bodies of a program that is given all messages: those of a vertex are put side by side when it is computed.
+
+    The arguments are those of `make_messages`.
+    """
+    edge_compute, make_out_edge = compiled.functions["edge_compute"], glue.make_out_edge
+    write, move, compute_all = make_slots(compiled, message, device_function)
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        stamp, _, state, run, _ = context
+        if takes:
+            target = np.int64(run.graph[1][k])
+            sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
+            if sent is not None:
+                slot = np.int64(run.layout[5][k])
+                write(run.slots, slot, unwrap(sent))
+                run.filled[slot] = 1
+                run.received[target] = stamp
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def compute(v, stamp, state, run):
+        first, end, step = row_place(np.int64(run.layout[1][v]), run.layout)
+        upto, filled = first, run.filled
+        if run.received[v] == stamp:
+            for slot in range(first, end, step):
+                if filled[slot] != 0:
+                    filled[slot] = 0
+                    move(run.slots, upto, slot)
+                    upto += step
+        return compute_all(v, run.slots, first, upto, step, state)
+
+    return Messages(Bodies(visit, make_scatter(visit), None, None, None), _nothing, _nothing, compute)
 
 
 def make_messages(
-    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, touched: int
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, touched: int, buffered: bool
 ) -> Messages:
     """The bodies of one program for given dtypes.
 
@@ -108,10 +203,13 @@ def make_messages(
         compiled, binding, message: as for the kernel.
         glue: its functions that read fields.
         touched: the first of the words of `control` that count vertices that were halted and got a message.
+        buffered: whether messages go through a buffer.
     """
+    if binding.found.keeps_messages:
+        return make_kept_messages(compiled, binding, message, glue)
     found, functions = binding.found, compiled.functions
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
-    edge_compute = functions["edge_compute"]
+    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     combine = functions.get("combine") or device_function(found.combine.function)
     name, keyed = found.combine.name, has_keys(found.combine, message)
     kept_as = kept_dtype(message)
@@ -177,7 +275,7 @@ def make_messages(
     @device_function
     def visit(takes, v, key, k, context):
         """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
-        stamp, state, run, turn = context
+        stamp, _, state, run, turn = context
         first, target = False, np.int64(0)
         if takes:
             target = np.int64(run.graph[1][k])
@@ -185,11 +283,19 @@ def make_messages(
         return put(target, first, run.boxes, (run, turn)), np.int64(0)
 
     @device_function
-    def scatter(v, first, end, step, lanes, context):
-        """Send along the out-edges of a unit."""
-        while ballot(first < end) != 0:
-            visit(first < end, v, np.int64(0), first, context)
-            first += step
+    def visit_slot(takes, v, key, k, context):
+        """Send along one arc into its slot. Where all vertices send, slots are not emptied when they are read."""
+        stamp, everyone, state, run, _ = context
+        if takes:
+            target = np.int64(run.graph[1][k])
+            sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
+            if sent is not None:
+                run.slots[0][np.int64(run.layout[5][k])] = store(cast(sent * 1))
+                if not everyone:
+                    run.received[target] = stamp
+            elif everyone:
+                run.slots[0][np.int64(run.layout[5][k])] = identity
+        return np.int64(0), np.int64(0)
 
     @device_function
     def along(u, v, k, state, run):
@@ -241,6 +347,31 @@ def make_messages(
                         break
             k += step
         return total, got
+
+    @device_function
+    def gather_slots(v, start, end, step, total, got, context):
+        """Combine the messages in slots of one vertex with a total, as `gather`; empty the slots."""
+        stamp, everyone, _, run = context
+        slots, k = run.slots[0], start
+        if everyone:
+            while k + 3 * step < end:
+                one, two, three, four = slots[k], slots[k + step], slots[k + 2 * step], slots[k + 3 * step]
+                total = merged(merged(merged(merged(total, one), two), three), four)
+                k += 4 * step
+            while k < end:
+                total = merged(total, slots[k])
+                k += step
+            return total, v >= 0
+        if v >= 0 and run.received[v] == stamp:
+            while k < end:
+                total = merged(total, slots[k])
+                slots[k] = identity
+                k += step
+            return total, True
+        return total, False
+
+    if buffered:
+        visit, gather = visit_slot, gather_slots
 
     @device_function
     def sum_lanes(total, lanes):
@@ -322,11 +453,17 @@ def make_messages(
                     run.received[v] = stamp
 
     @device_function
-    def take(v, stamp, run):
+    def clear(layout, run):
+        for slot in range(thread_index(), layout[4][3], num_threads()):
+            run.slots[0][slot] = identity
+
+    @device_function
+    def compute(v, stamp, state, run):
         incoming = identity
         if run.received[v] == stamp:
             incoming = decoded(run.messages[v])
             run.messages[v] = nothing
-        return cast(incoming)
+        return vertex_compute(v, cast(incoming), state)
 
-    return Messages(Bodies(visit, scatter, gather_unit, join_parts, add), flush, take)
+    bodies = Bodies(visit, make_scatter(visit), gather_unit, join_parts, add)
+    return Messages(bodies, _nothing if buffered else flush, clear if buffered else _nothing, compute)

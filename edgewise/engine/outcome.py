@@ -17,10 +17,10 @@ class Outcome:
         supersteps: how many were run.
         ended: why the run ended.
         notes: how it was carried out, a line for each decision.
-        phase_seconds: of a GPU's run in rounds, by its clock: "delivering" messages, of that "sharing" out arcs before,
-            "computing" vertices, and the whole "kernel".
-        memory_bytes: on the GPU: of the "graph", of what the "strategy" made for it, and of the "run", its results
-            included; empty for other runs.
+        phase_seconds: of a GPU's run in rounds, by its clock: "delivering" messages, of that "sharing" out arcs before
+            and "gathering" over the slots of a message buffer, "computing" vertices, and the whole "kernel".
+        memory_bytes: on the GPU: of the "graph", of what the "strategy" and the "layout" made for it, and of the "run",
+            its results included; empty for other runs.
     """
 
     vertex_fields: dict[str, np.ndarray]

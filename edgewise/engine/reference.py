@@ -122,7 +122,8 @@ class _Run:
         self.edge_class = tuple_class("Edge", edge_names(self.found))
         combine, identity = self.found.combine.function, self.found.combine.identity(message)
         self.combine: Callable[[Any, Any], Any] = combine
-        self.identity = cast(identity, message)
+        self.identity = None if self.found.keeps_messages else cast(identity, message)
+        self.messages_class = tuple_class("Messages", self.found.message_fields)
 
     def supersteps(self, limit: int | None) -> Outcome:
         """The loop over supersteps."""
@@ -134,16 +135,25 @@ class _Run:
             self.state.superstep += 1
             received = self.deliver(active)
             touched = sorted(set(active) | set(received))
-            active = [
-                v for v in touched if self.at_vertex("vertex_compute", v, received.get(v, self.identity))
-            ]
+            active = [v for v in touched if self.at_vertex("vertex_compute", v, self.incoming(received, v))]
             self.aggregate()
             if not self.call(self.found.functions["proceed"], "", self.state):
                 return self.outcome("the program's proceed returned False")
         return self.outcome("no vertex is active")
 
+    def incoming(self, received: dict[int, Any], v: int) -> Any:
+        """What a vertex is given: its combined message, or arrays of all its messages."""
+        if not self.found.keeps_messages:
+            return received.get(v, self.identity)
+        messages = received.get(v, [])
+        if self.message.names is None:
+            return _python_scalars(messages)
+        return self.messages_class(
+            *(_python_scalars([sent[i] for sent in messages]) for i in range(len(self.message.names)))
+        )
+
     def deliver(self, active: list[int]) -> dict[int, Any]:
-        """Call edge_compute for every arc out of an active vertex; the combined messages by target."""
+        """Call edge_compute for every arc out of an active vertex; the messages by target, combined or in a list."""
         received: dict[int, Any] = {}
         function, offsets, targets = (
             self.found.functions["edge_compute"],
@@ -165,7 +175,10 @@ class _Run:
                 where = f"edge {source} -> {target}"
                 sent = self.call(function, where, edge, self.state)
                 if sent is not None:
-                    sent = self.cast(function, where, sent, self.message)
+                    sent = self.cast_message(function, where, sent)
+                    if self.found.keeps_messages:
+                        received.setdefault(target, []).append(sent)
+                        continue
                     if target in received:
                         combined = self.call(self.combiner_function, where, received[target], sent)
                         sent = self.cast(function, where, combined, self.message)
@@ -195,6 +208,16 @@ class _Run:
                 total = cast(declared.combine.function(total, value), dtype)
             folded[name] = total
         vars(self.state).update(folded)
+
+    def cast_message(self, function: UserFunction, where: str, sent: Any) -> Any:
+        """Cast a message, or each of its fields."""
+        names = self.message.names
+        if names is None:
+            return self.cast(function, where, sent, self.message)
+        return tuple(
+            self.cast(function, where, value, self.message[name])
+            for name, value in zip(names, sent, strict=True)
+        )
 
     def cast(self, function: UserFunction, where: str, value: Any, dtype: np.dtype) -> Any:
         """Cast what a function returned."""
@@ -228,6 +251,13 @@ class _Run:
             self.state.superstep,
             ended,
         )
+
+
+def _python_scalars(values: list[Any]) -> np.ndarray:
+    """An array whose elements are what they were."""
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
 
 
 def _filled(name: str, value: Any, length: int, dtype: np.dtype, strict: bool) -> _Field:

@@ -22,6 +22,7 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
+from edgewise.layout.slots import slots_of_arcs
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -360,6 +361,23 @@ class Graph:
         twins = np.empty_like(arcs)
         twins[by_source.weights] = by_target.weights
         return sealed(twins)
+
+    @cached_property
+    def slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """For a message buffer: where the arcs into each vertex begin if all are sorted by target, shape
+        (num_vertices + 1,), and the place of each arc of `targets` then, shape (num_arcs,), unsigned.
+
+        Arcs of one target are in the order of their sources. `in_offsets` is used if it is there; else nothing of the
+        in-edges is made.
+        """
+        if self.has_in_edges:
+            offsets = self.in_offsets
+        else:
+            counts = np.bincount(self.targets, minlength=self.num_vertices)
+            offsets = np.concatenate([[0], np.cumsum(counts)]).astype(self.offsets.dtype)
+        step = np.ones(self.num_vertices, np.int32)
+        dtype = f"u{self.offsets.dtype.itemsize}"
+        return offsets, slots_of_arcs(self.targets, offsets[:-1].astype(np.int64), step, dtype)
 
     @property
     def nbytes(self) -> int:

@@ -177,6 +177,10 @@ if SIMULATED:
     def clock_ns() -> Any:
         return np.int64(0)
 
+    @device_function
+    def unwrap(value: Any) -> Any:
+        return value
+
 else:
     from llvmlite import ir
     from numba.cuda.extending import intrinsic
@@ -190,6 +194,16 @@ else:
             return builder.asm(read, "mov.u64 $0, %globaltimer;", "=l", [], True)
 
         return types.int64(), generate
+
+    @intrinsic
+    def unwrap(context: Any, value: Any) -> Any:
+        """The value of an optional that is known not to be None; any other value as it is."""
+        inner = value.type if isinstance(value, types.Optional) else value
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.cast(builder, arguments[0], signature.args[0], signature.return_type)
+
+        return types.unliteral(inner)(value), generate
 
 
 if SIMULATED:

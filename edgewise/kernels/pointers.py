@@ -13,6 +13,7 @@ import numpy as np
 from numba import types
 from numba.core.datamodel import models
 from numba.extending import intrinsic, lower_builtin, register_model
+from numba.np.arrayobj import populate_array
 
 
 class BooleanPointer(types.CPointer):
@@ -61,6 +62,27 @@ def pointer_to(element: Any) -> Any:
         return result(table, types.intp), generate
 
     return intrinsic(typed)
+
+
+@intrinsic
+def array_at(typing_context: Any, pointer: Any, first: Any, end: Any) -> Any:
+    """``array_at(pointer, first, end)``: the elements first to end as an array, which users' functions can measure."""
+    kind = types.Array(pointer.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        made = context.make_array(kind)(context, builder)
+        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+        populate_array(
+            made,
+            data=builder.gep(args[0], [args[1]]),
+            shape=[builder.sub(args[2], args[1])],
+            strides=[size],
+            itemsize=size,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return kind(pointer, types.intp, types.intp), generate
 
 
 def element_pointer(context: Any, builder: Any, container_type: Any, container: Any, index: Any) -> Any:

@@ -1,0 +1,89 @@
+"""A graph's in-edges laid out on the GPU as a schedule asks for, made once and kept with the graph."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.graph import Graph
+from edgewise.kernels.gpu_host import copy_of, cupy, resident, room
+from edgewise.layout.slots import ARC_BYTES, arrange
+from edgewise.layout.units import Units
+from edgewise.schedule import Layout
+
+
+class LaidOut(NamedTuple):
+    """A layout on the GPU.
+
+    Attributes:
+        units: the places of rows.
+        arrays: what kernels take, see `edgewise.balance.columns.layout_types`, then the slot of each arc, for a buffer.
+        num_slots: of a buffer; None if messages are pulled.
+        sources: for a pull, of each place: the source of its arc, or the last one where it is empty.
+        arcs: the arcs of these places, if asked for.
+        notes: for `Result.explain`.
+    """
+
+    units: Units
+    arrays: tuple[Any, ...]
+    num_slots: int | None
+    sources: Any
+    arcs: Any
+    notes: tuple[str, ...]
+
+    def sizes(self) -> dict[int, int]:
+        """The bytes of each of its arrays, by their `id`."""
+        arrays = (each for each in (*self.arrays, self.sources, self.arcs) if each is not None)
+        return {id(array): array.nbytes for array in arrays}
+
+    def in_order(self, values: Any) -> Any:
+        """Values of arcs in the order of places."""
+        return values[self.arcs]
+
+
+def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+    """The layout of a graph, for slots of a message buffer, or for gathering over in-edges.
+
+    Args:
+        graph, layout: as in a schedule.
+        buffered: whether it is for slots.
+        with_arcs: whether which arc is where has to be known, as edge fields need it.
+
+    Raises:
+        MemoryLimitError: the GPU has no room for it.
+    """
+    arguments = (graph, layout, buffered, with_arcs)
+    found: LaidOut = resident(graph, ("layout", *arguments[1:]), lambda: _made(*arguments))
+    return found
+
+
+def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+    xp, m = cupy(), graph.num_arcs
+    offsets = graph.on_gpu("offsets")
+    dtype = np.dtype(f"u{offsets.dtype.itemsize}")
+    how = {name: getattr(layout, name) for name in ("sort", "num_buckets", "threshold", "stable")}
+    how |= {"group_size": layout.group_size, "split": layout.split}
+    with room("laying in-edges out", ARC_BYTES * m):
+        if layout.made_on == "cpu":
+            units, made = arrange(graph.targets, graph.num_vertices, not buffered, dtype, **how)
+            units, made = _on_gpu(units), copy_of(made)
+        else:
+            targets = graph.on_gpu("targets")
+            units, made = arrange(targets, graph.num_vertices, not buffered, dtype, **how)
+        numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
+        arrays = (units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers))
+        more = units.size - m
+        what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
+        notes = (
+            f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
+        )
+        if buffered:
+            return LaidOut(units, (*arrays, made), units.size, None, None, notes)
+        arcs = xp.minimum(made, max(m - 1, 0)).astype(dtype)
+        ends = xp.searchsorted(offsets, xp.arange(m, dtype=offsets.dtype), side="right")
+        sources = xp.subtract(ends, 1).astype(np.uint32)[arcs]
+        return LaidOut(units, (*arrays, offsets), None, sources, arcs if with_arcs else None, notes)
+
+
+def _on_gpu(units: Units) -> Units:
+    names = ("vertices", "rows", "degrees", "begin")
+    return units._replace(**{name: copy_of(getattr(units, name)) for name in names})

@@ -1,0 +1,87 @@
+"""Which place each arc has in a layout of in-edges, computed once for a graph.
+
+The arcs into a vertex are numbered in the order of their sources; with the place where the vertex's row begins, and how
+far its places are apart, that is the place of each. For a message buffer it is the slot that the arc's message goes to
+(Zhong et al. 2016, sections 3.2.4 and 4.2). The paper copies the buffer's contents to new places; here nothing is ever
+anywhere else.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cache import kernel
+from edgewise.kernels.team import run_alone
+from edgewise.layout.units import Units, make_units, row_places
+
+#: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
+#: and what sorting works in.
+ARC_BYTES = 32
+
+
+def slots_of_arcs(targets: np.ndarray, first: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
+    """The slot of each arc, on the CPU, by one thread: O(n + m).
+
+    Args:
+        targets: int32, shape (m,).
+        first: int64, shape (n,): each vertex's first slot. It is overwritten.
+        step: int32, shape (n,): how far its next one is.
+        dtype: of the result, uint32 or uint64, shape (m,).
+    """
+    slots = np.empty(len(targets), dtype)
+    run_alone(_number, targets, first, step, slots)
+    return slots
+
+
+@kernel
+def _number(
+    thread: Any, size: Any, control: Any, targets: Any, following: Any, step: Any, slots: Any
+) -> None:
+    for k in range(len(targets)):
+        v = np.uint32(targets[k])
+        slots[k] = following[v]
+        following[v] += np.int64(step[v])
+
+
+def arrange(targets: Any, num_vertices: int, by_slot: bool, dtype: Any, **how: Any) -> tuple[Units, Any]:
+    """Lay in-edges out, from a graph's targets alone.
+
+    Args:
+        targets: int32, shape (m,), of NumPy or CuPy: that is where it is done, and where the results lie.
+        num_vertices: of the graph.
+        by_slot: give the arc of each slot, or the slot of each arc.
+        dtype: of slots or arcs: uint32, or uint64 where they need it.
+        how: see `make_units`.
+
+    Returns:
+        The places of rows; and the slot of each arc, shape (m,), or the arc of each slot, shape (units.size,), which is
+        m for a slot that stays empty.
+    """
+    if isinstance(targets, np.ndarray):
+        degree = np.bincount(targets, minlength=num_vertices).astype(np.uint32)
+        units = make_units(degree, **how)
+        slots = slots_of_arcs(targets, *row_places(units), dtype)
+        if not by_slot:
+            return units, slots
+        arcs = np.full(units.size, len(targets), dtype)
+        arcs[slots] = np.arange(len(targets), dtype=dtype)
+        return units, arcs
+    return _arrange_on_gpu(targets, num_vertices, by_slot, np.dtype(dtype), how)
+
+
+def _arrange_on_gpu(
+    targets: Any, num_vertices: int, by_slot: bool, dtype: np.dtype, how: dict[str, Any]
+) -> tuple[Units, Any]:
+    from edgewise.kernels.gpu_host import cupy
+    from edgewise.layout._slots_gpu import write_slots
+
+    xp, m = cupy(), len(targets)
+    order = xp.argsort(targets.view(np.uint32), kind="stable")
+    by_target = targets[order]
+    begins = xp.searchsorted(by_target, xp.arange(num_vertices + 1, dtype=np.int32))
+    units = make_units((begins[1:] - begins[:-1]).astype(np.uint32), **how)
+    first, step = row_places(units)
+    first -= begins[:-1] * step
+    made = xp.full(units.size, m, dtype) if by_slot else xp.empty(m, dtype)
+    write_slots(order, by_target, first, step, made, by_slot)
+    return units, made
