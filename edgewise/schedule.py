@@ -191,7 +191,7 @@ class Layout:
 
     sort: Literal["exact", "linear", "logarithmic"] | None = "exact"
     num_buckets: int = 1000
-    threshold: int = 1
+    threshold: int = 8
     stable: bool = True
     group_size: int = 32
     split: bool = True

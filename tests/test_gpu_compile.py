@@ -3,6 +3,7 @@ tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU.
 
 from functools import partial
 
+import kept_messages
 import pytest
 from test_engines import PROGRAMS
 
@@ -81,6 +82,20 @@ def test_asynchronous_programs_compile(name, capability):
 )
 def test_every_strategy_and_architecture_is_compiled_for(name, capability, schedule):
     assert b".text.kernel" in machine_code(name, capability, schedule=schedule)
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "schedule"),
+    [
+        ("median", OLDEST, AUTOMATIC),
+        ("vote", NEWEST_MEASURED, ew.Schedule(balance=ew.EdgeBased())),
+        ("float sums", NEWEST_MEASURED, ew.Schedule(ew.Buffered(), balance=ew.ThreadMapped())),
+    ],
+    ids=str,
+)
+def test_message_buffers_compile(name, capability, schedule):
+    program, values = PROGRAMS.get(name) or (kept_messages.PROGRAMS[name], {})
+    assert b".text.kernel" in code_of(program, values, capability, schedule=schedule)
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():

@@ -19,7 +19,7 @@ def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
     from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
     from edgewise.graph import gpu_keys
-    from edgewise.layout import columns
+    from edgewise.layout import _slots_gpu
 
     special = rank == np.float64
     return {
@@ -35,7 +35,7 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
         ),
-        "columns": (columns.fill_kernel, columns.fill_signature(offsets)),
+        "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
     }
 
@@ -47,12 +47,12 @@ NAMES = (
     "parents of distances",
     "components",
     "pagerank",
-    "columns",
+    "slots",
     "keys",
 )
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
-CASES += [("columns", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
+CASES += [("slots", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
 
 
 @pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)

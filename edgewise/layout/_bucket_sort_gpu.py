@@ -218,7 +218,7 @@ def make_sort_kernel(logarithmic, stable):
 
     @device_function
     def scaled(key):
-        """What buckets are parts of: the key, or its logarithm as in `edgewise.layout.bucket_sort.logarithms`."""
+        """What buckets are equal parts of: s(key) of `edgewise.layout.bucket_sort`."""
         if not logarithmic:
             return key
         number = np.uint64(key) + np.uint64(1)

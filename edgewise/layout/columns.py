@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.gpu import WARP
 from edgewise.kernels.gpu_host import cupy, room
 from edgewise.layout.bucket_sort import bucket_sort
 from edgewise.layout.slots import ARC_BYTES, arrange
 
 
 class Columns(NamedTuple):
-    """The layout, in arrays on the GPU. Units are the heaviest rows, the heavy ones, then groups of 32 rows.
+    """The layout, in arrays on the GPU. Units are the heaviest rows, the heavy ones, then groups of a warp's rows.
 
     Attributes:
         vertices: uint32, (n,): the vertex of each row.
@@ -43,7 +44,7 @@ def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
     """
     xp, n = cupy(), len(offsets) - 1
     with room("laying in-edges out", ARC_BYTES * len(targets)):
-        units, arcs = arrange(targets, n, True, f"u{offsets.dtype.itemsize}")
+        units, arcs = arrange(targets, n, True, f"u{offsets.dtype.itemsize}", group_size=WARP)
         _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
         # The arc of an empty place comes after all others; so does its source.
         own = xp.searchsorted(offsets, xp.arange(len(targets) + 1, dtype=offsets.dtype), side="right")

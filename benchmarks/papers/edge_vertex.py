@@ -1,0 +1,397 @@
+"""Zhong et al., "Optimizing Graph Processing on GPUs", TPDS 2016, run again on a GPU.
+
+`python -m benchmarks.papers.edge_vertex --output FILE.csv` measures Figures 7 to 14 and Tables 2 and 4 to 7;
+`--plot FILE.csv` draws them beside the paper's numbers, and prints the tables of docs/papers/edge_vertex.md.
+
+A run costs what the paper counts: *preprocessing*, which finds the slot of each edge's message, and *processing*, the
+call of a program. The graph's rows lie where the preprocessing wants them: on the GPU, or for the systems that do it on
+the CPU on the host; then what it makes is copied to the GPU, which counts. Reading and copying the graph do not.
+
+"Medusa-like" is edgewise with the layout of Medusa: slots row-major, vertices unsorted, preprocessing on the CPU by
+one thread. "paper" is edgewise as the paper has it: sorted by 1,000 linear buckets, groups of 32 column by column, all on
+the GPU. All share one way to send and to launch. "CuSha-like" is `benchmarks.papers.cusha`.
+
+Of the paper's graphs, RMAT and Random are made with the generator's parameters; "Journal" is R-MAT with the vertices
+and edges of com-LiveJournal. The real ones are those of the project's test data, where they are at hand.
+"""
+
+import argparse
+import csv
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.gpu import built, versions
+from benchmarks.graphs import GTGRAPH
+from benchmarks.ours import EXAMPLES, load
+from benchmarks.papers.load_balancing import Columns, rmat_on_gpu, uniform_on_gpu
+
+ITERATIONS = 50
+LINEAR = ew.Layout("linear", threshold=1, split=False)
+SYSTEMS: dict[str, ew.Schedule] = {
+    "Medusa-like": ew.Schedule(
+        ew.Buffered(), layout=ew.Layout(None, group_size=1, split=False, made_on="cpu")
+    ),
+    "paper": ew.Schedule(ew.Buffered(), layout=LINEAR),
+    "paper, unsorted": ew.Schedule(ew.Buffered(), layout=ew.Layout(None, split=False)),
+    "paper, row-major": ew.Schedule(
+        ew.Buffered(), layout=ew.Layout("linear", threshold=1, group_size=1, split=False)
+    ),
+    "paper, radix sort": ew.Schedule(ew.Buffered(), layout=ew.Layout("exact", threshold=1, split=False)),
+    "heavy apart": ew.Schedule(ew.Buffered(), layout=ew.Layout()),
+    "pull": ew.Schedule(ew.Pull(), layout=ew.Layout()),
+    "automatic": ew.Schedule(),
+}
+BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
+SORTED_MILLIONS = (1, 4, 16)
+FIELDS = (
+    "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets",
+    "preprocessing_ms", "ms", "sending_ms", "gathering_ms", "computing_ms", "supersteps", "extra_percent",
+    "layout_bytes", "run_bytes", "warp_percent", "warp_percent_computed", "load_percent", "load_percent_computed",
+    "store_percent", "right", "machine",
+)  # fmt: skip
+
+
+class Ranks(ew.Program):
+    """PageRank in float32, for a number of supersteps."""
+
+    rank = ew.vertex("float32")
+    share = ew.vertex("float32")
+    combine = ew.SUM
+    message = "float32"
+    max_supersteps = ITERATIONS
+
+    @staticmethod
+    def initialize(v, state):
+        state.rank[v] = 1.0 / state.num_vertices
+        state.share[v] = state.rank[v] / max(1, state.out_degree[v])
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.share[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        rank = 0.15 / state.num_vertices + 0.85 * (message + state.dangling / state.num_vertices)
+        state.rank[v] = rank
+        state.share[v] = rank / max(1, state.out_degree[v])
+        return ew.ACTIVE
+
+    @ew.aggregator(ew.SUM)
+    @staticmethod
+    def dangling(v, state):
+        return state.rank[v] if state.out_degree[v] == 0 else 0.0
+
+
+def thinned(made: Columns, num_vertices: int, num_edges: int) -> Columns:
+    """The first so many edges among the first so many vertices."""
+    source, target, weight = made[1]
+    kept = (source < num_vertices) & (target < num_vertices)
+    return num_vertices, tuple(column[kept][:num_edges].copy() for column in (source, target, weight))
+
+
+def real(name: str) -> Columns:
+    """A graph of the test data on the GPU, with weights from 1 to 100."""
+    import cupy
+
+    from tests.golden import load as golden
+
+    graph = golden(name).graph
+    weights = np.random.default_rng(1).integers(1, 101, graph.num_arcs)
+    ends = (graph.sources, graph.targets, weights)
+    return graph.num_vertices, tuple(cupy.asarray(column.astype(np.int32)) for column in ends)
+
+
+GRAPHS: dict[str, Callable[[], Columns]] = {
+    "RMAT": lambda: thinned(rmat_on_gpu(20, 18_500_000, 1, GTGRAPH), 1_000_000, 16_000_000),
+    "Random": lambda: uniform_on_gpu(1_000_000, 16_000_000, 1),
+    "Journal": lambda: thinned(rmat_on_gpu(22, 40_000_000, 1, GTGRAPH), 3_997_962, 34_681_189),
+    "soc-Epinions1": lambda: real("soc-Epinions1-sym"),
+    "cnr-2000": lambda: real("cnr-2000"),
+    "actor-collab": lambda: real("actor-collab"),
+    "road-NE": lambda: real("road-NE"),
+}
+
+
+def fresh(made: Columns, both_ways: bool = False) -> ew.Graph:
+    """A graph that nothing was made for yet."""
+    num_vertices, columns = made
+    if not both_ways:
+        return built(columns, num_vertices)
+    graph = ew.Graph.from_edges(*columns[:2], directed=False, num_vertices=num_vertices)
+    graph.on_gpu("offsets")
+    return graph
+
+
+def programs(made: Columns) -> dict[str, tuple[Any, dict[str, Any], bool]]:
+    """Each program, its parameters, and whether it needs edges both ways."""
+    source = int(np.random.default_rng(1).choice(made[1][0][:1000].get()))
+    return {
+        "PageRank": (Ranks, {}, False),
+        "SSSP": (load(EXAMPLES / "sssp.py").SSSP, {"source": source}, False),
+        "HCC": (load(EXAMPLES / "components.py").Components, {}, True),
+    }
+
+
+def expected(name: str, graph: ew.Graph, values: dict[str, Any]) -> Any:
+    """What the built-in algorithm finds, on the GPU."""
+    if name == "PageRank":
+        found = ew.pagerank(graph, tol=0, max_iterations=ITERATIONS, dtype=np.float32, device="cuda")
+        return found.on_device("rank")
+    if name == "SSSP":
+        return ew.sssp(graph, values["source"], device="cuda").on_device("distance")
+    return ew.connected_components(graph, device="cuda").on_device("component")
+
+
+def same(found: Any, want: Any) -> bool:
+    """Whether two results on the GPU agree, floats but for rounding."""
+    if want.dtype.kind != "f":
+        return bool((found == want).all())
+    return bool((abs(found - want) <= 1e-3 * abs(want)).all())
+
+
+def preprocessing(graph: ew.Graph, schedule: ew.Schedule) -> float:
+    """Milliseconds in which the layout of a graph that has none is made, and copied if it is made on the CPU."""
+    from edgewise.engine.gpu_layout import lay_out
+    from edgewise.kernels.gpu_host import finish
+
+    layout = schedule.layout if isinstance(schedule.layout, ew.Layout) else ew.Layout()
+    if layout.made_on == "cpu":
+        graph.targets  # noqa: B018  a copy on the host, where this system has its graph
+    finish()
+    started = time.perf_counter()
+    lay_out(graph, layout, isinstance(schedule.delivery, ew.Buffered), False)
+    finish()
+    return 1e3 * (time.perf_counter() - started)
+
+
+def measured(
+    made: Columns, program: Any, values: dict[str, Any], both_ways: bool, schedule: ew.Schedule, repeat: int
+) -> tuple[dict[str, Any], Any]:
+    """What one system costs, and its answer on the GPU."""
+    spent = []
+    for _ in range(3):  # CuPy takes memory from the driver the first time
+        graph = fresh(made, both_ways)
+        spent.append(preprocessing(graph, schedule))
+    prepared = ew.prepare(program, graph, device="cuda", schedule=schedule)
+    result, runs = prepared(**values), []
+    for _ in range(repeat):
+        started = time.perf_counter()
+        result = prepared(**values)
+        runs.append((1e3 * (time.perf_counter() - started), result.phase_seconds))
+    milliseconds, phases = sorted(runs, key=lambda run: run[0])[len(runs) // 2]
+    row = {"preprocessing_ms": min(spent[1:]), "ms": milliseconds, "supersteps": result.supersteps}
+    if phases:
+        row |= {
+            "sending_ms": 1e3 * (phases["delivering"] - phases["gathering"]),
+            "gathering_ms": 1e3 * phases["gathering"],
+            "computing_ms": 1e3 * phases["computing"],
+        }
+    extra = [line for line in result.explain().splitlines() if "more places than edges" in line]
+    row |= {f"{kind}_bytes": result.memory_bytes[kind] for kind in ("layout", "run")}
+    row["extra_percent"] = float(extra[0].rpartition("; ")[2].partition("%")[0]) if extra else ""
+    return row, result.on_device(next(iter(result.fields)))
+
+
+def cusha(made: Columns, name: str, values: dict[str, Any], both_ways: bool) -> tuple[dict[str, Any], Any]:
+    """What CuSha-like shards cost, and their answer."""
+    from benchmarks.papers import cusha
+
+    num_vertices, (source, target, weight) = made[0], (column.get() for column in made[1])
+    if both_ways:
+        loops = source == target
+        source, target = np.append(source, target[~loops]), np.append(target, source[~loops])
+    for _ in range(2):
+        shards = cusha.make_shards(num_vertices, source, target, weight if name == "SSSP" else None)
+        runs = []
+        for _ in range(3):
+            started = time.perf_counter()
+            if name == "PageRank":
+                answer = cusha.pagerank(shards, ITERATIONS)
+            elif name == "SSSP":
+                answer = cusha.sssp(shards, values["source"])
+            else:
+                answer = cusha.components(shards)
+            cusha.finish()
+            runs.append(1e3 * (time.perf_counter() - started))
+    return {"preprocessing_ms": 1e3 * shards.preprocessing_seconds, "ms": statistics.median(runs)}, answer
+
+
+def facts(graph_name: str, made: Columns) -> dict[str, Any]:
+    """The row of Table 2: in-degrees, and the share of vertices that have at least two in-edges."""
+    degrees = np.bincount(made[1][1].get(), minlength=made[0])
+    return {
+        "graph": graph_name,
+        "vertices": made[0],
+        "edges": len(made[1][0]),
+        "max_degree": int(degrees.max()),
+        "eta_percent": 100 * float((degrees > 1).mean()),
+    }
+
+
+def whole_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
+    """Figures 7 to 10, 13, 14, Tables 4 and 6: every program with every system."""
+    known = facts(graph_name, made)
+    for name, (program, values, both_ways) in programs(made).items():
+        want = expected(name, fresh(made, both_ways), values)
+        for system, schedule in SYSTEMS.items():
+            cost, answer = measured(made, program, values, both_ways, schedule, repeat)
+            right = same(answer, want)
+            yield known | {"part": "whole", "program": name, "system": system, "right": right} | cost
+        cost, answer = cusha(made, name, values, both_ways)
+        right = same(answer, want)
+        yield known | {"part": "whole", "program": name, "system": "CuSha-like", "right": right} | cost
+
+
+def bucket_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
+    """Figure 12: PageRank by the number of buckets, sorting not counted."""
+    for buckets in BUCKETS:
+        layout = ew.Layout(
+            "linear" if buckets else None, num_buckets=max(1, buckets), threshold=1, split=False
+        )
+        schedule = ew.Schedule(ew.Buffered(), layout=layout)
+        cost, _ = measured(made, Ranks, {}, False, schedule, repeat)
+        yield {"part": "buckets", "graph": graph_name, "program": "PageRank", "buckets": buckets} | cost
+
+
+def stage_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
+    """Tables 5 and 7: how well warps and memory are used where vertices add up what is in their slots."""
+    import cupy
+
+    from benchmarks.papers import edge_vertex_stage as stage
+
+    found = stage.profiled(graph_name)
+    layouts = stage.laid_out(made[1][1], made[0])
+    degrees = cupy.bincount(made[1][1], minlength=made[0])
+    for name, units in layouts.items():
+        slots = cupy.ones(units.size, np.float32)
+        warp, loads = stage.expected(units)
+        yield {
+            "part": "stage",
+            "graph": graph_name,
+            "system": name,
+            "ms": stage.milliseconds(units, slots, repeat),
+            "extra_percent": 100 * (units.size - len(made[1][1])) / len(made[1][1]),
+            "warp_percent_computed": warp,
+            "load_percent_computed": loads,
+            "right": bool((stage.started(units, slots) == degrees).all()),
+        } | found.get(name, {})
+
+
+def baseline_rows(graph_name: str, made: Columns) -> Iterator[dict[str, Any]]:
+    """SciPy's conversion of the edges to columns, beside the preprocessing on the CPU."""
+    import scipy.sparse
+
+    num_vertices, (source, target, _) = made[0], (column.get() for column in made[1])
+    entries, spent = (np.ones(len(source), np.float32), (source, target)), []
+    for _ in range(3):
+        started = time.perf_counter()
+        scipy.sparse.coo_array(entries, shape=(num_vertices, num_vertices)).tocsc()
+        spent.append(1e3 * (time.perf_counter() - started))
+    yield {"part": "baseline", "graph": graph_name, "system": "SciPy", "preprocessing_ms": min(spent)}
+
+
+def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
+    """Figure 11: sorting uniform degrees, keys and map."""
+    import cupy
+
+    from benchmarks.papers.sorts import merge_sort, quick_sort
+    from edgewise.layout.bucket_sort import bucket_sort
+
+    sorts: dict[str, Callable[[Any], Any]] = {
+        "approximate": bucket_sort,
+        "approximate, unstable": lambda keys: bucket_sort(keys, stable=False),
+        "logarithmic": lambda keys: bucket_sort(keys, scale="logarithmic"),
+        "radix": cupy.argsort,
+        "merge": merge_sort,
+        "quick": quick_sort,
+    }
+    finish = cupy.cuda.get_current_stream().synchronize
+    for millions in SORTED_MILLIONS:
+        keys = cupy.random.RandomState(1).randint(0, 1000, 1_000_000 * millions).astype(np.uint32)
+        for name, sort in sorts.items():
+            spent = []
+            for _ in range(10 * repeat + 3):
+                finish()
+                started = time.perf_counter()
+                found = sort(keys)
+                finish()
+                spent.append(1e3 * (time.perf_counter() - started))
+            right = is_sorted(name, found, keys)
+            row = {"part": "sort", "graph": f"{millions} M", "edges": len(keys), "system": name}
+            yield row | {"ms": statistics.median(spent[3:]), "right": right}
+
+
+def is_sorted(name: str, found: Any, keys: Any) -> bool:
+    """Whether a sort's result is one: keys with 1,000 values fall into 1,000 buckets of one value each."""
+    if name == "radix":
+        return bool((keys[found][1:] >= keys[found][:-1]).all())
+    by_key, other = found
+    if name in ("merge", "quick"):
+        return bool((by_key[1:] >= by_key[:-1]).all() and (keys[other] == by_key).all())
+    in_order = name == "logarithmic" or bool((by_key[1:] <= by_key[:-1]).all())
+    return in_order and bool((by_key[other] == keys).all())
+
+
+def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, Any]]:
+    """All rows of some parts."""
+    if "sort" in parts:
+        yield from sort_rows(repeat)
+    for name in graphs:
+        made = GRAPHS[name]()
+        if "baseline" in parts:
+            yield from baseline_rows(name, made)
+        if "whole" in parts:
+            yield from whole_rows(name, made, repeat)
+        if "buckets" in parts:
+            yield from bucket_rows(name, made, repeat)
+        if "stage" in parts:
+            yield from stage_rows(name, made, repeat)
+
+
+PARTS = ("sort", "baseline", "whole", "buckets", "stage")
+
+
+def main() -> None:
+    """Measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.edge_vertex", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
+    parser.add_argument("--output", help="measure, and write a CSV file")
+    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
+    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
+    options = parser.parse_args()
+    if options.plot:
+        from benchmarks.papers.edge_vertex_plots import draw
+
+        draw(Path(options.plot), Path(options.document) if options.document else None)
+        return
+    if not options.output:
+        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
+    machine = versions()
+    with open(options.output, "w", newline="", buffering=1) as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        for row in rows(set(options.parts.split(",")), options.graphs.split(","), options.repeat):
+            writer.writerow(row | {"machine": machine})
+            shown = [
+                f"{row[key]:10.3f}" if isinstance(row.get(key), float) else ""
+                for key in ("preprocessing_ms", "ms", "warp_percent", "load_percent")
+            ]
+            system = str(row.get("system", row.get("buckets")))
+            what = f"{row['part']:<8} {row['graph']:<13} {row.get('program', ''):<8} {system:<28}"
+            print(what, *shown, row.get("right", ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""The vertex stage of Zhong et al. 2016 alone: every vertex adds up the floats in its slots, by one kernel.
+
+`python -m benchmarks.papers.edge_vertex_stage GRAPH` runs it once for each of `LAYOUTS`; under Nsight Compute
+(`profiled`) that gives warp execution efficiency and load and store efficiency of Tables 5 and 7. `expected` computes
+them from the layout. The kernel goes over rows as the engine does (`edgewise.balance.columns`), with a body that does
+nothing else.
+"""
+
+import csv
+import functools
+import io
+import shutil
+import statistics
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.balance.columns import layout_types, make_columnar
+from edgewise.kernels.gpu import (
+    HALVES,
+    INT64,
+    WARP,
+    Kernel,
+    array,
+    atomic_add,
+    device_function,
+    fixed_kernel,
+    lane,
+    pointer,
+    shuffle_down,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.gpu_host import copy_of, cupy, finish, zeros
+from edgewise.layout.slots import arrange
+from edgewise.layout.units import Units
+
+#: Layouts of Tables 5 and 7, and heavy vertices apart.
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "row-major, unsorted": {"sort": None, "group_size": 1, "split": False},
+    "row-major, sorted": {"sort": "linear", "group_size": 1, "split": False},
+    "column-major, unsorted": {"sort": None, "split": False},
+    "column-major, sorted": {"sort": "linear", "split": False},
+    "column-major, exactly sorted": {"sort": "exact", "split": False},
+    "heavy apart": {"sort": "exact", "split": True},
+}
+METRICS = {
+    "warp_percent": "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "load_percent": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "store_percent": "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+}
+#: Values of four bytes in a sector of memory.
+IN_SECTOR = 8
+
+
+class Stage(NamedTuple):
+    """What the kernel works on: see `edgewise.balance.columns`; the slots, and a sum for each vertex."""
+
+    layout: Any
+    slots: Any
+    sums: Any
+
+
+def signature() -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    real = np.dtype(np.float32)
+    return tuple_of(layout_types()), pointer(real), array(real), INT64
+
+
+@device_function
+def _add_up(v: Any, first: Any, end: Any, step: Any, lanes: Any, part: Any, stage: Any) -> None:
+    slots, k, total = stage.slots, first, np.float32(0)
+    while k + 3 * step < end:
+        one, two, three, four = slots[k], slots[k + step], slots[k + 2 * step], slots[k + 3 * step]
+        total += (one + two) + (three + four)
+        k += 4 * step
+    while k < end:
+        total += slots[k]
+        k += step
+    if lanes > 1:
+        for half in HALVES:
+            total += shuffle_down(total, half)
+        if lane() == 0:
+            atomic_add(stage.sums, v, total)
+    elif v >= 0:
+        stage.sums[v] = total
+
+
+_gather_all = make_columnar(_add_up)
+
+
+def stage_kernel(layout, slots, sums, n):
+    """Write the sum of each vertex's slots; `sums` is zeros."""
+    stage = Stage(layout, slots, sums)
+    _gather_all(n, np.int64(0), stage, stage)
+
+
+@functools.cache
+def _kernel() -> Kernel:
+    return fixed_kernel(stage_kernel, signature())
+
+
+def started(units: Units, slots: Any) -> Any:
+    """Start the kernel; the sums."""
+    numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
+    sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
+    layout = (units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers))
+    _kernel().start([*layout, slots, words(sums), n])
+    return sums
+
+
+def milliseconds(units: Units, slots: Any, repeat: int) -> float:
+    """The median time of the kernel by the GPU's events."""
+    xp, found = cupy(), []
+    for _ in range(repeat + 1):
+        begin, end = xp.cuda.Event(), xp.cuda.Event()
+        begin.record()
+        started(units, slots)
+        end.record()
+        end.synchronize()
+        found.append(xp.cuda.get_elapsed_time(begin, end))
+    return statistics.median(found[1:])
+
+
+def expected(units: Units) -> tuple[float, float]:
+    """Percentages computed from a layout: lanes at work, of those of the warps that still have a row to walk; and bytes
+    asked for, of those of the sectors of memory that lanes of a warp touch in one step."""
+    xp = cupy()
+    degrees = units.degrees.astype(np.int64)
+    alone, size = units.heaviest + units.heavy, units.group_size
+    m = int(degrees.sum())
+    row = xp.repeat(xp.arange(len(degrees)), degrees.get().tolist())
+    step = xp.arange(m) - (xp.cumsum(degrees) - degrees)[row]
+    grouped = row - alone
+    first = units.begin[xp.where(row < alone, row, alone + grouped // size)]
+    place = first + xp.where(row < alone, step, grouped % size + step * size)
+    # Of a heavy row, 32 places are one step of a warp; the others have a lane for each row.
+    warp = xp.where(row < alone, row, alone + grouped // WARP)
+    turn = xp.where(row < alone, step // WARP, step)
+    steps = len(xp.unique((warp << 32) + turn))
+    order = xp.lexsort(xp.stack([place // IN_SECTOR, turn, warp]))
+    keys = [values[order] for values in (warp, turn, place // IN_SECTOR)]
+    changes = sum((xp.diff(values) != 0).astype(np.int32) for values in keys)
+    sectors = 1 + int(xp.count_nonzero(changes))
+    return 100 * m / (WARP * steps), 100 * m / (IN_SECTOR * sectors)
+
+
+def laid_out(targets: Any, num_vertices: int) -> dict[str, Units]:
+    """Every layout of a graph's targets on the GPU."""
+    return {name: arrange(targets, num_vertices, False, "u4", **how)[0] for name, how in LAYOUTS.items()}
+
+
+def profiled(graph_name: str) -> dict[str, dict[str, float]]:
+    """What Nsight Compute measures for each layout; nothing where it is not installed, or not allowed to."""
+    if shutil.which("ncu") is None:
+        return {}
+    command = ["ncu", "--csv", "--profile-from-start", "off", "--clock-control", "none"]
+    command += ["--metrics", ",".join(METRICS.values()), sys.executable, "-m", __spec__.name, graph_name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
+    found: dict[int, dict[str, float]] = {}
+    for row in csv.DictReader(io.StringIO("\n".join(lines))):
+        name = next(name for name, metric in METRICS.items() if metric == row["Metric Name"])
+        value = float(row["Metric Value"].replace(",", ""))
+        found.setdefault(int(row["ID"]), {})[name] = 100 * value / WARP if name == "warp_percent" else value
+    if len(found) != len(LAYOUTS):
+        print(f"ncu: {len(found)} kernels of {len(LAYOUTS)}: {done.stdout[-300:]} {done.stderr[-300:]}")
+        return {}
+    return dict(zip(LAYOUTS, (found[key] for key in sorted(found)), strict=True))
+
+
+def main() -> None:
+    """Run the kernel once for each layout, for a profiler that starts when it is told to."""
+    from benchmarks.papers.edge_vertex import GRAPHS
+
+    num_vertices, (_, targets, *_) = GRAPHS[sys.argv[1]]()
+    made = laid_out(targets, num_vertices)
+    slots = cupy().ones(max(units.size for units in made.values()), np.float32)
+    started(next(iter(made.values())), slots)
+    finish()
+    cupy().cuda.profiler.start()
+    for units in made.values():
+        started(units, slots)
+    finish()
+    cupy().cuda.profiler.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The rivals in the reproductions of papers, CuSha's shards and comparison sorts, give right answers."""
+
+import numpy as np
+import pytest
+from simulated import simulated
+
+import edgewise as ew
+
+gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+
+from benchmarks.papers import cusha, sorts  # noqa: E402
+
+pytestmark = pytest.mark.slow
+H100 = (9, 0)
+
+
+def test_rivals_give_the_right_answers_in_the_simulator():
+    graphs = ["windows", "one window", "one each", "no edges", "chosen"]
+    assert simulated("simulate_baselines.py") == [*graphs, "sorts"]
+
+
+@pytest.mark.parametrize("kind", cusha.DTYPES)
+def test_programs_on_shards_compile(kind):
+    kernel = cusha.make_kernel(kind, max(cusha.TEAMS))
+    assert b".text.kernel" in gpu.compile_kernel(kernel, cusha.signature(kind), H100, None)
+
+
+@pytest.mark.parametrize("kernel", [sorts.merge_sort_kernel, sorts.quick_sort_kernel])
+def test_sorts_compile(kernel):
+    types = sorts.MERGE_TYPES if kernel is sorts.merge_sort_kernel else sorts.QUICK_TYPES
+    assert b".text.kernel" in gpu.compile_kernel(kernel, types, H100, None)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "edges", "window", "teams"),
+    [
+        (1_000_000, 16_000_000, 1415, 4),  # windows of a shard have 32 entries
+        (100_000, 640, 12_000, 1),  # shared memory is full
+        (600, 0, 600, 4),  # all vertices
+    ],
+)
+def test_windows_are_what_cusha_chooses(vertices, edges, window, teams):
+    assert cusha.window_for(vertices, edges) == window
+    assert cusha.teams_for(window) == teams
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("window", [None, 100, 5000, 12_000], ids=str)
+def test_shards_agree_with_the_algorithms_on_a_gpu(window):
+    graph = ew.generate.rmat(17, 24, seed=5, weights=(1, 100))
+    n, edges = graph.num_vertices, (graph.sources, graph.targets)
+    source = int(graph.out_degree.argmax())
+    shards = cusha.make_shards(n, *edges, graph.weights.astype(np.int32), window)
+    expected = ew.pagerank(graph, tol=0, max_iterations=50, dtype=np.float32, device="cuda").rank
+    np.testing.assert_allclose(cusha.pagerank(shards).get(), expected, rtol=1e-4)
+    expected = ew.sssp(graph, source, device="cuda").distance.astype(np.int64)
+    np.testing.assert_array_equal(cusha.sssp(shards, source).get(), np.minimum(expected, cusha.UNREACHED))
+    both_ways = np.concatenate(edges), np.concatenate(edges[::-1])
+    expected = ew.connected_components(graph, device="cuda").component
+    found = cusha.components(cusha.make_shards(n, *both_ways, window=window)).get()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bound", [2**32, 1000, 1], ids=["different keys", "like keys", "one key"])
+@pytest.mark.parametrize("size", [3_000_000, 4096, 5])
+def test_sorts_agree_with_numpy_on_a_gpu(size, bound):
+    import cupy
+
+    keys = np.random.default_rng(size).integers(0, bound, size, dtype=np.uint32)
+    found, index = (column.get() for column in sorts.merge_sort(cupy.asarray(keys)))
+    np.testing.assert_array_equal(found, np.sort(keys))
+    np.testing.assert_array_equal(index, np.argsort(keys, kind="stable"))
+    found, index = (column.get() for column in sorts.quick_sort(cupy.asarray(keys)))
+    np.testing.assert_array_equal(found, np.sort(keys))
+    np.testing.assert_array_equal(keys[index], found)
+    assert len(np.unique(index)) == size
