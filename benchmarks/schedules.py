@@ -14,6 +14,7 @@ FIXED = {
     "NS": ew.Schedule(balance=ew.NodeSplitting()),
     "HP": ew.Schedule(balance=ew.HierarchicalProcessing()),
     "8 lanes, pushed": ew.Schedule(ew.Push(), balance=ew.WarpMapped(8)),
+    "layout, pulled": ew.Schedule(ew.Pull(), layout=ew.Layout()),
 }
 #: The automatic schedule was tuned for the first; the others decided nothing.
 TUNED = ("rmat18", "rmat20", "uniform20", "lattice1024", "cnr-2000")

@@ -7,13 +7,15 @@ import pytest
 from test_engines import GRAPHS, PROGRAMS, Components, assert_same
 
 import edgewise as ew
+from benchmarks.ours import EXAMPLES, load
 from edgewise.run import Prepared
 
+LabelPropagation = load(EXAMPLES / "label_propagation.py").LabelPropagation
 SCHEDULES = (ew.Schedule(ew.Buffered(), num_threads=1), ew.Schedule(ew.Buffered(), num_threads=3))
 LAYOUTS = (
     ew.Layout(),
     ew.Layout(sort=None, group_size=1, split=False),
-    ew.Layout("linear", num_buckets=20, group_size=8, made_on="cpu"),
+    ew.Layout("linear", num_buckets=20, threshold=1, group_size=8, made_on="cpu"),
     ew.Layout("logarithmic", group_size=32),
     ew.Layout("exact", group_size=5, split=False),
 )
@@ -26,7 +28,7 @@ def graph_for(program, graph):
     return ew.Graph.from_edges(graph.sources, graph.targets, directed=False, num_vertices=graph.num_vertices)
 
 
-@pytest.mark.parametrize("name", kept_messages.PROGRAMS)
+@pytest.mark.parametrize("name", ["median", "vote", pytest.param("spread", marks=pytest.mark.slow)])
 def test_programs_that_are_given_all_messages(name):
     program = kept_messages.PROGRAMS[name]
     for graph_name, graph in GRAPHS.items():
@@ -54,6 +56,26 @@ def test_every_program_runs_through_a_buffer(name):
             expected = prepared.reference(values, program.max_supersteps)
             for _ in range(2):
                 assert_same(prepared(**values), expected, program.asynchronous)
+
+
+def propagated(graph, rounds):
+    """Labels by plain loops."""
+    label = np.arange(graph.num_vertices)
+    for _ in range(rounds):
+        after = label.copy()
+        for v in range(graph.num_vertices):
+            came = label[graph.in_sources[graph.in_offsets[v] : graph.in_offsets[v + 1]]]
+            if len(came):
+                after[v] = np.bincount(came).argmax()
+        label = after
+    return label
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_label_propagation(device):
+    for graph in (GRAPHS["heavy row"], GRAPHS["undirected"], GRAPHS["larger than one range"]):
+        result = ew.run(LabelPropagation(rounds=4), graph, device=device)
+        np.testing.assert_array_equal(result.label, propagated(graph, 4))
 
 
 def test_messages_can_be_looked_at_in_plain_python():

@@ -320,7 +320,10 @@ class Helped(Chain):
         return last_two_digits(state.next[edge.source], 0) == 0
 
 
-@pytest.mark.parametrize("program", [Chain, Loop, Helped])
+@pytest.mark.parametrize(
+    "program",
+    [Chain, pytest.param(Loop, marks=pytest.mark.slow), pytest.param(Helped, marks=pytest.mark.slow)],
+)
 def test_edges_of_halted_vertices_are_not_asked_where_that_could_harm(program):
     """Pulling looks at all in-edges. Asked of a halted source, these programs would read outside, or hang."""
     assert not inspect_program(program).edge_compute_is_harmless
@@ -390,7 +393,12 @@ def stores_its_message(combiner, dtype):
 
 @pytest.mark.parametrize(
     ("combiner", "dtype"),
-    [(ew.MIN, "int64"), (ew.MAX, "float64"), (ew.SUM, "int32"), (ew.PRODUCT, "int32")],
+    [
+        (ew.MIN, "int64"),
+        (ew.MAX, "float64"),
+        pytest.param(ew.SUM, "int32", marks=pytest.mark.slow),
+        pytest.param(ew.PRODUCT, "int32", marks=pytest.mark.slow),
+    ],
     ids=lambda each: getattr(each, "name", each),
 )
 def test_messages_that_are_stored_unseen_agree_with_the_reference(combiner, dtype):

@@ -99,7 +99,7 @@ SCHEDULES = {
         ew.Schedule(delivery=ew.Push(), num_threads=2),
         ew.Schedule(delivery=ew.Pull(), num_threads=2),
     ],
-    "cuda": [ew.Schedule(), ew.Schedule(ew.Pull(), balance=ew.BlockMapped())],
+    "cuda": [ew.Schedule(), ew.Schedule(ew.Pull(), balance=ew.BlockMapped()), ew.Schedule(ew.Buffered())],
 }
 
 
@@ -117,8 +117,15 @@ def graph_of(n, edges, weights, directed, number):
     return ew.Graph.from_edges(number[edges[:, 0]], number[edges[:, 1]], weights, directed, num_vertices=n)
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+#: Combiners whose likes are drawn for, too: `make test-all` takes them on the CPU.
+ALIKE = (SumInt64, ProductInt32)
+DRAWN = [
+    pytest.param(program, "cpu", marks=pytest.mark.slow if program in ALIKE else ()) for program in PROGRAMS
+]
+DRAWN += [pytest.param(program, "cuda", marks=pytest.mark.gpu) for program in PROGRAMS]
+
+
+@pytest.mark.parametrize(("program", "device"), DRAWN)
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(drawn=drawn_graphs(), data=st.data())
 def test_engines_agree_on_drawn_programs(program, device, drawn, data):

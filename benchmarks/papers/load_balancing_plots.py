@@ -46,14 +46,19 @@ def blocks(found: Found) -> dict[str, str]:
     }
 
 
-def filled(text: str, found: Found) -> str:
-    """A document with its tables put between their marks."""
-    for name, table in blocks(found).items():
+def fill(text: str, made: dict[str, str]) -> str:
+    """A document with tables put between their marks."""
+    for name, table in made.items():
         begin, end = f"<!-- {name} -->\n", "<!-- end -->"
         before, mark, rest = text.partition(begin)
         if mark:
             text = f"{before}{mark}{table}\n{end}{rest.partition(end)[2]}"
     return text
+
+
+def filled(text: str, found: Found) -> str:
+    """A document with the tables of some rows put between their marks."""
+    return fill(text, blocks(found))
 
 
 def draw(path: Path, document: Path | None = None) -> None:
@@ -64,17 +69,30 @@ def draw(path: Path, document: Path | None = None) -> None:
         document: a Markdown file with places for tables, ``<!-- name -->`` to ``<!-- end -->``.
     """
     found = Found(path)
-    for name, table in blocks(found).items():
+    show(blocks(found), document)
+    save(
+        path.parent,
+        "load_balancing",
+        {
+            "figure-7-sssp": lambda pyplot: draw_times(pyplot, found, "sssp"),
+            "figure-8-bfs": lambda pyplot: draw_times(pyplot, found, "bfs"),
+            "figure-9-ranks": lambda pyplot: draw_ranks(pyplot, found),
+            "figure-10-degrees": lambda pyplot: draw_degrees(pyplot, found),
+            "figure-11-chunking": lambda pyplot: draw_chunking(pyplot, found),
+        },
+    )
+
+
+def show(made: dict[str, str], document: Path | None) -> None:
+    """Print tables, and put them into a document."""
+    for name, table in made.items():
         print(f"<!-- {name} -->\n{table}\n<!-- end -->\n")
     if document:
-        document.write_text(filled(document.read_text(), found))
-    figures: dict[str, Callable[[Any, Found], None]] = {
-        "figure-7-sssp": lambda pyplot, found: draw_times(pyplot, found, "sssp"),
-        "figure-8-bfs": lambda pyplot, found: draw_times(pyplot, found, "bfs"),
-        "figure-9-ranks": draw_ranks,
-        "figure-10-degrees": draw_degrees,
-        "figure-11-chunking": draw_chunking,
-    }
+        document.write_text(fill(document.read_text(), made))
+
+
+def save(folder: Path, paper: str, figures: dict[str, Callable[[Any], None]]) -> None:
+    """Draw figures, each a function of pyplot, into SVG files named for a paper."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -83,9 +101,9 @@ def draw(path: Path, document: Path | None = None) -> None:
     from matplotlib import pyplot
 
     for name, figure in figures.items():
-        figure(pyplot, found)
+        figure(pyplot)
         pyplot.tight_layout()
-        pyplot.savefig(path.parent / f"load_balancing-{name}.svg", metadata={"Date": None})
+        pyplot.savefig(folder / f"{paper}-{name}.svg", metadata={"Date": None})
         pyplot.close()
 
 

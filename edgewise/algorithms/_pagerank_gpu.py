@@ -151,7 +151,7 @@ def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> t
             copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
         )
     else:
-        weights, out = xp.empty(0, dtype), copy_of(graph.out_degree)
+        weights, out = xp.empty(0, dtype), graph.on_gpu("out_degree")
     out = out[columns.vertices].astype(np.float64)
     gives = xp.greater(out, 0)
     return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights

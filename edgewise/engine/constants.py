@@ -59,5 +59,5 @@ def constant_arrays(
         else:
             arrays["in_along", name] = np.ascontiguousarray(values[graph.in_arcs])
     for name in STATE_ARRAYS:
-        arrays["degree", name] = getattr(graph, name) if name in found.state_reads else _NO_DEGREES
+        arrays["degree", name] = graph_array(name) if name in found.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))

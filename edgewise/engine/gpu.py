@@ -315,9 +315,9 @@ class GpuProgram:
         in_order = self._pull and layout is None
         constants = constant_arrays(self._binding, given, in_order, graph.on_gpu)
         on_gpu: dict[int, Any] = {}
-        for (kind, _), values in constants.arrays.items():
+        for values in constants.arrays.values():
             if id(values) not in on_gpu:
-                on_gpu[id(values)] = copied(graph, values) if kind == "degree" else copy_of(values)
+                on_gpu[id(values)] = copy_of(values)
         copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
         if self._pull and layout is not None:
             for kind, name in copies:

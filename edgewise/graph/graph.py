@@ -74,16 +74,20 @@ class Graph:
         """One of this graph's arrays on the GPU, as a CuPy array: copied there once, or there already.
 
         Args:
-            name: "offsets", "targets", "weights", "in_offsets", "in_sources" or "in_weights".
+            name: "offsets", "targets", "weights", their likes for in-edges ("in_offsets", "in_sources", "in_weights"),
+                "out_degree" or "in_degree".
 
         Raises:
             MemoryLimitError: the GPU has no room for it.
         """
         inward = name.startswith("in_")
         rows = self._columns if inward else self._rows
-        if isinstance(rows, GpuRows):
-            return rows.on_gpu[_name_in_rows(name)]
-        return cuda_door().copied(self, getattr(self, name))
+        if not isinstance(rows, GpuRows):
+            return cuda_door().copied(self, getattr(self, name))
+        if name.endswith("_degree"):
+            offsets = rows.on_gpu["offsets"]
+            return cuda_door().resident(self, (name,), lambda: (offsets[1:] - offsets[:-1]).astype(np.int32))
+        return rows.on_gpu[_name_in_rows(name)]
 
     def needed_on_gpu(self, *names: str) -> int:
         """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
@@ -385,6 +389,7 @@ class Graph:
         made = [self._ids, *vars(self).values()]
         groups = [group for group in made if isinstance(group, csr.Rows | GpuRows | Ids)]
         made += [part for group in groups for part in vars(group).values()]
+        made += self.__dict__.get("slots", ())
         arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
         return sum(array.nbytes for array in arrays.values())
 

@@ -1,16 +1,19 @@
 """The kernel of `edgewise.layout.bucket_sort`: one launch, which reads the keys three times and writes them once.
 
-Each block of threads has a range of the keys. It looks for the largest and the smallest key, and counts the keys of
-each bucket. After a barrier of the grid it adds up what blocks before it have in each bucket: that is where its own
-keys of the bucket begin. Then it goes over its range once more, and gives each key the next place of its bucket. So
-it writes to one spot of each bucket at a time, and the second-level cache gathers the scattered keys to whole lines.
+Each block of threads has a range of the keys, which it goes over tile by tile: a tile is as many keys as its threads
+hold in registers. First it looks for the largest and the smallest key. After a barrier of the grid it counts the keys
+of each bucket, and after another one it adds up what blocks before it have in each bucket: that is where its own keys
+of the bucket begin. Then it sorts each tile in shared memory, so that keys of a bucket are written to memory together:
+single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
+before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
-The counters of a block are shared by its warps. For a stable sort, warps take places in turn, in the order of their
-keys; all that can be done before, they have done then. Lanes of a warp that have keys of the same bucket find each
-other by ballots, one for each bit of the bucket's number, and the first of them takes the places of all.
+The place of a key in its tile: lanes of a warp that have keys of the same bucket find each other by ballots, one for
+each bit of the bucket's number, and the first of them adds all of them to a counter of the bucket. Two warps share
+counters, and the second one counts after the first. Sums of the counters over buckets and warps tell the rest.
 """
 
 import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,6 @@ import numpy as np
 from edgewise.kernels.gpu import (
     HALVES,
     INT64,
-    SIMULATED,
     THREADS,
     UINT32,
     WARP,
@@ -33,6 +35,7 @@ from edgewise.kernels.gpu import (
     count_bits,
     cuda,
     device_function,
+    fence,
     first_bit,
     fixed_kernel,
     grid_barrier,
@@ -46,60 +49,63 @@ from edgewise.kernels.gpu import (
     warp_barrier,
     words,
 )
-from edgewise.kernels.gpu_host import empty, room, zeros
+from edgewise.kernels.gpu_host import cupy, empty, room, zeros
 
-#: The most buckets: a counter of each is shared by a block, and their number times 2**50 has to fit in 64 bits.
-MOST_BUCKETS = 8192
-#: Keys that a lane holds at a time, and that a warp takes places for at one go.
+#: The most buckets: one for each thread of a block.
+MOST_BUCKETS = THREADS
+#: Keys of a tile that a thread holds, a warp, and the block.
 AHEAD = 8
 CHUNK = AHEAD * WARP
-#: One more for each lane, which add to them what nobody asks for.
-COUNTERS = MOST_BUCKETS + WARP
+TILE = AHEAD * THREADS
 WARPS = THREADS // WARP
-#: Words that a block shares besides its counters: sums of its warps; two extremes; whose turn it is.
+#: Warps share counters by twos. One word counts two buckets, in 16 bits each: a bucket, and the one COLUMNS after it.
+PAIRS = WARPS // 2
+COLUMNS = MOST_BUCKETS // 2
+#: Words that a block shares: all these counters, or counters of whole words, or a tile in its new order. One more for
+#: each lane comes after them, which add to them what nobody asks for.
+POOL = max(PAIRS * COLUMNS, MOST_BUCKETS, TILE)
+POOL_WORDS = POOL + WARP
+#: Words for sums of warps, or two extremes.
 SHARED_WORDS = max(WARPS, 2)
-#: Chunks of a block, if there are so many.
-LEAST = 8
+#: The fewest keys that a block has, if there are so many.
+LEAST = TILE // 4
 #: Blocks whose counts are added up beforehand: a block adds up sums of so many, and less than so many single counts.
-GROUP_BITS = 4
-GROUP = 1 << GROUP_BITS
-#: Words of the workspace: the barrier, the largest key, the largest complement of a key. Then come sums of groups, and
-#: counts of blocks, for each bucket.
-LARGEST, COMPLEMENT, HEAD = 1, 2, 32
-#: Nanoseconds that a warp sleeps for each turn until its own, less than half of what a turn takes: the GPU sleeps up to
-#: twice as long.
-PAUSE = 16
+GROUP = 16
+#: Words of the workspace: the barrier, the largest key, the largest complement of a key, blocks that need no more of
+#: it. Then come sums of groups, and counts of blocks, for each bucket.
+LARGEST, COMPLEMENT, DONE, HEAD = 1, 2, 3, 32
 _ALL_BITS = np.uint32(0xFFFFFFFF)
+_HALF = np.uint32(0xFFFF)
 
 
 @device_function
-def _hold(given, n, chunk, spare, held):
-    """Load the keys of a chunk, all of them before one is used. Beyond the last key there is `spare`.
+def _tile(first, end):
+    """Of a tile, which of its keys is the first that this thread holds, and what ``j * WARP`` is less than if the thread
+    holds key j."""
+    mine = np.int32((block_thread() // WARP) * CHUNK + lane())
+    return mine, np.int32(min(end - first, np.int64(TILE)) - mine)
 
-    Returns:
-        Of this lane's keys, the place of the first one, and what ``j * WARP`` is less than if there is key j.
-    """
-    first = chunk * CHUNK
-    mine, left = first + lane(), np.int32(min(n - first, np.int64(CHUNK)) - lane())
+
+@device_function
+def _load(given, first, end, held):
+    """Load this thread's keys of a tile, all of them before one is used. The last key stands for those after it."""
+    mine, left = _tile(first, end)
     for j in range(AHEAD):
-        held[j] = given[mine + j * WARP] if j * WARP < left else spare
-    return mine, left
+        held[j] = given[first + mine + min(np.int32(j * WARP), np.int32(left - 1))]
 
 
 @device_function
-def _find_extremes(given, n, begin, end, shared, work):
-    """Raise two words of the workspace to the largest key of some chunks and to the largest complement."""
-    held = cuda.local.array(AHEAD, UINT32)
+def _find_extremes(given, begin, end, shared, work, held):
+    """Raise two words of the workspace to the largest key of a range and to the largest complement."""
     if block_thread() < 2:
         shared[block_thread()] = 0
     block_barrier()
     largest, complement = np.uint32(0), np.uint32(0)
-    for chunk in range(begin + block_thread() // WARP, end, WARPS):
-        _, left = _hold(given, n, chunk, np.uint32(0), held)
+    for first in range(begin, end, TILE):
+        _load(given, first, end, held)
         for j in range(AHEAD):
             largest = max(largest, held[j])
-            if j * WARP < left:
-                complement = max(complement, np.uint32(held[j] ^ _ALL_BITS))
+            complement = max(complement, np.uint32(held[j] ^ _ALL_BITS))
     for step in HALVES:
         largest = max(largest, np.uint32(shuffle_down(np.int32(largest), step)))
         complement = max(complement, np.uint32(shuffle_down(np.int32(complement), step)))
@@ -112,9 +118,9 @@ def _find_extremes(given, n, begin, end, shared, work):
 
 
 @device_function
-def _copy(given, n, begin, end, keys, positions):
-    """The order of some chunks as it was given."""
-    for i in range(begin * CHUNK + block_thread(), min(end * CHUNK, n), THREADS):
+def _copy(given, begin, end, keys, positions):
+    """The order of a range as it was given."""
+    for i in range(begin + block_thread(), end, THREADS):
         keys[i] = given[i]
         positions[i] = i
 
@@ -147,74 +153,157 @@ def _sum_before(value, shared):
 
 
 @device_function
-def _sum_column(table, first, width, rows):
-    """The sum of some rows of a table in one column, from its first element on, several of which are loaded at once."""
-    total, begin = np.uint32(0), np.uint32(0)
-    held = cuda.local.array(AHEAD, UINT32)
-    while begin < rows:
-        for j in range(AHEAD):
-            row = np.uint32(begin + np.uint32(j))
-            found = table[np.uint32(first + min(row, np.uint32(rows - np.uint32(1))) * width)]
-            held[j] = found if row < rows else np.uint32(0)
-        for j in range(AHEAD):
-            total = np.uint32(total + held[j])
-        begin = np.uint32(begin + np.uint32(AHEAD))
-    return total
+def _sum_column(table, first, rows, some):
+    """The sum of the first ones of some rows of a table in one column, from its first element on, and that of all rows.
 
-
-@device_function
-def _peers_of_first(bucket, here):
-    """The lanes of this one's bucket, if it is that of lane 0; else this lane. No lanes if it has no key."""
-    common = np.uint32(shuffle(np.int32(bucket), 0))
-    same = ballot(here and bucket == common)
-    if not here:
-        return np.uint32(0)
-    return same if bucket == common else np.uint32(np.uint32(1) << np.uint32(lane()))
-
-
-@device_function
-def _claim(bucket, peers):
-    """Which counter this lane adds what to, and how many of its peers come before it.
-
-    The first of the peers adds all of them to the counter of their bucket. Others add nothing to one that nobody reads:
-    an operation of all lanes takes less time than a branch around it.
+    Several are loaded at once.
     """
-    before = np.uint32(lanes_before(peers))
-    if peers == 0 or before != 0:
-        return np.uint32(MOST_BUCKETS + lane()), np.uint32(0), before
-    return bucket, np.uint32(count_bits(peers)), before
+    before, total = np.uint32(0), np.uint32(0)
+    held = cuda.local.array(GROUP, UINT32)
+    for begin in range(0, rows, GROUP):
+        for j in range(GROUP):
+            held[j] = table[first + min(begin + j, rows - 1) * MOST_BUCKETS]
+        for j in range(GROUP):
+            if begin + j < some:
+                before = np.uint32(before + held[j])
+            if begin + j < rows:
+                total = np.uint32(total + held[j])
+    return before, total
 
 
 @device_function
-def _await_turn(turn, mine):
-    """Wait until it is the turn of this warp. Only the next in line asks all the time: it would hold up others."""
-    if lane() == 0:
-        now = turn[0]
-        while now != mine:
-            ahead = np.uint32(mine - now)
-            if not SIMULATED and ahead > 1:
-                cuda.nanosleep(np.uint32(ahead * np.uint32(PAUSE)))
-            cuda.threadfence_block()  # the compiler would ask once
-            now = turn[0]
-    warp_barrier()
+def _num_groups():
+    return (num_blocks() + GROUP - 1) // GROUP
 
 
 @device_function
-def _end_turn(turn, mine):
-    """Let the next warp take places."""
-    warp_barrier()
-    if lane() == 0:
-        cuda.threadfence_block()
-        turn[0] = np.uint32(mine + np.uint32(1))
+def _publish(pool, work):
+    """Add this block's count of each bucket to that of its group."""
+    bucket, found = block_thread(), pool[block_thread()]
+    work[HEAD + (_num_groups() + block_index()) * MOST_BUCKETS + bucket] = found
+    if found != 0:
+        atomic_add(work, HEAD + block_index() // GROUP * MOST_BUCKETS + bucket, found)
 
 
-def make_sort_kernel(logarithmic, stable):
-    """The kernel.
+@device_function
+def _find_places(places, shared, work):
+    """The place of this block's first key of each bucket."""
+    bucket, groups, group = HEAD + block_thread(), _num_groups(), block_index() // GROUP
+    rest, row = block_index() - group * GROUP, groups + group * GROUP
+    before, total = _sum_column(work, bucket, groups, group)
+    more, _ = _sum_column(work, bucket + row * MOST_BUCKETS, rest, rest)
+    base, _ = _sum_before(total, shared)
+    places[block_thread()] = np.uint32(base + before + more)
+
+
+@device_function
+def _leave(shared, work, length):
+    """Say that this block needs the workspace no more. The last one leaves zeros to the next launch."""
+    block_barrier()
+    if block_thread() == 0:
+        fence()
+        shared[0] = atomic_add(work, DONE, 1)
+    block_barrier()
+    if shared[0] == num_blocks() - 1:
+        for i in range(block_thread(), length, THREADS):
+            work[i] = 0
+
+
+@device_function
+def _count(pool, counter):
+    """Add 1 to this lane's counter. Lane 0 does it for all that have the same as itself: there may be one for most keys.
+
+    Those others add to counters that nobody reads: an operation of all lanes takes less time than a branch around it.
+    """
+    common = np.uint32(shuffle(np.int32(counter), 0))
+    same = ballot(counter == common)
+    amount = np.uint32(count_bits(same)) if counter == common else np.uint32(1)
+    atomic_add(pool, np.uint32(POOL + lane()) if counter == common and lane() != 0 else counter, amount)
+
+
+@device_function
+def _find_peers(buckets, peers, last, left):
+    """The lanes that have keys of the same bucket, for each key that this lane holds; no lanes if it has no key."""
+    for j in range(AHEAD):
+        here = j * WARP < left
+        all_here = ballot(here)
+        peers[j] = all_here if here else np.uint32(0)
+    bit = np.uint32(1)
+    while bit <= last:
+        for j in range(AHEAD):
+            is_set = np.uint32(buckets[j] & bit) != 0
+            same = ballot(is_set)
+            peers[j] &= same if is_set else np.uint32(same ^ _ALL_BITS)
+        bit = np.uint32(bit + bit)
+
+
+@device_function
+def _column_of(bucket):
+    """The word of a pair's counters that counts a bucket, and its first bit there."""
+    if bucket >= np.uint32(COLUMNS):
+        return np.uint32(bucket - np.uint32(COLUMNS)), np.uint32(16)
+    return bucket, np.uint32(0)
+
+
+@device_function
+def _count_tile(buckets, peers, pool, found):
+    """Count the keys of a tile in the pairs' counters, which are zeros. Found is what they were before."""
+    warp, bit = block_thread() // WARP, np.uint32(np.uint32(1) << np.uint32(lane()))
+    row = (warp // 2) * COLUMNS
+    for turn in range(2):
+        if warp % 2 == turn:
+            for j in range(AHEAD):
+                column, shift = _column_of(buckets[j])
+                first = np.uint32(peers[j] & np.uint32(np.uint32(0) - peers[j]))
+                # The first of the peers counts them all; others count where nobody reads.
+                counter = np.uint32(row + column) if first == bit else np.uint32(POOL + lane())
+                found[j] = atomic_add(pool, counter, np.uint32(np.uint32(count_bits(peers[j])) << shift))
+                warp_barrier()
+        block_barrier()
+
+
+@device_function
+def _begin_buckets(places, offsets, pool, shared):
+    """Turn the counts of a tile to the places in it where each bucket of each pair begins.
 
     Args:
-        logarithmic: whether buckets are equally wide by the logarithm of the key + 1.
-        stable: whether keys of one bucket keep their order.
+        places: where the tile's first key of each bucket goes in the end; afterwards, where the next tile's goes.
+        offsets: to be filled: for each bucket, what is added to a place in the tile to get that in the end.
+        pool: the pairs' counters.
+        shared: words for `_sum_before`.
     """
+    low, total = np.uint32(block_thread()), np.uint32(0)
+    if low < COLUMNS:
+        for pair in range(PAIRS):
+            total = np.uint32(total + pool[np.uint32(pair * COLUMNS + low)])
+    before, total_here = _sum_before(total, shared)
+    if low < COLUMNS:
+        # Upper halves come after all of the lower ones.
+        start, high = np.uint32(before + (total_here << np.uint32(16))), np.uint32(low + np.uint32(COLUMNS))
+        offsets[low] = np.uint32(places[low] - (start & _HALF))
+        offsets[high] = np.uint32(places[high] - (start >> np.uint32(16)))
+        places[low] += total & _HALF
+        places[high] += total >> np.uint32(16)
+        for pair in range(PAIRS):
+            count = pool[np.uint32(pair * COLUMNS + low)]
+            pool[np.uint32(pair * COLUMNS + low)] = start
+            start = np.uint32(start + count)
+    block_barrier()
+
+
+@device_function
+def _find_ranks(buckets, peers, found, pool):
+    """Turn what `_count_tile` found to the place of each key in its tile."""
+    row = np.uint32((block_thread() // WARP // 2) * COLUMNS)
+    for j in range(AHEAD):
+        column, shift = _column_of(buckets[j])
+        first = np.int32(max(first_bit(peers[j]), np.int64(0)))
+        both = np.uint32(np.uint32(shuffle(np.int32(found[j]), first)) + pool[np.uint32(row + column)])
+        found[j] = np.uint32(((both >> shift) & _HALF) + np.uint32(lanes_before(peers[j])))
+
+
+def make_sort_kernel(logarithmic):
+    """The kernel, for buckets that are equally wide by the key, or by the logarithm of the key + 1."""
 
     @device_function
     def scaled(key):
@@ -242,106 +331,50 @@ def make_sort_kernel(logarithmic, stable):
         return top, span, (np.uint64(last) << np.uint64(50)) // np.uint64(span), last
 
     @device_function
-    def count(given, n, begin, end, largest, scale, counters):
-        """Count the keys of each bucket; the last first, which caches still have."""
-        held = cuda.local.array(AHEAD, UINT32)
-        for chunk in range(end - 1 - block_thread() // WARP, begin - 1, -WARPS):
-            _, left = _hold(given, n, chunk, largest, held)
+    def count(given, begin, end, scale, pool, held):
+        """Count the keys of each bucket. Of the last tile, this thread holds its keys; afterwards, of the first."""
+        first = begin + (end - begin - 1) // TILE * TILE
+        while first >= begin:
+            _, left = _tile(first, end)
             for j in range(AHEAD):
                 bucket = bucket_of(held[j], scale)
-                counter, taken, _ = _claim(bucket, _peers_of_first(bucket, j * WARP < left))
-                atomic_add(counters, counter, taken)
+                _count(pool, bucket if j * WARP < left else np.uint32(POOL + lane()))
+            first -= TILE
+            _load(given, max(first, begin), end, held)
 
     @device_function
-    def publish(num_buckets, counters, work):
-        """Add this block's counts to those of its group. If the order does not matter, that gives it its places."""
-        rows = ((num_blocks() + GROUP - 1) >> GROUP_BITS) + block_index()
-        for bucket in range(block_thread(), num_buckets, THREADS):
-            found = counters[bucket]
-            if stable:
-                work[HEAD + rows * num_buckets + bucket] = found
-                if found != 0:
-                    atomic_add(work, HEAD + (block_index() >> GROUP_BITS) * num_buckets + bucket, found)
-            elif found != 0:
-                counters[bucket] = atomic_add(work, HEAD + bucket, found)
-
-    @device_function
-    def find_places(num_buckets, counters, shared, work):
-        """Put the place of this block's first key of each bucket in the place of its count."""
-        block, width, base = np.uint32(block_index()), np.uint32(num_buckets), np.uint32(0)
-        groups = np.uint32((num_blocks() + GROUP - 1) >> GROUP_BITS)
-        group = np.uint32(block >> np.uint32(GROUP_BITS))
-        for begin in range(0, num_buckets, THREADS):
-            bucket, total, before = np.uint32(begin + block_thread()), np.uint32(0), np.uint32(0)
-            if bucket < width:
-                first = np.uint32(HEAD + bucket)
-                if stable:
-                    before = _sum_column(work, first, width, group)
-                    first = np.uint32(first + group * width)
-                    total = np.uint32(before + _sum_column(work, first, width, np.uint32(groups - group)))
-                    first = np.uint32(HEAD + bucket + (groups + group * np.uint32(GROUP)) * width)
-                    rest = np.uint32(block - group * np.uint32(GROUP))
-                    before = np.uint32(before + _sum_column(work, first, width, rest))
-                else:
-                    total, before = work[first], counters[bucket]
-            here, all_here = _sum_before(total, shared)
-            if bucket < width:
-                counters[bucket] = np.uint32(base + here + before)
-            base = np.uint32(base + all_here)
-
-    @device_function
-    def find_peers(buckets, peers, left, last):
-        """The lanes that take places together, for each key that this lane holds."""
-        for j in range(AHEAD):
-            here = j * WARP < left
-            if stable:
-                all_here = ballot(here)
-                peers[j] = all_here if here else np.uint32(0)
-            else:
-                peers[j] = _peers_of_first(buckets[j], here)
-        if stable:
-            bit = np.uint32(1)
-            while bit <= last:
-                for j in range(AHEAD):
-                    is_set = np.uint32(buckets[j] & bit) != 0
-                    same = ballot(is_set)
-                    peers[j] &= same if is_set else np.uint32(same ^ _ALL_BITS)
-                bit = np.uint32(bit + bit)
-
-    @device_function
-    def rank(given, n, begin, end, largest, scale, counters, turn, keys, positions):
-        """Give each key the next place of its bucket."""
-        held, buckets = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
-        peers, places = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
-        for chunk in range(begin + block_thread() // WARP, end, WARPS):
-            mine, left = _hold(given, n, chunk, largest, held)
+    def place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions):
+        """Give each key the next place of its bucket. Of the first tile, this thread holds its keys."""
+        buckets, peers = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
+        ranks = cuda.local.array(AHEAD, UINT32)
+        for first in range(begin, end, TILE):
+            mine, left = _tile(first, end)
+            for i in range(0, PAIRS * COLUMNS, THREADS):
+                pool[np.uint32(i + block_thread())] = 0
             for j in range(AHEAD):
                 buckets[j] = bucket_of(held[j], scale)
-            find_peers(buckets, peers, left, scale[3])
+            _find_peers(buckets, peers, scale[3], left)
+            block_barrier()
+            _count_tile(buckets, peers, pool, ranks)
+            _begin_buckets(places, offsets, pool, shared)
+            _find_ranks(buckets, peers, ranks, pool)
             for j in range(AHEAD):
-                counter, taken, before = _claim(buckets[j], peers[j])
-                leader = np.uint32(max(first_bit(peers[j]), np.int64(0)))
-                # In one word, or the compiler would rather work them out again while others wait for their turn.
-                peers[j] = (
-                    counter | taken << np.uint32(14) | before << np.uint32(20) | leader << np.uint32(25)
-                )
-            if stable:
-                _await_turn(turn, np.uint32(chunk - begin))
-            for j in range(AHEAD):
-                counter = peers[j] & np.uint32(0x3FFF)
-                places[j] = atomic_add(
-                    counters, counter, np.uint32((peers[j] >> np.uint32(14)) & np.uint32(0x3F))
-                )
-                if stable:
-                    warp_barrier()
-            if stable:
-                _end_turn(turn, np.uint32(chunk - begin))
-            for j in range(AHEAD):
-                place = np.uint32(shuffle(np.int32(places[j]), np.int32(peers[j] >> np.uint32(25))))
-                place = np.uint32(place + ((peers[j] >> np.uint32(20)) & np.uint32(0x1F)))
                 if j * WARP < left:
-                    positions[mine + j * WARP] = place
-                    keys[place] = held[j]
+                    positions[first + mine + j * WARP] = np.uint32(ranks[j] + offsets[buckets[j]])
+            block_barrier()
+            for j in range(AHEAD):
+                if j * WARP < left:
+                    pool[ranks[j]] = held[j]
+            if first + TILE < end:
+                _load(given, first + TILE, end, held)
+            block_barrier()
+            size = np.uint32(mine + left)
+            for j in range(AHEAD):
+                i = np.uint32(block_thread() + j * THREADS)
+                if i < size:
+                    key = pool[i]
+                    keys[np.uint32(i + offsets[bucket_of(key, scale)])] = key
+            block_barrier()
 
     def sort_kernel(given, keys, positions, n, share, num_buckets, threshold, work):
         """Sort.
@@ -349,32 +382,31 @@ def make_sort_kernel(logarithmic, stable):
         Args:
             given: uint32, (n,): the keys.
             keys, positions: uint32, (n,): to be filled, see `edgewise.layout.bucket_sort.Sorted`.
-            n, share: keys, from 1; chunks of a block, the last of which may have less.
+            n, share: keys, and those of a block; the last one has from 1 to so many.
             num_buckets, threshold: num_buckets from 1 to MOST_BUCKETS.
-            work: uint32, zeros, (`work_words`,).
+            work: uint32, (`work_words`,): up to sums of groups, zeros before and afterwards.
         """
-        counters = cuda.shared.array(COUNTERS, UINT32)
-        shared = cuda.shared.array(SHARED_WORDS, UINT32)
+        pool, shared = cuda.shared.array(POOL_WORDS, UINT32), cuda.shared.array(SHARED_WORDS, UINT32)
+        places, offsets = cuda.shared.array(MOST_BUCKETS, UINT32), cuda.shared.array(MOST_BUCKETS, UINT32)
+        held = cuda.local.array(AHEAD, UINT32)
         begin = block_index() * share
-        end = min(begin + share, (n + CHUNK - 1) // CHUNK)
-        for bucket in range(block_thread(), num_buckets, THREADS):
-            counters[bucket] = 0
-        _find_extremes(given, n, begin, end, shared, work)
+        end = min(begin + share, n)
+        pool[block_thread()] = 0
+        _find_extremes(given, begin, end, shared, work, held)
         generation = grid_barrier(work, np.int64(0))
         largest, smallest = work[LARGEST], np.uint32(work[COMPLEMENT] ^ _ALL_BITS)
         if np.int64(largest) - np.int64(smallest) < threshold:
-            _copy(given, n, begin, end, keys, positions)
+            _leave(shared, work, np.int64(HEAD))
+            _copy(given, begin, end, keys, positions)
             return
         scale = make_scale(largest, smallest, num_buckets)
-        count(given, n, begin, end, largest, scale, counters)
+        count(given, begin, end, scale, pool, held)
         block_barrier()
-        publish(num_buckets, counters, work)
+        _publish(pool, work)
         grid_barrier(work, generation)
-        find_places(num_buckets, counters, shared, work)
-        if block_thread() == 0:
-            shared[0] = 0
-        block_barrier()
-        rank(given, n, begin, end, largest, scale, counters, shared, keys, positions)
+        _find_places(places, shared, work)
+        _leave(shared, work, HEAD + _num_groups() * MOST_BUCKETS)
+        place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions)
 
     return sort_kernel
 
@@ -386,24 +418,35 @@ def signature() -> tuple[Any, ...]:
 
 
 @functools.cache
-def _kernel(logarithmic: bool, stable: bool) -> Kernel:
-    return fixed_kernel(make_sort_kernel, signature(), logarithmic, stable)
+def _kernel(logarithmic: bool) -> Kernel:
+    return fixed_kernel(make_sort_kernel, signature(), logarithmic)
 
 
-def work_words(blocks: int, num_buckets: int, stable: bool) -> int:
+def work_words(blocks: int) -> int:
     """Words of the workspace of so many blocks."""
-    return HEAD + num_buckets * (-(-blocks // GROUP) + blocks if stable else 1)
+    return HEAD + MOST_BUCKETS * (-(-blocks // GROUP) + blocks)
 
 
-def sort_on_gpu(
-    keys: Any, num_buckets: int, logarithmic: bool, stable: bool, threshold: int
-) -> tuple[Any, Any]:
+def _user() -> tuple[int, ...]:
+    """What has a workspace of its own: the current GPU, stream and thread. One stream of CuPy's is another for each
+    thread."""
+    cuda = cupy().cuda
+    return cuda.runtime.getDevice(), cuda.get_current_stream().ptr, threading.get_ident()
+
+
+@functools.lru_cache(maxsize=16)
+def _workspace(blocks: int, *user: int) -> Any:
+    """A workspace, kept from call to call: kernels on one stream use it one after the other."""
+    return zeros(work_words(blocks), np.uint32)
+
+
+def sort_on_gpu(keys: Any, num_buckets: int, logarithmic: bool, threshold: int) -> tuple[Any, Any]:
     """Start sorting on the current stream.
 
     Args:
         keys: uint32, (n,), on the GPU, n from 1.
         num_buckets, threshold: from 1; at most MOST_BUCKETS buckets.
-        logarithmic, stable: see `make_sort_kernel`.
+        logarithmic: see `make_sort_kernel`.
 
     Returns:
         The keys and the positions, as in `edgewise.layout.bucket_sort.Sorted`.
@@ -411,12 +454,15 @@ def sort_on_gpu(
     Raises:
         MemoryLimitError: the GPU has no room for them.
     """
-    n, kernel = len(keys), _kernel(logarithmic, stable)
-    chunks = -(-n // CHUNK)
-    share = max(-(-chunks // kernel.blocks), LEAST)
-    blocks = -(-chunks // share)
-    length = work_words(blocks, num_buckets, stable)
-    with room("sorting by buckets", 4 * (2 * n + length)):
-        ordered, positions, work = empty(n, np.uint32), empty(n, np.uint32), zeros(length, np.uint32)
-    kernel.start([keys, ordered, positions, n, share, num_buckets, threshold, words(work)], blocks)
+    n, kernel = len(keys), _kernel(logarithmic)
+    try:
+        ordered, positions = empty(n, np.uint32), empty(n, np.uint32)
+        work = _workspace(kernel.blocks, *_user())
+    except cupy().cuda.memory.OutOfMemoryError:
+        # To ask for room beforehand takes a good part of the time of a sort.
+        with room("sorting by buckets", 8 * n + 4 * work_words(kernel.blocks)):
+            raise
+    # Warps load whole lines.
+    share = max(-(-n // kernel.blocks // WARP) * WARP, LEAST)
+    kernel.start([keys, ordered, positions, n, share, num_buckets, threshold, words(work)], -(-n // share))
     return ordered, positions

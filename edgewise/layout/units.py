@@ -16,6 +16,8 @@ from edgewise.layout.bucket_sort import bucket_sort
 
 #: In-degrees above which a row is left to a warp, and to a block.
 HEAVY, HEAVIEST = 48, 2048
+#: Heavy rows begin at multiples of so many places: 32 bytes of values of four bytes, a sector of a GPU's memory.
+ALIGNED = 8
 
 
 class Units(NamedTuple):
@@ -90,7 +92,7 @@ def make_units(
     longest[: n - alone] = degrees[alone:]
     longest = longest.reshape(groups, group_size).max(axis=1) if group_size > 1 else longest
     begin = xp.zeros(alone + groups + 1, np.int64)
-    begin[1 : alone + 1] = degrees[:alone]
+    begin[1 : alone + 1] = xp.multiply(xp.floor_divide(xp.add(degrees[:alone], ALIGNED - 1), ALIGNED), ALIGNED)
     begin[alone + 1 :] = xp.multiply(longest.astype(np.int64), group_size)
     xp.cumsum(begin, out=begin)
     return Units(

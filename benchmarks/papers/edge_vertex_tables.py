@@ -1,0 +1,397 @@
+"""The tables of docs/papers/edge_vertex.md, from what `edge_vertex` measured.
+
+The whole is preprocessing and processing; a gain is 1 - whole with / whole without, in percent. What was not measured,
+or gave a wrong answer, is NaN: no goal is reached by it.
+"""
+
+import csv
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.papers.edge_vertex import SORTED_MILLIONS, SYSTEMS
+from benchmarks.papers.load_balancing_claims import counted
+from benchmarks.papers.load_balancing_tables import shown, span
+from benchmarks.table import markdown
+
+PROGRAMS = ("PageRank", "SSSP", "HCC")
+MEDUSA, PAPER, APART, CUSHA = "Medusa-like", "paper", "heavy apart", "CuSha-like"
+UNSORTED, ROW_MAJOR, RADIX = "paper, unsorted", "paper, row-major", "paper, radix sort"
+ALL = (*SYSTEMS, CUSHA)
+PHASES = ("sending_ms", "gathering_ms", "computing_ms")
+VERTEX_STAGE = PHASES[1:]
+#: The paper's layout in the rows of the vertex stage.
+PAPERS_LAYOUT = "column-major, sorted"
+SYNTHETIC = ("RMAT", "Random")
+#: Speedups over Medusa, and gains in percent, that the paper's text has for its graphs.
+SAID_SPEEDUPS = {"PageRank": (1.7, 2.3), "SSSP": (1.6, 4.5), "HCC": (1.7, 3.7)}
+SAID_GAINS = {UNSORTED: (8, 20), ROW_MAJOR: (10, 25), RADIX: (5.1, 25.1)}
+#: What is aimed at: times as fast as Medusa-like; as preprocessing on the CPU, on Journal and on every graph; as
+#: `cupy.argsort`; gains in percent; efficiencies in percent; extra places in percent.
+SPEEDUP_GOAL, JOURNAL_GOAL, EVERYWHERE_GOAL, SORT_GOAL = 1.6, 33, 13, 3
+GAIN_GOALS = {UNSORTED: 8, ROW_MAJOR: 10, RADIX: 5}
+EFFICIENCY_GOAL, EXTRA_GOAL = 90, 3
+GAIN_NAMES = {UNSORTED: "sorting", ROW_MAJOR: "remapping", RADIX: "approximate over radix sort"}
+
+
+class Printed(NamedTuple):
+    """What the paper prints of a graph; pairs are without and with sorting (warps) or remapping (load, store)."""
+
+    max_degree: float = math.nan
+    eta_percent: float = math.nan
+    gpu_ms: float = math.nan
+    cpu_ms: float = math.nan
+    ratio: float = math.nan
+    radix_gain: float = math.nan
+    warp: tuple[float, float] = (math.nan, math.nan)
+    load: tuple[float, float] = (math.nan, math.nan)
+    store: tuple[float, float] = (math.nan, math.nan)
+
+
+#: Journal has the vertices and edges of com-LiveJournal, whose numbers these are.
+PRINTED = {
+    "RMAT": Printed(555, 52.4, 12, 305, 25, 12.4, (35.7, 95.6), (13.8, 92.1), (50.5, 55.4)),
+    "Random": Printed(41, 99.9, 11, 328, 30, 12.9, (68.0, 91.9), (14.5, 90.1), (57.1, 61.9)),
+    "Journal": Printed(2454, 76.7, 30, 1002, 33, 21.7, (29.4, 92.1), (19.5, 94.1), (49.4, 51.1)),
+}
+
+
+class Found:
+    """The rows of a CSV file.
+
+    Attributes:
+        rows: by part, graph, program, system and number of buckets, each a dictionary of what stands in the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        keys = ("part", "graph", "program", "system", "buckets")
+        with open(path, newline="") as file:
+            self.rows = {tuple(row[key] for key in keys): row for row in csv.DictReader(file)}
+
+    def listed(self, part: str, field: str) -> list[str]:
+        """The values of a field in the rows of a part, each once, in the file's order."""
+        return list(dict.fromkeys(row[field] for row in self.rows.values() if row["part"] == part))
+
+    def number(
+        self, part: str, graph: str, field: str, *, program: str = "", system: str = "", buckets: str = ""
+    ) -> float:
+        """A field of a row; NaN where it was not measured, or the answer was wrong."""
+        row = self.rows.get((part, graph, program, system, buckets), {})
+        text = row.get(field)
+        return float(text) if text and row.get("right") != "False" else math.nan
+
+    def run(self, graph: str, program: str, system: str, field: str) -> float:
+        """A field of a row of a program's run."""
+        return self.number("whole", graph, field, program=program, system=system)
+
+    def fact(self, graph: str, field: str) -> float:
+        """A number that each row of a graph's runs has."""
+        rows = (row for row in self.rows.values() if row["part"] == "whole" and row["graph"] == graph)
+        return next((float(row[field]) for row in rows if row[field]), math.nan)
+
+    def whole(self, graph: str, program: str, system: str) -> float:
+        """Milliseconds of preprocessing and processing."""
+        return sum(self.run(graph, program, system, field) for field in ("preprocessing_ms", "ms"))
+
+    def speedup(self, graph: str, program: str, system: str) -> float:
+        """How many times as fast as Medusa-like the whole is."""
+        return self.whole(graph, program, MEDUSA) / self.whole(graph, program, system)
+
+    def speedup_alone(self, graph: str, program: str, system: str) -> float:
+        """How many times as fast as Medusa-like processing alone is."""
+        return self.run(graph, program, MEDUSA, "ms") / self.run(graph, program, system, "ms")
+
+    def gain(self, graph: str, without: str) -> float:
+        """By how many percent the paper's layout makes the whole of PageRank shorter than another one."""
+        return 100 - 100 * self.whole(graph, "PageRank", PAPER) / self.whole(graph, "PageRank", without)
+
+    def gain_alone(
+        self, graph: str, without: str, fields: tuple[str, ...] = ("ms",), system: str = PAPER
+    ) -> float:
+        """The same for processing, or some of its phases, and any two systems."""
+        times = [
+            sum(self.run(graph, "PageRank", name, field) for field in fields) for name in (system, without)
+        ]
+        return 100 - 100 * times[0] / times[1] if times[1] else math.nan
+
+    def preprocessing_ratio(self, graph: str) -> float:
+        """How many times as fast preprocessing on the GPU is as that on the CPU."""
+        times = [self.run(graph, "PageRank", name, "preprocessing_ms") for name in (MEDUSA, PAPER)]
+        return times[0] / times[1]
+
+    def sort(self, graph: str, name: str) -> float:
+        """Milliseconds of a sort of so many keys."""
+        return self.number("sort", graph, "ms", system=name)
+
+    def bucket(self, graph: str, buckets: str) -> float:
+        """The time of PageRank by so many buckets over that without sorting, both without preprocessing."""
+        times = [
+            self.number("buckets", graph, "ms", program="PageRank", buckets=number)
+            for number in (buckets, "0")
+        ]
+        return times[0] / times[1]
+
+    def stage(self, graph: str, layout: str, field: str) -> float:
+        """A field of a row of the vertex stage alone."""
+        return self.number("stage", graph, field, system=layout)
+
+
+def blocks(found: Found) -> dict[str, str]:
+    """The tables of the document, by the names of their places in it."""
+    return {
+        "claims": claims_table(found),
+        "graphs": graphs_table(found),
+        **{f"{program} times": times_table(found, program) for program in PROGRAMS},
+        **{f"{program} speedups": speedups_table(found, program) for program in PROGRAMS},
+        "preprocessing": preprocessing_table(found),
+        "phases": phases_table(found),
+        "gains": gains_table(found),
+        "sorts": sorts_table(found),
+        "buckets": buckets_table(found),
+        **{f"{kind} efficiency": efficiency_table(found, kind) for kind in ("warp", "load", "store")},
+        "stage times": stage_times_table(found),
+        "extra places": extra_table(found),
+        "bytes": bytes_table(found),
+    }
+
+
+def graphs_table(found: Found) -> str:
+    """Table 2."""
+    fields = ("vertices", "edges", "max_degree", "eta_percent")
+    body = []
+    for graph in found.listed("whole", "graph"):
+        count, edges, most, eta = (found.fact(graph, field) for field in fields)
+        printed = PRINTED.get(graph, Printed())
+        cells = [shown(count), shown(edges), shown(most), shown(eta, 1, "%")]
+        body.append([graph, *cells, shown(printed.max_degree), shown(printed.eta_percent, 1, "%")])
+    return markdown(["graph", "vertices", "edges", "max in-degree", "η", "paper's max", "paper's η"], body)
+
+
+def times_table(found: Found, program: str) -> str:
+    """Preprocessing and processing in milliseconds."""
+    body = []
+    for graph in found.listed("whole", "graph"):
+        pairs = [
+            [found.run(graph, program, name, field) for field in ("preprocessing_ms", "ms")] for name in ALL
+        ]
+        body.append([graph, *(" + ".join(shown(value, 2) for value in pair) for pair in pairs)])
+    return markdown([program, *ALL], body)
+
+
+def speedups_table(found: Found, program: str) -> str:
+    """How many times as fast as Medusa-like: the whole, and processing alone."""
+    names = ALL[1:]
+    body = []
+    for graph in found.listed("whole", "graph"):
+        pairs = [
+            (found.speedup(graph, program, name), found.speedup_alone(graph, program, name)) for name in names
+        ]
+        body.append([graph, *(" / ".join(shown(value, 2) for value in pair) for pair in pairs)])
+    return markdown([program, *names], body)
+
+
+def preprocessing_table(found: Found) -> str:
+    """Table 4, and SciPy's conversion to columns."""
+    head = ["graph", "GPU", "CPU", "CPU / GPU", "SciPy", "SciPy / GPU"]
+    head += ["paper's GPU", "paper's CPU", "paper's CPU / GPU"]
+    body = []
+    for graph in found.listed("whole", "graph"):
+        gpu, cpu = (found.run(graph, "PageRank", name, "preprocessing_ms") for name in (PAPER, MEDUSA))
+        scipy = found.number("baseline", graph, "preprocessing_ms", system="SciPy")
+        printed = PRINTED.get(graph, Printed())
+        cells = [shown(gpu, 2), shown(cpu, 1), shown(found.preprocessing_ratio(graph), 1)]
+        cells += [shown(scipy, 1), shown(scipy / gpu, 1)]
+        cells += [shown(value) for value in (printed.gpu_ms, printed.cpu_ms, printed.ratio)]
+        body.append([graph, *cells])
+    return markdown(head, body)
+
+
+def phases_table(found: Found) -> str:
+    """Milliseconds of sending, gathering and computing of PageRank."""
+    body = []
+    for graph in found.listed("whole", "graph"):
+        phases = [[found.run(graph, "PageRank", name, field) for field in PHASES] for name in SYSTEMS]
+        body.append([graph, *(" / ".join(shown(value, 2) for value in times) for times in phases)])
+    return markdown(["PageRank", *SYSTEMS], body)
+
+
+def gains_table(found: Found) -> str:
+    """Figures 10 and 13 and Table 6: gains of the whole, and of the vertex stage."""
+    head = ["graph", *GAIN_NAMES.values(), "paper's over radix sort", "sorting, row-major (processing)"]
+    body = []
+    for graph in found.listed("whole", "graph"):
+        pairs = [
+            (found.gain(graph, name), found.gain_alone(graph, name, VERTEX_STAGE)) for name in GAIN_NAMES
+        ]
+        # Medusa-like has its preprocessing on the CPU, so without it.
+        last = [found.gain_alone(graph, MEDUSA, fields, ROW_MAJOR) for fields in (("ms",), VERTEX_STAGE)]
+        cells = [" / ".join(shown(value, 1, "%") for value in pair) for pair in (*pairs, last)]
+        cells.insert(len(GAIN_NAMES), shown(PRINTED.get(graph, Printed()).radix_gain, 1, "%"))
+        body.append([graph, *cells])
+    return markdown(head, body)
+
+
+def sorts_table(found: Found) -> str:
+    """Figure 11: milliseconds, and ratios."""
+    names = found.listed("sort", "system")
+    ratios = (("radix", "approximate"), ("radix", "approximate, unstable"), ("merge", "approximate"))
+    body = []
+    for graph in found.listed("sort", "graph"):
+        cells = [shown(found.sort(graph, name), 3) for name in names]
+        cells += [shown(found.sort(graph, slow) / found.sort(graph, fast), 2) for slow, fast in ratios]
+        body.append([graph, *cells])
+    return markdown(["keys", *names, *(f"{slow} / {fast}" for slow, fast in ratios)], body)
+
+
+def buckets_table(found: Found) -> str:
+    """Figure 12: times over that without sorting, and places more than edges."""
+    numbers = sorted(found.listed("buckets", "buckets"), key=int)
+    body = []
+    for graph in found.listed("buckets", "graph"):
+        extra = [
+            found.number("buckets", graph, "extra_percent", program="PageRank", buckets=number)
+            for number in numbers
+        ]
+        ratios = [found.bucket(graph, number) for number in numbers]
+        pairs = zip(ratios, extra, strict=True)
+        body.append([graph, *(f"{shown(ratio, 2)} (+{shown(more, 1, '%')})" for ratio, more in pairs)])
+    return markdown(["buckets", *numbers], body)
+
+
+def efficiency_table(found: Found, kind: str) -> str:
+    """Tables 5 and 7: "warp", "load" or "store" efficiency, measured and computed, and the paper's pair."""
+    layouts = found.listed("stage", "system")
+    fields = [f"{kind}_percent"] if kind == "store" else [f"{kind}_percent", f"{kind}_percent_computed"]
+    body = []
+    for graph in found.listed("stage", "graph"):
+        cells = [
+            " / ".join(shown(found.stage(graph, layout, field), 1) for field in fields) for layout in layouts
+        ]
+        pair = getattr(PRINTED.get(graph, Printed()), kind)
+        body.append([graph, *cells, "-" if math.isnan(pair[0]) else f"{pair[0]} → {pair[1]}"])
+    return markdown([kind, *layouts, "paper"], body)
+
+
+def stage_times_table(found: Found) -> str:
+    """Milliseconds of the vertex stage alone, and places more than edges."""
+    layouts = found.listed("stage", "system")
+    body = []
+    for graph in found.listed("stage", "graph"):
+        pairs = [
+            (found.stage(graph, layout, "ms"), found.stage(graph, layout, "extra_percent"))
+            for layout in layouts
+        ]
+        body.append([graph, *(f"{shown(ms, 3)} (+{shown(more, 2, '%')})" for ms, more in pairs)])
+    return markdown(["ms", *layouts], body)
+
+
+def extra_table(found: Found) -> str:
+    """Figure 14: places more than edges for PageRank, in percent, and for edges both ways."""
+    names = (UNSORTED, PAPER, APART)
+    pairs = [(program, name) for program in ("PageRank", "HCC") for name in names]
+    body = [
+        [
+            graph,
+            *(shown(found.run(graph, program, name, "extra_percent"), 2, "%") for program, name in pairs),
+        ]
+        for graph in found.listed("whole", "graph")
+    ]
+    return markdown(["graph", *(f"{program}, {name}" for program, name in pairs)], body)
+
+
+def bytes_table(found: Found) -> str:
+    """Megabytes of the layout and of a run of PageRank."""
+    body = []
+    for graph in found.listed("whole", "graph"):
+        sizes = [
+            [found.run(graph, "PageRank", name, field) / 1e6 for field in ("layout_bytes", "run_bytes")]
+            for name in SYSTEMS
+        ]
+        body.append([graph, *(" + ".join(shown(size) for size in pair) for pair in sizes)])
+    return markdown(["MB", *SYSTEMS], body)
+
+
+def verdict(values: Iterable[float], least: float, most: float, digits: int, unit: str) -> str:
+    """The range of some numbers, and whether all are within bounds. It is not "yes" if one was not measured."""
+    listed = list(values)
+    missing = sum(math.isnan(value) for value in listed)
+    if missing == len(listed):
+        return "not measured"
+    holding = [least <= value <= most for value in listed]
+    met = counted(holding)
+    if missing and sum(holding) == len(listed) - missing:
+        met = f"{missing} of {len(listed)} not measured"
+    return f"{span(listed, digits, unit)}: {met}"
+
+
+def claims_table(found: Found) -> str:
+    """What is aimed at, what the paper says, and whether it was reached."""
+    right = [row["right"] == "True" for row in found.rows.values() if row["right"]]
+    body = [
+        ["every answer is right", "", counted(right)],
+        *_speedup_claims(found),
+        *_preprocessing_claims(found),
+        *_gain_claims(found),
+        *_efficiency_claims(found),
+    ]
+    return markdown(["goal", "paper", "measured"], body, left=3)
+
+
+def _speedup_claims(found: Found) -> list[list[str]]:
+    graphs, body = found.listed("whole", "graph"), []
+    for program in PROGRAMS:
+        ups = [found.speedup(graph, program, PAPER) for graph in graphs]
+        said = span(SAID_SPEEDUPS[program], 1, "x")
+        cell = verdict(ups, SPEEDUP_GOAL, math.inf, 2, "x")
+        body.append([f"{program}: at least {SPEEDUP_GOAL}x over Medusa-like", said, cell])
+        alone = span((found.speedup_alone(graph, program, PAPER) for graph in graphs), 2, "x")
+        body.append([f"{program}: the same without preprocessing", "", alone])
+    return body
+
+
+def _preprocessing_claims(found: Found) -> list[list[str]]:
+    every = [found.preprocessing_ratio(graph) for graph in found.listed("whole", "graph")]
+    goals = (
+        (f"Journal: at least {JOURNAL_GOAL}x", "33x", [found.preprocessing_ratio("Journal")], JOURNAL_GOAL),
+        (f"every graph: at least {EVERYWHERE_GOAL}x", "13 to 55x", every, EVERYWHERE_GOAL),
+    )
+    return [
+        [f"preprocessing over that on the CPU, {text}", said, verdict(ratios, least, math.inf, 1, "x")]
+        for text, said, ratios, least in goals
+    ]
+
+
+def _gain_claims(found: Found) -> list[list[str]]:
+    body = []
+    for name in ("approximate", "approximate, unstable"):
+        sizes = [f"{millions} M" for millions in SORTED_MILLIONS]
+        ratios = [found.sort(size, "radix") / found.sort(size, name) for size in sizes]
+        goal = f"sort of {', '.join(sizes)} keys, {name}: at least {SORT_GOAL}x over radix sort"
+        body.append([goal, "at least 6.1x", verdict(ratios, SORT_GOAL, math.inf, 2, "x")])
+    for without, name in GAIN_NAMES.items():
+        gains = [found.gain(graph, without) for graph in found.listed("whole", "graph")]
+        goal = f"gain by {name}: at least {GAIN_GOALS[without]}%"
+        digits = 1 if without == RADIX else 0
+        said = span(SAID_GAINS[without], digits, "%")
+        body.append([goal, said, verdict(gains, GAIN_GOALS[without], math.inf, 1, "%")])
+    return body
+
+
+def _efficiency_claims(found: Found) -> list[list[str]]:
+    others = [graph for graph in found.listed("stage", "graph") if graph not in SYNTHETIC]
+    body = []
+    for kind, said in (("warp", "91.9 to 95.6%"), ("load", "90.1 to 92.1%")):
+        for text, graphs, layout, printed in (
+            ("RMAT and Random, the paper's layout", SYNTHETIC, PAPERS_LAYOUT, said),
+            ("other graphs, heavy apart", others, APART, ""),
+        ):
+            values = [found.stage(graph, layout, f"{kind}_percent") for graph in graphs]
+            goal = f"{kind} efficiency at least {EFFICIENCY_GOAL}%, {text}"
+            body.append([goal, printed, verdict(values, EFFICIENCY_GOAL, math.inf, 1, "%")])
+    extra = [found.run(graph, program, PAPER, "extra_percent") for graph in SYNTHETIC for program in PROGRAMS]
+    goal = f"extra places at most {EXTRA_GOAL}%, RMAT and Random, every program"
+    return [
+        *body,
+        [goal, "ego 2.3%, soc 0.89%, Random far lower", verdict(extra, -math.inf, EXTRA_GOAL, 2, "%")],
+    ]
