@@ -32,7 +32,7 @@ def small_bounds(monkeypatch):
 def test_every_arc_has_a_place_of_its_own_in_its_row(name, how):
     graph = GRAPHS[name]
     n, m = graph.num_vertices, graph.num_arcs
-    units, slots = arrange(graph.targets, n, False, np.uint32, **how)
+    units, slots, arcs = arrange(graph.targets, n, np.uint32, **how)
     degree = np.bincount(graph.targets, minlength=n)
     np.testing.assert_array_equal(np.sort(units.vertices), np.arange(n))
     np.testing.assert_array_equal(units.vertices[units.rows], np.arange(n))
@@ -45,8 +45,7 @@ def test_every_arc_has_a_place_of_its_own_in_its_row(name, how):
     np.testing.assert_array_equal(slots[order], expected)
     assert np.all(slots < units.size)
     assert units.size == units.begin[-1]
-    by_slot, arcs = arrange(graph.targets, n, True, np.uint32, **how)
-    assert by_slot.size == units.size == len(arcs)
+    assert len(arcs) == units.size
     np.testing.assert_array_equal(arcs[slots], np.arange(m))
     assert np.count_nonzero(arcs == m) == units.size - m
 
@@ -54,7 +53,7 @@ def test_every_arc_has_a_place_of_its_own_in_its_row(name, how):
 @pytest.mark.parametrize("how", LAYOUTS.values(), ids=LAYOUTS)
 def test_rows_of_a_group_lie_side_by_side(how):
     graph = ew.generate.rmat(9, 8, seed=3)
-    units, _ = arrange(graph.targets, graph.num_vertices, False, np.uint32, **how)
+    units, *_ = arrange(graph.targets, graph.num_vertices, np.uint32, **how)
     alone, size = units.heaviest + units.heavy, units.group_size
     first, step = (values[units.vertices] for values in row_places(units))
     assert np.all(step[:alone] == 1) and np.all(step[alone:] == size)
@@ -80,7 +79,7 @@ def test_sorting_makes_groups_full():
     graph = ew.generate.rmat(14, 16, (0.45, 0.15, 0.15, 0.25), seed=3)
     extra = {}
     for name in ("unsorted", "the paper's", "exact"):
-        units, _ = arrange(graph.targets, graph.num_vertices, False, np.uint32, **LAYOUTS[name])
+        units, *_ = arrange(graph.targets, graph.num_vertices, np.uint32, **LAYOUTS[name])
         extra[name] = units.size / graph.num_arcs - 1
     assert extra["unsorted"] > 1
     assert extra["the paper's"] < 0.03
@@ -89,7 +88,7 @@ def test_sorting_makes_groups_full():
 def test_vertices_stay_in_their_order_where_degrees_hardly_differ():
     graph = ew.generate.lattice(30, 30)
     for threshold, sorted_too in ((1, True), (5, False)):
-        units, _ = arrange(graph.targets, graph.num_vertices, False, np.uint32, threshold=threshold)
+        units, *_ = arrange(graph.targets, graph.num_vertices, np.uint32, threshold=threshold)
         assert (not np.array_equal(units.vertices, np.arange(graph.num_vertices))) == sorted_too
 
 

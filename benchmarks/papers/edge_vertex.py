@@ -8,8 +8,8 @@ call of a program. The graph's rows lie where the preprocessing wants them: on t
 the CPU on the host; then what it makes is copied to the GPU, which counts. Reading and copying the graph do not.
 
 "Medusa-like" is edgewise with the layout of Medusa: slots row-major, vertices unsorted, preprocessing on the CPU by
-one thread. "paper" is edgewise as the paper has it: sorted by 1,000 linear buckets, groups of 32 column by column, all on
-the GPU. All share one way to send and to launch. "CuSha-like" is `benchmarks.papers.cusha`.
+one thread. "paper" is edgewise as the paper has it: sorted by 1,000 linear buckets, groups of 32 column by column, all
+on the GPU. All share one way to send and to launch. "CuSha-like" is `benchmarks.papers.cusha`.
 
 Of the paper's graphs, RMAT and Random are made with the generator's parameters; "Journal" is R-MAT with the vertices
 and edges of com-LiveJournal. The real ones are those of the project's test data, where they are at hand.

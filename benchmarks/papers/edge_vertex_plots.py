@@ -154,13 +154,12 @@ def draw_buckets(pyplot: Any, found: Found) -> None:
     numbers = sorted(found.listed("buckets", "buckets"), key=int)
     for graph in found.listed("buckets", "graph"):
         plot.plot([found.bucket(graph, number) for number in numbers], marker="o", label=graph)
-    plot.plot([], [])
     plot.axhline(1, color="black", linewidth=0.6, linestyle=":", zorder=0, label="no sorting")
     plot.set_xticks(range(len(numbers)), numbers)
     plot.set_xlabel("linear buckets; 0: no sorting")
     plot.set_ylabel("time / time without sorting")
     plot.set_title("PageRank, 50 supersteps, preprocessing not counted")
-    plot.legend()
+    plot.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
 def draw_extra(pyplot: Any, found: Found) -> None:

@@ -149,7 +149,7 @@ def expected(units: Units) -> tuple[float, float]:
 
 def laid_out(targets: Any, num_vertices: int) -> dict[str, Units]:
     """Every layout of a graph's targets on the GPU."""
-    return {name: arrange(targets, num_vertices, False, "u4", **how)[0] for name, how in LAYOUTS.items()}
+    return {name: arrange(targets, num_vertices, "u4", arcs=False, **how)[0] for name, how in LAYOUTS.items()}
 
 
 def profiled(graph_name: str) -> dict[str, dict[str, float]]:

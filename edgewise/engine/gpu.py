@@ -130,7 +130,8 @@ class Rounds:
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
         (pushes, pulls), shared = told[gpu_kernel.FORMS :][:2].tolist(), int(told[SHARED])
-        forms = written_forms((pushes - shared, shared, pulls), gpu_kernel.FORM_NAMES)
+        names = gpu_kernel.BUFFER_FORM_NAMES if self._slots else gpu_kernel.FORM_NAMES
+        forms = written_forms((pushes - shared, shared, pulls), names)
         times = told[gpu_kernel.TIMES :].tolist()
         phases = {name: 1e-9 * spent for name, spent in zip(gpu_kernel.PHASES, times, strict=True)}
         return Told(supersteps, int(told[gpu_kernel.ENDED]), forms, phases)

@@ -13,7 +13,7 @@ between two forms:
 
 *push into slots*
     Listed vertices write what they send to the slots of their out-edges, without atomics; after a barrier, vertices
-    gather over their slots.
+    gather over their slots. Where many edges send, all slots are gone over instead, and edges write side by side.
 
 A kernel has one or both of the first, or the third, see `edgewise.engine.gpu_messages.ways_of`. Who does which arcs is
 a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.gpu_messages`.
@@ -72,11 +72,16 @@ PHASES = ("sharing", "delivering", "computing", "kernel", "gathering")
 CONTROL_WORDS = TIMES + len(PHASES)
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "push from a list in equal shares", "pull over all vertices")
+BUFFER_FORM_NAMES = (
+    "push from a list into slots",
+    "push from a list into slots in equal shares",
+    "fill all slots",
+)
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
-#: Pull over all in-edges when the frontier has more than one in so many of them.
-PULL_ADVANTAGE = 3
+#: Pull over all in-edges when the frontier has more than one in so many of them; go over all slots.
+PULL_ADVANTAGE, FILL_ADVANTAGE = 3, 5
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -94,7 +99,8 @@ class Run(NamedTuple):
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
         plan: the strategy's arrays, see `edgewise.engine.gpu_plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
-        layout: of what is gathered over, see `edgewise.balance.columns.layout_types`, and the slot of each arc.
+        layout: of what is gathered over, see `edgewise.balance.columns.layout_types`; for a buffer, then the slot of
+            each arc, and of each slot its arc and its source.
         slots, filled: of a message buffer, see `edgewise.engine.gpu_messages.buffer_types`.
         control: int64, (CONTROL_WORDS,).
         tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps
@@ -129,6 +135,7 @@ def signature(
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
     ways = ways_of(binding.found, message, schedule)
     *slots, filled = buffer_types(binding.found, message)
+    layout = [*layout_types(), pointer(offsets), pointer(offsets), pointer(vertex)]
     return (
         tuple_of(graph),
         tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
@@ -140,7 +147,7 @@ def signature(
         *[INT64] * 6,
         tuple_of(plan_types(schedule.balance, offsets)),
         tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
-        tuple_of([*layout_types(), pointer(offsets)] if ways.columnar else []),
+        tuple_of(layout if ways.buffered else layout_types() if ways.columnar else []),
         tuple_of(slots if ways.buffered else []),
         filled,
     )
@@ -170,7 +177,7 @@ def make_gpu_kernel(
     has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
     folds, total_type = FOLDS, numba_type(kept_dtype(message))
     pushes, pulls, buffered, columnar = ways_of(found, message, schedule)
-    bodies, flush, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
+    bodies, flush, fill, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
     list_units, push_all, pull_all = make_strategy(schedule.balance, bodies)
     if columnar:
         pull_all = make_columnar(bodies.gather)
@@ -353,8 +360,11 @@ def make_gpu_kernel(
                 generation = grid_barrier(control, generation)
             if pulls and pull:
                 generation = pull_all(n, generation, (stamp, everyone, state, run), run)
-            if pushes and not pull:
-                sends = (stamp, everyone, state, run, turn)
+            sends = (stamp, everyone, state, run, turn)
+            fills = buffered and edges * FILL_ADVANTAGE > m
+            if fills:
+                fill(n, sends)
+            elif pushes and not pull:
                 generation = push_all(listed, count, UNITS + COUNTERS * turn, generation, sends, run)
                 flush(boxes, (run, turn))
             if buffered and not keeps:
@@ -366,7 +376,7 @@ def make_gpu_kernel(
                 control[TOUCHED + spare] = 0
                 for i in range(COUNTERS):
                     control[UNITS + COUNTERS * spare + i] = 0
-                control[FORMS + (PULL_ALL if pull else PUSH_LIST)] += 1
+                control[FORMS + (PULL_ALL if pull or fills else PUSH_LIST)] += 1
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched = control[TOUCHED + turn]

@@ -16,9 +16,10 @@ class LaidOut(NamedTuple):
 
     Attributes:
         units: the places of rows.
-        arrays: what kernels take, see `edgewise.balance.columns.layout_types`, then the slot of each arc, for a buffer.
+        arrays: what kernels take, see `edgewise.balance.columns.layout_types`; for a buffer, then the slot of each arc,
+            and of each slot its arc, and the source of that: the number of arcs, and of vertices, where it stays empty.
         num_slots: of a buffer; None if messages are pulled.
-        sources: for a pull, of each place: the source of its arc, or the last one where it is empty.
+        sources: for a pull, of each place: the source of its arc.
         arcs: the arcs of these places, if asked for.
         notes: for `Result.explain`.
     """
@@ -36,8 +37,8 @@ class LaidOut(NamedTuple):
         return {id(array): array.nbytes for array in arrays}
 
     def in_order(self, values: Any) -> Any:
-        """Values of arcs in the order of places."""
-        return values[self.arcs]
+        """Values of arcs in the order of places; any for those that stay empty."""
+        return values[cupy().minimum(self.arcs, len(values) - 1)]
 
 
 def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
@@ -63,12 +64,11 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
     how = {name: getattr(layout, name) for name in ("sort", "num_buckets", "threshold", "stable")}
     how |= {"group_size": layout.group_size, "split": layout.split}
     with room("laying in-edges out", ARC_BYTES * m):
-        if layout.made_on == "cpu":
-            units, made = arrange(graph.targets, graph.num_vertices, not buffered, dtype, **how)
-            units, made = _on_gpu(units), copy_of(made)
-        else:
-            targets = graph.on_gpu("targets")
-            units, made = arrange(targets, graph.num_vertices, not buffered, dtype, **how)
+        on_cpu, n = layout.made_on == "cpu", graph.num_vertices
+        targets = graph.targets if on_cpu else graph.on_gpu("targets")
+        units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
+        if on_cpu:
+            units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)
         numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
         arrays = (units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers))
         more = units.size - m
@@ -76,12 +76,12 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         notes = (
             f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
         )
-        if buffered:
-            return LaidOut(units, (*arrays, made), units.size, None, None, notes)
-        arcs = xp.minimum(made, max(m - 1, 0)).astype(dtype)
-        ends = xp.searchsorted(offsets, xp.arange(m, dtype=offsets.dtype), side="right")
+        # The arc of an empty place comes after all others; so does its source.
+        ends = xp.searchsorted(offsets, xp.arange(m + 1, dtype=offsets.dtype), side="right")
         sources = xp.subtract(ends, 1).astype(np.uint32)[arcs]
-        return LaidOut(units, (*arrays, offsets), None, sources, arcs if with_arcs else None, notes)
+        if buffered:
+            return LaidOut(units, (*arrays, slots, arcs, sources), units.size, None, None, notes)
+        return LaidOut(units, arrays, None, sources, arcs if with_arcs else None, notes)
 
 
 def _on_gpu(units: Units) -> Units:

@@ -131,12 +131,14 @@ class Messages(NamedTuple):
         bodies: for strategies; the context of what is sent is (stamp, everyone, state, run, turn), of what is gathered
             (stamp, everyone, state, run), where `everyone` says that all vertices send.
         flush: ``flush(boxes, (run, turn))``: hand on what was found last.
+        fill: ``fill(n, context)``, with the context of what is sent: write what is sent into all slots.
         clear: ``clear(layout, run)``: put the combiner's identity into all slots of a buffer.
         compute: ``compute(v, stamp, state, run)``: vertex_compute with what a vertex got, which is taken away.
     """
 
     bodies: Bodies
     flush: Any
+    fill: Any
     clear: Any
     compute: Any
 
@@ -158,6 +160,30 @@ def _nothing(first: Any, second: Any) -> None:
     """For what is not needed."""
 
 
+def make_sending(into_slot: Any) -> tuple[Any, Any]:
+    """`visit` of bodies, and `fill`, by ``into_slot(u, k, slot, context)``, which sends along arc k of vertex u."""
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        run = context[3]
+        if takes:
+            into_slot(v, k, np.int64(run.layout[5][k]), context)
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def fill(n, context):
+        stamp, everyone, _, run, _ = context
+        for slot in range(thread_index(), run.layout[4][3], num_threads()):
+            u = np.int64(run.layout[7][slot])
+            if u < n and (everyone or run.work[0][u] == stamp):
+                into_slot(u, np.int64(run.layout[6][slot]), slot, context)
+        if everyone:
+            for v in range(thread_index(), n, num_threads()):
+                run.received[v] = stamp
+
+    return visit, fill
+
+
 def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any) -> Messages:
     """The bodies of a program that is given all messages: those of a vertex are put side by side when it is computed.
 
@@ -167,17 +193,17 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
     write, move, compute_all = make_slots(compiled, message, device_function)
 
     @device_function
-    def visit(takes, v, key, k, context):
-        stamp, _, state, run, _ = context
-        if takes:
-            target = np.int64(run.graph[1][k])
-            sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
-            if sent is not None:
-                slot = np.int64(run.layout[5][k])
-                write(run.slots, slot, unwrap(sent))
-                run.filled[slot] = 1
+    def into_slot(u, k, slot, context):
+        stamp, everyone, state, run, _ = context
+        target = np.int64(run.graph[1][k])
+        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
+        if sent is not None:
+            write(run.slots, slot, unwrap(sent))
+            run.filled[slot] = 1
+            if not everyone:
                 run.received[target] = stamp
-        return np.int64(0), np.int64(0)
+
+    visit, fill = make_sending(into_slot)
 
     @device_function
     def compute(v, stamp, state, run):
@@ -191,7 +217,8 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
                     upto += step
         return compute_all(v, run.slots, first, upto, step, state)
 
-    return Messages(Bodies(visit, make_scatter(visit), None, None, None), _nothing, _nothing, compute)
+    bodies = Bodies(visit, make_scatter(visit), None, None, None)
+    return Messages(bodies, _nothing, fill, _nothing, compute)
 
 
 def make_messages(
@@ -283,19 +310,17 @@ def make_messages(
         return put(target, first, run.boxes, (run, turn)), np.int64(0)
 
     @device_function
-    def visit_slot(takes, v, key, k, context):
+    def into_slot(u, k, slot, context):
         """Send along one arc into its slot. Where all vertices send, slots are not emptied when they are read."""
         stamp, everyone, state, run, _ = context
-        if takes:
-            target = np.int64(run.graph[1][k])
-            sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
-            if sent is not None:
-                run.slots[0][np.int64(run.layout[5][k])] = store(cast(sent * 1))
-                if not everyone:
-                    run.received[target] = stamp
-            elif everyone:
-                run.slots[0][np.int64(run.layout[5][k])] = identity
-        return np.int64(0), np.int64(0)
+        target = np.int64(run.graph[1][k])
+        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
+        if sent is not None:
+            run.slots[0][slot] = store(cast(sent * 1))
+            if not everyone:
+                run.received[target] = stamp
+        elif everyone:
+            run.slots[0][slot] = identity
 
     @device_function
     def along(u, v, k, state, run):
@@ -370,8 +395,10 @@ def make_messages(
             return total, True
         return total, False
 
+    fill = _nothing
     if buffered:
-        visit, gather = visit_slot, gather_slots
+        gather, flush = gather_slots, _nothing
+        visit, fill = make_sending(into_slot)
 
     @device_function
     def sum_lanes(total, lanes):
@@ -453,7 +480,7 @@ def make_messages(
                     run.received[v] = stamp
 
     @device_function
-    def clear(layout, run):
+    def clear_slots(layout, run):
         for slot in range(thread_index(), layout[4][3], num_threads()):
             run.slots[0][slot] = identity
 
@@ -466,4 +493,4 @@ def make_messages(
         return vertex_compute(v, cast(incoming), state)
 
     bodies = Bodies(visit, make_scatter(visit), gather_unit, join_parts, add)
-    return Messages(bodies, _nothing if buffered else flush, clear if buffered else _nothing, compute)
+    return Messages(bodies, flush, fill, clear_slots if buffered else _nothing, compute)

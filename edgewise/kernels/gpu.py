@@ -15,7 +15,9 @@ For use inside kernels, on all 32 lanes of a warp at once:
     the last barrier returned.
 """
 
+import ctypes
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +26,7 @@ import numpy as np
 from numba import config, cuda, types
 
 from edgewise.kernels.cache import counted_as_compiling, kept
-from edgewise.kernels.gpu_host import capability, current_device, current_stream, fault
+from edgewise.kernels.gpu_host import capability, cupy, current_device, current_stream, fault
 
 #: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
 #: a warp has one lane. It has no barrier across blocks either: there a grid has one block, of few threads.
@@ -370,6 +372,10 @@ def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capabili
     return bytes(Linker(ObjectCode.from_ptx(ptx.encode()), options=options).link("cubin").code)
 
 
+#: The GPU that was made current last in each thread.
+_thread = threading.local()
+
+
 class Kernel:
     """A kernel on the current GPU, launched cooperatively: all its blocks are resident."""
 
@@ -380,7 +386,10 @@ class Kernel:
         device = current_device()
         device.set_current()
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
-        self._function = driver.CUfunction(int(self._kernel.handle))
+        self._function, self._launch = (
+            driver.CUfunction(int(self._kernel.handle)),
+            driver.cuLaunchCooperativeKernel,
+        )
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
@@ -397,15 +406,22 @@ class Kernel:
         Raises:
             DeviceError: the driver refused, as it does after a kernel failed.
         """
-        from cuda.bindings import driver
-
         # A thread has no context of its own at first, and memory from a pool gives it none.
-        current_device().set_current()
-        values = np.array([*_passed(arguments)], np.int64)
-        addresses = _address(values) + values.itemsize * np.arange(len(values))
-        shape, stream = (blocks or self.blocks, 1, 1, THREADS, 1, 1), driver.CUstream(current_stream())
-        (status,) = driver.cuLaunchCooperativeKernel(self._function, *shape, 0, stream, _address(addresses))
-        if status != driver.CUresult.CUDA_SUCCESS:
+        device = cupy().cuda.runtime.getDevice()
+        if getattr(_thread, "device", None) != device:
+            current_device().set_current()
+            _thread.device = device
+        passed = [*_passed(arguments)]
+        values = (ctypes.c_int64 * len(passed))(*passed)
+        begin = ctypes.addressof(values)
+        addresses = (ctypes.c_int64 * len(passed))(*range(begin, begin + ctypes.sizeof(values), 8))
+        (status,) = self._launch(
+            self._function,
+            *(blocks or self.blocks, 1, 1, THREADS, 1, 1, 0),
+            current_stream(),
+            ctypes.addressof(addresses),
+        )
+        if status:
             raise fault(status.name)
 
 
@@ -421,9 +437,9 @@ def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
         elif isinstance(value, np.ndarray):
             yield _address(value)
         elif isinstance(value, float):
-            yield np.float64(value).view(np.int64)
-        elif isinstance(value, int | np.integer):
-            yield value
+            yield int(np.float64(value).view(np.int64))
+        elif isinstance(value, (int, np.integer)):
+            yield int(value)
         else:
             yield value.data.ptr
 

@@ -80,8 +80,7 @@ _HALF = np.uint32(0xFFFF)
 
 @device_function
 def _tile(first, end):
-    """Of a tile, which of its keys is the first that this thread holds, and what ``j * WARP`` is less than if the thread
-    holds key j."""
+    """Which key of a tile is the first of this thread's, and what ``j * WARP`` is less than if it has key j."""
     mine = np.int32((block_thread() // WARP) * CHUNK + lane())
     return mine, np.int32(min(end - first, np.int64(TILE)) - mine)
 
@@ -177,19 +176,19 @@ def _num_groups():
 
 
 @device_function
-def _publish(pool, work):
-    """Add this block's count of each bucket to that of its group."""
+def _publish(pool, work, sums):
+    """Add this block's count of each bucket to that of its group. `sums`: rows that the workspace has for groups."""
     bucket, found = block_thread(), pool[block_thread()]
-    work[HEAD + (_num_groups() + block_index()) * MOST_BUCKETS + bucket] = found
+    work[HEAD + (sums + block_index()) * MOST_BUCKETS + bucket] = found
     if found != 0:
         atomic_add(work, HEAD + block_index() // GROUP * MOST_BUCKETS + bucket, found)
 
 
 @device_function
-def _find_places(places, shared, work):
-    """The place of this block's first key of each bucket."""
+def _find_places(places, shared, work, sums):
+    """The place of this block's first key of each bucket; `sums` as in `_publish`."""
     bucket, groups, group = HEAD + block_thread(), _num_groups(), block_index() // GROUP
-    rest, row = block_index() - group * GROUP, groups + group * GROUP
+    rest, row = block_index() - group * GROUP, sums + group * GROUP
     before, total = _sum_column(work, bucket, groups, group)
     more, _ = _sum_column(work, bucket + row * MOST_BUCKETS, rest, rest)
     base, _ = _sum_before(total, shared)
@@ -211,9 +210,9 @@ def _leave(shared, work, length):
 
 @device_function
 def _count(pool, counter):
-    """Add 1 to this lane's counter. Lane 0 does it for all that have the same as itself: there may be one for most keys.
+    """Add 1 to this lane's counter. Lane 0 does it for all that have the same counter: most keys may share one.
 
-    Those others add to counters that nobody reads: an operation of all lanes takes less time than a branch around it.
+    Those others add where nobody reads: an operation of all lanes takes less time than a branch around it.
     """
     common = np.uint32(shuffle(np.int32(counter), 0))
     same = ballot(counter == common)
@@ -238,26 +237,39 @@ def _find_peers(buckets, peers, last, left):
 
 
 @device_function
-def _column_of(bucket):
-    """The word of a pair's counters that counts a bucket, and its first bit there."""
-    if bucket >= np.uint32(COLUMNS):
-        return np.uint32(bucket - np.uint32(COLUMNS)), np.uint32(16)
-    return bucket, np.uint32(0)
+def _pack(buckets, peers):
+    """Turn peers to what is needed of them, in one word with the bucket: registers are few.
+
+    Bits 0 to 9 are the bucket, 10 to 14 the first of the peers, 15 to 19 how many of them come before this lane; from
+    20 on their number if this is the first of them, or else 0.
+    """
+    for j in range(AHEAD):
+        first, before = max(first_bit(peers[j]), np.int64(0)), lanes_before(peers[j])
+        number = np.uint32(count_bits(peers[j])) if first == lane() else np.uint32(0)
+        lanes = np.uint32(first) << np.uint32(10) | np.uint32(before) << np.uint32(15)
+        peers[j] = np.uint32(buckets[j] | lanes | number << np.uint32(20))
 
 
 @device_function
-def _count_tile(buckets, peers, pool, found):
+def _column_of(packed):
+    """The word of a pair's counters that counts a bucket, and its first bit there."""
+    bucket = packed & np.uint32(0x3FF)
+    return bucket % np.uint32(COLUMNS), np.uint32((bucket // np.uint32(COLUMNS)) << np.uint32(4))
+
+
+@device_function
+def _count_tile(packed, pool, found):
     """Count the keys of a tile in the pairs' counters, which are zeros. Found is what they were before."""
-    warp, bit = block_thread() // WARP, np.uint32(np.uint32(1) << np.uint32(lane()))
-    row = (warp // 2) * COLUMNS
+    warp = block_thread() // WARP
+    row = np.uint32((warp // 2) * COLUMNS)
     for turn in range(2):
         if warp % 2 == turn:
             for j in range(AHEAD):
-                column, shift = _column_of(buckets[j])
-                first = np.uint32(peers[j] & np.uint32(np.uint32(0) - peers[j]))
-                # The first of the peers counts them all; others count where nobody reads.
-                counter = np.uint32(row + column) if first == bit else np.uint32(POOL + lane())
-                found[j] = atomic_add(pool, counter, np.uint32(np.uint32(count_bits(peers[j])) << shift))
+                column, shift = _column_of(packed[j])
+                number = np.uint32(packed[j] >> np.uint32(20))
+                # Lanes that have nothing to add do it where nobody reads: that takes less time than a branch.
+                counter = np.uint32(row + column) if number != 0 else np.uint32(POOL + lane())
+                found[j] = atomic_add(pool, counter, np.uint32(number << shift))
                 warp_barrier()
         block_barrier()
 
@@ -292,14 +304,14 @@ def _begin_buckets(places, offsets, pool, shared):
 
 
 @device_function
-def _find_ranks(buckets, peers, found, pool):
+def _find_ranks(packed, found, pool):
     """Turn what `_count_tile` found to the place of each key in its tile."""
     row = np.uint32((block_thread() // WARP // 2) * COLUMNS)
     for j in range(AHEAD):
-        column, shift = _column_of(buckets[j])
-        first = np.int32(max(first_bit(peers[j]), np.int64(0)))
+        column, shift = _column_of(packed[j])
+        first = np.int32((packed[j] >> np.uint32(10)) & np.uint32(31))
         both = np.uint32(np.uint32(shuffle(np.int32(found[j]), first)) + pool[np.uint32(row + column)])
-        found[j] = np.uint32(((both >> shift) & _HALF) + np.uint32(lanes_before(peers[j])))
+        found[j] = np.uint32(((both >> shift) & _HALF) + ((packed[j] >> np.uint32(15)) & np.uint32(31)))
 
 
 def make_sort_kernel(logarithmic):
@@ -349,18 +361,21 @@ def make_sort_kernel(logarithmic):
         ranks = cuda.local.array(AHEAD, UINT32)
         for first in range(begin, end, TILE):
             mine, left = _tile(first, end)
-            for i in range(0, PAIRS * COLUMNS, THREADS):
-                pool[np.uint32(i + block_thread())] = 0
+            for word in range(0, PAIRS * COLUMNS, THREADS):
+                pool[np.uint32(word + block_thread())] = 0
             for j in range(AHEAD):
                 buckets[j] = bucket_of(held[j], scale)
             _find_peers(buckets, peers, scale[3], left)
+            _pack(buckets, peers)
             block_barrier()
-            _count_tile(buckets, peers, pool, ranks)
+            _count_tile(peers, pool, ranks)
             _begin_buckets(places, offsets, pool, shared)
-            _find_ranks(buckets, peers, ranks, pool)
+            _find_ranks(peers, ranks, pool)
             for j in range(AHEAD):
                 if j * WARP < left:
-                    positions[first + mine + j * WARP] = np.uint32(ranks[j] + offsets[buckets[j]])
+                    positions[first + mine + j * WARP] = np.uint32(
+                        ranks[j] + offsets[peers[j] & np.uint32(0x3FF)]
+                    )
             block_barrier()
             for j in range(AHEAD):
                 if j * WARP < left:
@@ -376,7 +391,7 @@ def make_sort_kernel(logarithmic):
                     keys[np.uint32(i + offsets[bucket_of(key, scale)])] = key
             block_barrier()
 
-    def sort_kernel(given, keys, positions, n, share, num_buckets, threshold, work):
+    def sort_kernel(given, keys, positions, n, share, num_buckets, threshold, sums, work):
         """Sort.
 
         Args:
@@ -384,10 +399,13 @@ def make_sort_kernel(logarithmic):
             keys, positions: uint32, (n,): to be filled, see `edgewise.layout.bucket_sort.Sorted`.
             n, share: keys, and those of a block; the last one has from 1 to so many.
             num_buckets, threshold: num_buckets from 1 to MOST_BUCKETS.
+            sums: rows that the workspace has for groups, however many this launch has.
             work: uint32, (`work_words`,): up to sums of groups, zeros before and afterwards.
         """
-        pool, shared = cuda.shared.array(POOL_WORDS, UINT32), cuda.shared.array(SHARED_WORDS, UINT32)
-        places, offsets = cuda.shared.array(MOST_BUCKETS, UINT32), cuda.shared.array(MOST_BUCKETS, UINT32)
+        pool = cuda.shared.array(POOL_WORDS, UINT32)
+        shared = cuda.shared.array(SHARED_WORDS, UINT32)
+        places = cuda.shared.array(MOST_BUCKETS, UINT32)
+        offsets = cuda.shared.array(MOST_BUCKETS, UINT32)
         held = cuda.local.array(AHEAD, UINT32)
         begin = block_index() * share
         end = min(begin + share, n)
@@ -402,9 +420,9 @@ def make_sort_kernel(logarithmic):
         scale = make_scale(largest, smallest, num_buckets)
         count(given, begin, end, scale, pool, held)
         block_barrier()
-        _publish(pool, work)
+        _publish(pool, work, sums)
         grid_barrier(work, generation)
-        _find_places(places, shared, work)
+        _find_places(places, shared, work, sums)
         _leave(shared, work, HEAD + _num_groups() * MOST_BUCKETS)
         place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions)
 
@@ -414,7 +432,7 @@ def make_sort_kernel(logarithmic):
 def signature() -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     word = np.dtype(np.uint32)
-    return pointer(word), pointer(word), pointer(word), *[INT64] * 4, array(word)
+    return pointer(word), pointer(word), pointer(word), *[INT64] * 5, array(word)
 
 
 @functools.cache
@@ -422,9 +440,14 @@ def _kernel(logarithmic: bool) -> Kernel:
     return fixed_kernel(make_sort_kernel, signature(), logarithmic)
 
 
+def sum_rows(blocks: int) -> int:
+    """Rows that the workspace of so many blocks has for groups."""
+    return -(-blocks // GROUP)
+
+
 def work_words(blocks: int) -> int:
     """Words of the workspace of so many blocks."""
-    return HEAD + MOST_BUCKETS * (-(-blocks // GROUP) + blocks)
+    return HEAD + MOST_BUCKETS * (sum_rows(blocks) + blocks)
 
 
 def _user() -> tuple[int, ...]:
@@ -464,5 +487,6 @@ def sort_on_gpu(keys: Any, num_buckets: int, logarithmic: bool, threshold: int) 
             raise
     # Warps load whole lines.
     share = max(-(-n // kernel.blocks // WARP) * WARP, LEAST)
-    kernel.start([keys, ordered, positions, n, share, num_buckets, threshold, words(work)], -(-n // share))
+    numbers = (n, share, num_buckets, threshold, sum_rows(kernel.blocks))
+    kernel.start([keys, ordered, positions, *numbers, words(work)], -(-n // share))
     return ordered, positions

@@ -26,6 +26,8 @@ LIMIT = 1_000_000
 #: Memory that a sort by bucket numbers takes for each key: two results, numbers of 64 bits by turns, and their order.
 SORT_BYTES = 40
 
+_UINT32 = np.dtype(np.uint32)
+
 
 class Sorted(NamedTuple):
     """Sorted keys, on the host or the GPU as the given ones.
@@ -48,7 +50,7 @@ def bucket_sort(
         keys: uint32, (n,), a NumPy or CuPy array, not changed. On a GPU it is sorted on the current stream.
         num_buckets: from 1 to 1,000,000.
         scale: how keys go to buckets: "linear" or "logarithmic"; or "exact" to sort them fully and stably.
-        stable: whether the keys of a bucket keep their order. If not, it may differ from call to call on a GPU.
+        stable: whether the keys of a bucket have to keep their order. They do so in any case: it takes no more time.
         threshold: where the largest and the smallest key differ by less, all keys stay where they are.
 
     Raises:
@@ -64,10 +66,8 @@ def bucket_sort(
         from edgewise.layout import _bucket_sort_gpu as gpu
 
         if num_buckets <= gpu.MOST_BUCKETS:
-            keys = xp.ascontiguousarray(keys)
-            return Sorted(
-                *gpu.sort_on_gpu(keys, num_buckets, scale == "logarithmic", bool(stable), threshold)
-            )
+            keys = keys if keys.flags.c_contiguous else xp.ascontiguousarray(keys)
+            return Sorted(*gpu.sort_on_gpu(keys, num_buckets, scale == "logarithmic", threshold))
     with cuda_door().room("sorting", SORT_BYTES * len(keys)):
         return _by_argsort(xp, keys, num_buckets, scale, threshold)
 
@@ -79,14 +79,14 @@ def _check(keys: Any, num_buckets: Any, scale: Any, threshold: Any) -> bool:
         raise ScheduleError(
             f"keys is of type {type(keys).__name__}; expected an array of uint32 by NumPy or CuPy"
         )
-    if keys.dtype != np.uint32 or keys.ndim != 1 or len(keys) >= 2**32:
+    if keys.dtype != _UINT32 or keys.ndim != 1 or len(keys) >= 2**32:
         raise ScheduleError(
             f"keys has dtype {keys.dtype} and shape {keys.shape}; expected uint32, one dimension, less than 2**32 keys"
         )
     if scale not in SCALES:
         raise ScheduleError(f"scale is {scale!r}; expected 'linear', 'logarithmic' or 'exact'")
     for name, value, most in (("num_buckets", num_buckets, LIMIT), ("threshold", threshold, 2**32)):
-        if not isinstance(value, int | np.integer) or not 1 <= value <= most:
+        if not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
             raise ScheduleError(f"{name} is {value!r}; expected an integer from 1 to {most:,}")
     return on_gpu
 

@@ -44,7 +44,7 @@ def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
     """
     xp, n = cupy(), len(offsets) - 1
     with room("laying in-edges out", ARC_BYTES * len(targets)):
-        units, arcs = arrange(targets, n, True, f"u{offsets.dtype.itemsize}", group_size=WARP)
+        units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
         _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
         # The arc of an empty place comes after all others; so does its source.
         own = xp.searchsorted(offsets, xp.arange(len(targets) + 1, dtype=offsets.dtype), side="right")

@@ -43,35 +43,36 @@ def _number(
         following[v] += np.int64(step[v])
 
 
-def arrange(targets: Any, num_vertices: int, by_slot: bool, dtype: Any, **how: Any) -> tuple[Units, Any]:
+def arrange(
+    targets: Any, num_vertices: int, dtype: Any, *, slots: bool = True, arcs: bool = True, **how: Any
+) -> tuple[Units, Any, Any]:
     """Lay in-edges out, from a graph's targets alone.
 
     Args:
         targets: int32, shape (m,), of NumPy or CuPy: that is where it is done, and where the results lie.
         num_vertices: of the graph.
-        by_slot: give the arc of each slot, or the slot of each arc.
-        dtype: of slots or arcs: uint32, or uint64 where they need it.
+        dtype: of slots and arcs: uint32, or uint64 where they need it.
+        slots, arcs: which of the two to make.
         how: see `make_units`.
 
     Returns:
-        The places of rows; and the slot of each arc, shape (m,), or the arc of each slot, shape (units.size,), which is
-        m for a slot that stays empty.
+        The places of rows; the slot of each arc, shape (m,); and the arc of each slot, shape (units.size,), which is m
+        for a slot that stays empty. What was not asked for is empty.
     """
     if isinstance(targets, np.ndarray):
         degree = np.bincount(targets, minlength=num_vertices).astype(np.uint32)
         units = make_units(degree, **how)
-        slots = slots_of_arcs(targets, *row_places(units), dtype)
-        if not by_slot:
-            return units, slots
-        arcs = np.full(units.size, len(targets), dtype)
-        arcs[slots] = np.arange(len(targets), dtype=dtype)
-        return units, arcs
-    return _arrange_on_gpu(targets, num_vertices, by_slot, np.dtype(dtype), how)
+        slot_of = slots_of_arcs(targets, *row_places(units), dtype)
+        arc_of = np.full(units.size if arcs else 0, len(targets), dtype)
+        if arcs:
+            arc_of[slot_of] = np.arange(len(targets), dtype=dtype)
+        return units, slot_of if slots else slot_of[:0], arc_of
+    return _arrange_on_gpu(targets, num_vertices, np.dtype(dtype), slots, arcs, how)
 
 
 def _arrange_on_gpu(
-    targets: Any, num_vertices: int, by_slot: bool, dtype: np.dtype, how: dict[str, Any]
-) -> tuple[Units, Any]:
+    targets: Any, num_vertices: int, dtype: np.dtype, slots: bool, arcs: bool, how: dict[str, Any]
+) -> tuple[Units, Any, Any]:
     from edgewise.kernels.gpu_host import cupy
     from edgewise.layout._slots_gpu import write_slots
 
@@ -82,6 +83,7 @@ def _arrange_on_gpu(
     units = make_units((begins[1:] - begins[:-1]).astype(np.uint32), **how)
     first, step = row_places(units)
     first -= begins[:-1] * step
-    made = xp.full(units.size, m, dtype) if by_slot else xp.empty(m, dtype)
-    write_slots(order, by_target, first, step, made, by_slot)
-    return units, made
+    slot_of = xp.empty(m if slots else 0, dtype)
+    arc_of = xp.full(units.size if arcs else 0, m, dtype)
+    write_slots(order, by_target, first, step, slot_of, arc_of)
+    return units, slot_of, arc_of

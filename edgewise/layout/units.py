@@ -92,7 +92,9 @@ def make_units(
     longest[: n - alone] = degrees[alone:]
     longest = longest.reshape(groups, group_size).max(axis=1) if group_size > 1 else longest
     begin = xp.zeros(alone + groups + 1, np.int64)
-    begin[1 : alone + 1] = xp.multiply(xp.floor_divide(xp.add(degrees[:alone], ALIGNED - 1), ALIGNED), ALIGNED)
+    begin[1 : alone + 1] = xp.multiply(
+        xp.floor_divide(xp.add(degrees[:alone], ALIGNED - 1), ALIGNED), ALIGNED
+    )
     begin[alone + 1 :] = xp.multiply(longest.astype(np.int64), group_size)
     xp.cumsum(begin, out=begin)
     return Units(

@@ -1,0 +1,239 @@
+"""The reproduction of the Edge-Vertex model: tables, goals and figures from measured rows."""
+
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers.edge_vertex import FIELDS, is_sorted, same, thinned
+from benchmarks.papers.edge_vertex_plots import draw
+from benchmarks.papers.edge_vertex_tables import (
+    PROGRAMS,
+    ROW_MAJOR,
+    UNSORTED,
+    Found,
+    blocks,
+    buckets_table,
+    bytes_table,
+    claims_table,
+    efficiency_table,
+    extra_table,
+    gains_table,
+    graphs_table,
+    phases_table,
+    preprocessing_table,
+    sorts_table,
+    speedups_table,
+    stage_times_table,
+    times_table,
+    verdict,
+)
+from benchmarks.papers.load_balancing_plots import fill
+
+ROOT = Path(__file__).parent.parent
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "edge_vertex-2026-11-22-H100.csv"
+DOCUMENT = ROOT / "docs" / "papers" / "edge_vertex.md"
+FIGURES = 8
+#: Milliseconds: preprocessing, processing, sending, gathering, computing.
+COSTS = {
+    "Medusa-like": (60, 40, 20, 10, 5),
+    "paper": (2, 18, 10, 4, 2),
+    "paper, unsorted": (1, 24, 10, 6, 2),
+    "paper, row-major": (2, 38, 20, 8, 4),
+}
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Makes a CSV file of rows."""
+
+    def written(*rows: dict[str, object]) -> Path:
+        path = tmp_path / "rows.csv"
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows(rows)
+        return path
+
+    return written
+
+
+@pytest.fixture
+def rows() -> list[dict[str, object]]:
+    """PageRank on RMAT by four systems, one sort, two numbers of buckets, two layouts of the stage."""
+    known = {
+        "part": "whole",
+        "graph": "RMAT",
+        "vertices": 100,
+        "edges": 800,
+        "max_degree": 30,
+        "eta_percent": 52,
+    }
+    found: list[dict[str, object]] = [
+        known
+        | {
+            "program": "PageRank", "system": system, "preprocessing_ms": made, "ms": ms, "sending_ms": sending,
+            "gathering_ms": gathering, "computing_ms": computing, "extra_percent": 0.5, "layout_bytes": 4e6,
+            "run_bytes": 6e6, "right": True,
+        }
+        for system, (made, ms, sending, gathering, computing) in COSTS.items()
+    ]  # fmt: skip
+    found += [
+        {"part": "sort", "graph": "1 M", "system": name, "ms": ms, "right": True}
+        for name, ms in (("approximate", 0.1), ("radix", 0.4))
+    ]
+    found += [
+        {
+            "part": "buckets",
+            "graph": "RMAT",
+            "program": "PageRank",
+            "buckets": n,
+            "ms": ms,
+            "extra_percent": 7,
+        }
+        for n, ms in ((10, 6), (0, 8))
+    ]
+    found += [
+        {
+            "part": "stage", "graph": "RMAT", "system": name, "ms": 0.25, "extra_percent": 1, "warp_percent": warp,
+            "warp_percent_computed": 95, "load_percent": 92, "load_percent_computed": 93, "store_percent": 12.5,
+            "right": True,
+        }
+        for name, warp in (("row-major, unsorted", 36), ("column-major, sorted", 94))
+    ]  # fmt: skip
+    found.append({"part": "baseline", "graph": "RMAT", "system": "SciPy", "preprocessing_ms": 90})
+    return found
+
+
+def cells(table: str, first: str) -> list[str]:
+    """The cells of the row of a Markdown table that begins so."""
+    return next(
+        cells[1:]
+        for line in table.splitlines()
+        if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0] == first
+    )
+
+
+def test_numbers_of_a_run(write: Write, rows: list[dict[str, object]]) -> None:
+    found = Found(write(*rows))
+    assert found.whole("RMAT", "PageRank", "paper") == 20
+    assert found.speedup("RMAT", "PageRank", "paper") == 5
+    assert found.speedup_alone("RMAT", "PageRank", "paper") == pytest.approx(40 / 18)
+    assert found.gain("RMAT", UNSORTED) == pytest.approx(20)
+    assert found.gain("RMAT", ROW_MAJOR) == pytest.approx(50)
+    assert found.preprocessing_ratio("RMAT") == 30
+    assert math.isnan(found.speedup("RMAT", "SSSP", "paper"))
+    assert math.isnan(found.speedup("Random", "PageRank", "paper"))
+
+
+def test_wrong_answers_have_no_numbers(write: Write, rows: list[dict[str, object]]) -> None:
+    rows[1]["right"] = False
+    found = Found(write(*rows))
+    assert math.isnan(found.speedup("RMAT", "PageRank", "paper"))
+    table = claims_table(found)
+    assert cells(table, "every answer is right")[1] == "**no**, 7 of 8"
+    assert cells(table, "PageRank: at least 1.6x over Medusa-like")[1] == "not measured"
+
+
+def test_tables(write: Write, rows: list[dict[str, object]]) -> None:
+    found = Found(write(*rows))
+    assert cells(graphs_table(found), "RMAT") == ["100", "800", "30", "52.0%", "555", "52.4%"]
+    assert cells(times_table(found, "PageRank"), "RMAT")[:2] == ["60.00 + 40.00", "2.00 + 18.00"]
+    assert cells(times_table(found, "PageRank"), "RMAT")[-1] == "- + -"
+    assert cells(speedups_table(found, "PageRank"), "RMAT")[0] == "5.00 / 2.22"
+    assert cells(preprocessing_table(found), "RMAT") == [
+        "2.00", "60.0", "30.0", "90.0", "45.0", "12", "305", "25",
+    ]  # fmt: skip
+    assert cells(phases_table(found), "RMAT")[1] == "10.00 / 4.00 / 2.00"
+    assert cells(gains_table(found), "RMAT") == [
+        "20.0% / 25.0%", "50.0% / 50.0%", "- / -", "12.4%", "5.0% / 20.0%",
+    ]  # fmt: skip
+    assert cells(sorts_table(found), "1 M") == ["0.100", "0.400", "4.00", "-", "-"]
+    assert cells(buckets_table(found), "RMAT") == ["1.00 (+7.0%)", "0.75 (+7.0%)"]
+    assert cells(efficiency_table(found, "warp"), "RMAT") == ["36.0 / 95.0", "94.0 / 95.0", "35.7 → 95.6"]
+    assert cells(efficiency_table(found, "store"), "RMAT") == ["12.5", "12.5", "50.5 → 55.4"]
+    assert cells(stage_times_table(found), "RMAT") == ["0.250 (+1.00%)"] * 2
+    assert cells(extra_table(found), "RMAT")[:3] == ["0.50%", "0.50%", "-"]
+    assert cells(bytes_table(found), "RMAT")[0] == "4 + 6"
+
+
+def test_goals(write: Write, rows: list[dict[str, object]]) -> None:
+    table = claims_table(Found(write(*rows)))
+    assert cells(table, "every answer is right")[1] == "**yes**"
+    assert cells(table, "PageRank: at least 1.6x over Medusa-like") == ["1.7 to 2.3x", "5.00x: **yes**"]
+    assert cells(table, "PageRank: the same without preprocessing")[1] == "2.22x"
+    assert cells(table, "SSSP: at least 1.6x over Medusa-like")[1] == "not measured"
+    ratio = "preprocessing over that on the CPU"
+    assert cells(table, f"{ratio}, Journal: at least 33x")[1] == "not measured"
+    assert cells(table, f"{ratio}, every graph: at least 13x")[1] == "30.0x: **yes**"
+    sort = "sort of 1 M, 4 M, 16 M keys, approximate: at least 3x over radix sort"
+    assert cells(table, sort)[1] == "4.00x: 2 of 3 not measured"
+    assert cells(table, "gain by sorting: at least 8%")[1] == "20.0%: **yes**"
+    both = "RMAT and Random, the paper's layout"
+    assert cells(table, f"warp efficiency at least 90%, {both}")[1] == "94.0%: 1 of 2 not measured"
+    assert cells(table, "load efficiency at least 90%, other graphs, heavy apart")[1] == "not measured"
+
+
+def test_a_goal_is_not_reached_by_what_was_not_measured() -> None:
+    def met(*values: float) -> str:
+        return verdict(values, 2, 9, 0, "x")
+
+    assert met() == met(math.nan) == "not measured"
+    assert met(2, 9) == "2 to 9x: **yes**"
+    assert met(3, math.nan) == "3x: 1 of 2 not measured"
+    assert met(1, 10, 3, math.nan) == "1 to 10x: **no**, 1 of 4"
+
+
+def test_files_without_rows_have_tables(write: Write) -> None:
+    made = blocks(Found(write()))
+    assert "**yes**" not in made["claims"]
+    assert {f"{program} {kind}" for program in PROGRAMS for kind in ("times", "speedups")} < set(made)
+
+
+@pytest.mark.parametrize("which", ["few", "none", "measured"])
+def test_figures_are_drawn(write: Write, rows: list[dict[str, object]], which: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = write(*(rows if which == "few" else []))
+    if which == "measured":
+        path.write_text(MEASURED.read_text())
+    document = path.parent / "document.md"
+    document.write_text("a\n<!-- sorts -->\n<!-- end -->\nb\n")
+    draw(path, document)
+    assert len(list(path.parent.glob("edge_vertex-*.svg"))) == FIGURES
+    assert document.read_text() == f"a\n<!-- sorts -->\n{sorts_table(Found(path))}\n<!-- end -->\nb\n"
+
+
+def test_the_document_has_the_tables_and_figures_of_the_measured_rows() -> None:
+    text, made = DOCUMENT.read_text(), blocks(Found(MEASURED))
+    assert fill(text, made) == text
+    assert all(f"<!-- {name} -->" in text for name in made)
+    figures = [path.name for path in MEASURED.parent.glob("edge_vertex-*.svg")]
+    assert len(figures) == FIGURES
+    assert all(f"(../../benchmarks/results/papers/{name})" in text for name in figures)
+
+
+def test_graphs_are_thinned() -> None:
+    columns = tuple(np.array(column) for column in ([0, 5, 1, 2, 0], [1, 1, 4, 0, 2], [6, 7, 8, 9, 10]))
+    num_vertices, kept = thinned((6, columns), 3, 2)
+    assert num_vertices == 3
+    assert [column.tolist() for column in kept] == [[0, 2], [1, 0], [6, 9]]
+
+
+def test_sorts_are_checked() -> None:
+    keys = np.array([3, 1, 2], np.uint32)
+    up, down = np.array([1, 2, 0]), np.array([0, 2, 1])
+    assert is_sorted("radix", up, keys) and not is_sorted("radix", down, keys)
+    assert is_sorted("merge", (keys[up], up), keys) and not is_sorted("quick", (keys[up], down), keys)
+    assert is_sorted("approximate", (keys[down], down), keys)
+    assert not is_sorted("approximate", (keys[up], up), keys)
+    assert not is_sorted("logarithmic", (keys[up], down), keys)
+
+
+def test_answers_agree_but_for_rounding() -> None:
+    assert same(np.array([1.0, np.nextafter(2.0, 3.0)]), np.array([1.0, 2.0]))
+    assert not same(np.array([1.0, 2.1]), np.array([1.0, 2.0]))
+    assert not same(np.array([1, 3]), np.array([1, 2]))
