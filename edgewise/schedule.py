@@ -179,7 +179,7 @@ class Layout:
     Reference: Zhong et al. (2016), sections 4.1 and 4.2.
 
     Attributes:
-        sort: "exact"; by buckets, of equal width ("linear", as in the paper) or of equal ratio ("logarithmic"); or None
+        sort: by buckets, of equal ratio ("logarithmic") or of equal width ("linear", as in the paper); "exact"; or None
             to leave vertices in their order.
         num_buckets: of the two bucket sorts, 1 to 1,000,000.
         threshold: vertices are left in their order if the largest and the smallest in-degree differ by less.
@@ -189,7 +189,7 @@ class Layout:
         made_on: "gpu" or "cpu", where all this is computed.
     """
 
-    sort: Literal["exact", "linear", "logarithmic"] | None = "exact"
+    sort: Literal["logarithmic", "linear", "exact"] | None = "logarithmic"
     num_buckets: int = 1000
     threshold: int = 8
     stable: bool = True

@@ -16,7 +16,7 @@ LAYOUTS = (
     ew.Layout(),
     ew.Layout(sort=None, group_size=1, split=False),
     ew.Layout("linear", num_buckets=20, threshold=1, group_size=8, made_on="cpu"),
-    ew.Layout("logarithmic", group_size=32),
+    ew.Layout("exact"),
     ew.Layout("exact", group_size=5, split=False),
 )
 

@@ -233,12 +233,31 @@ def test_the_arcs_of_a_graph_built_on_the_gpu_stay_there(name, monkeypatch):
 
 
 def test_automatic_gathers_in_shares_where_a_vertex_has_more_than_one():
+    program, values = PROGRAMS["edge fields"]
     for graph, how in ((ew.generate.star(70_000), "in equal shares"), (LARGE["lattice"](), "by degree")):
         graph = ew.Graph.from_edges(graph.targets, graph.sources, num_vertices=graph.num_vertices)
-        result = Prepared(OutWeight, graph, "cuda")()
+        graph.make_in_edges()
+        result = Prepared(program, graph, "cuda")(**values)
         assert f"gathering {how}" in result.explain()
-        # The CPU adds 70,000 floats one after the other, which is what differs.
-        np.testing.assert_allclose(result.total, Prepared(OutWeight, graph, "cpu")().total, rtol=5e-3)
+        np.testing.assert_array_equal(result.flow, Prepared(program, graph, "cpu")(**values).flow)
+
+
+def test_what_is_only_gathered_lies_in_a_layout():
+    graph = ew.generate.star(70_000)
+    graph = ew.Graph.from_edges(graph.targets, graph.sources, num_vertices=graph.num_vertices)
+    result = Prepared(OutWeight, graph, "cuda")()
+    assert "1 by themselves" in result.explain()
+    assert not graph.has_in_edges
+    # The CPU adds 70,000 floats one after the other, which is what differs.
+    np.testing.assert_allclose(result.total, Prepared(OutWeight, graph, "cpu")().total, rtol=5e-3)
+
+
+def test_one_edge_whose_row_is_not_the_first():
+    """A field with one value for all edges and one with a value for each are told apart where there is one edge."""
+    graph = ew.Graph.from_edges([3], [2], [4], num_vertices=4)
+    for schedule in (ew.Schedule(), ew.Schedule(ew.Pull()), ew.Schedule(ew.Buffered())):
+        result = Prepared(OutWeight, graph, "cuda", schedule)()
+        np.testing.assert_array_equal(result.total, Prepared(OutWeight, graph, "cpu")().total)
 
 
 def test_automatic_pushes_in_shares_where_a_vertex_has_many_edges():

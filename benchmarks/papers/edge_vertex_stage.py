@@ -44,7 +44,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "column-major, unsorted": {"sort": None, "split": False},
     "column-major, sorted": {"sort": "linear", "split": False},
     "column-major, exactly sorted": {"sort": "exact", "split": False},
-    "heavy apart": {"sort": "exact", "split": True},
+    "heavy apart": {"sort": "logarithmic", "split": True},
 }
 METRICS = {
     "warp_percent": "smsp__thread_inst_executed_per_inst_executed.ratio",

@@ -322,7 +322,7 @@ class GpuProgram:
         copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
         if self._pull and layout is not None:
             for kind, name in copies:
-                if kind == "in_along" and len(copies[kind, name]) == graph.num_arcs > 1:
+                if kind == "in_along" and name not in constants.uniform:
                     copies[kind, name] = layout.in_order(copies[kind, name])
         return constants, copies
 

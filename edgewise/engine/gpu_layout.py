@@ -38,7 +38,7 @@ class LaidOut(NamedTuple):
 
     def in_order(self, values: Any) -> Any:
         """Values of arcs in the order of places; any for those that stay empty."""
-        return values[cupy().minimum(self.arcs, len(values) - 1)]
+        return values[cupy().minimum(self.arcs, max(len(values) - 1, 0))]
 
 
 def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
