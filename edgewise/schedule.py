@@ -180,10 +180,9 @@ class Layout:
 
     Attributes:
         sort: by buckets, of equal ratio ("logarithmic") or of equal width ("linear", as in the paper); "exact"; or None
-            to leave vertices in their order.
+            to leave vertices in their order. All are stable: vertices of one bucket stay in their order.
         num_buckets: of the two bucket sorts, 1 to 1,000,000.
         threshold: vertices are left in their order if the largest and the smallest in-degree differ by less.
-        stable: whether vertices of one bucket stay in their order, so that float sums are the same each time.
         group_size: rows in a group, at least 1. 32 are a warp's; 1 leaves the places of a row together (row-major).
         split: whether rows of more than 48 edges lie by themselves, for a warp each, or from 2049 for a block.
         made_on: "gpu" or "cpu", where all this is computed.
@@ -192,7 +191,6 @@ class Layout:
     sort: Literal["logarithmic", "linear", "exact"] | None = "logarithmic"
     num_buckets: int = 1000
     threshold: int = 8
-    stable: bool = True
     group_size: int = 32
     split: bool = True
     made_on: Literal["gpu", "cpu"] = "gpu"
@@ -200,7 +198,6 @@ class Layout:
     def __post_init__(self) -> None:
         for name, expected in (
             ("sort", (None, *SCALES)),
-            ("stable", (True, False)),
             ("split", (True, False)),
             ("made_on", ("gpu", "cpu")),
         ):

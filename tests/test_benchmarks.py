@@ -151,7 +151,8 @@ def test_the_automatic_schedule_is_held_against_the_best_fixed_one() -> None:
 def test_the_document_has_the_tables_of_the_measured_rows() -> None:
     root = Path(__file__).parent.parent
     text = (root / "docs" / "benchmarks.md").read_text()
-    for name in ("automatic-2026-11-22-H100.csv", "automatic-2026-11-22-H100-again.csv"):
-        with open(root / "benchmarks" / "results" / name, newline="") as file:
+    names = ("11-22-H100", "11-22-H100-again", "11-23-H100-layouts")
+    for name in names:
+        with open(root / "benchmarks" / "results" / f"automatic-2026-{name}.csv", newline="") as file:
             table = summary(list(csv.DictReader(file))).partition("\n\n")[0]
         assert table in text

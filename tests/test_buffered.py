@@ -190,7 +190,6 @@ def test_layouts_are_for_gpus(schedule, match):
         ({"group_size": 0}, "group_size is 0"),
         ({"group_size": 32.0}, "group_size is 32.0"),
         ({"threshold": 0}, "threshold is 0"),
-        ({"stable": 1}, "stable is 1"),
         ({"split": "yes"}, "split is 'yes'"),
         ({"made_on": "cuda"}, "made_on is 'cuda'; expected 'gpu' or 'cpu'"),
     ],

@@ -307,7 +307,6 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
 
     sorts: dict[str, Callable[[Any], Any]] = {
         "approximate": bucket_sort,
-        "approximate, unstable": lambda keys: bucket_sort(keys, stable=False),
         "logarithmic": lambda keys: bucket_sort(keys, scale="logarithmic"),
         "radix": cupy.argsort,
         "merge": merge_sort,

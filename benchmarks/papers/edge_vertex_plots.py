@@ -35,7 +35,6 @@ COLOURS = {
 }
 SORTS = {
     "approximate": "#1f77b4",
-    "approximate, unstable": "#17becf",
     "logarithmic": "#2ca02c",
     "radix": "#ff7f0e",
     "merge": "#9467bd",

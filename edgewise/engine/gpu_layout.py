@@ -61,8 +61,8 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
     xp, m = cupy(), graph.num_arcs
     offsets = graph.on_gpu("offsets")
     dtype = np.dtype(f"u{offsets.dtype.itemsize}")
-    how = {name: getattr(layout, name) for name in ("sort", "num_buckets", "threshold", "stable")}
-    how |= {"group_size": layout.group_size, "split": layout.split}
+    names = ("sort", "num_buckets", "threshold", "group_size", "split")
+    how = {name: getattr(layout, name) for name in names}
     with room("laying in-edges out", ARC_BYTES * m):
         on_cpu, n = layout.made_on == "cpu", graph.num_vertices
         targets = graph.targets if on_cpu else graph.on_gpu("targets")

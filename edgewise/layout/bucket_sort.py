@@ -41,16 +41,13 @@ class Sorted(NamedTuple):
     positions: Any
 
 
-def bucket_sort(
-    keys: Any, num_buckets: int = 1000, scale: str = "linear", stable: bool = True, threshold: int = 1
-) -> Sorted:
-    """Sort numbers by falling buckets, in time O(n + num_buckets).
+def bucket_sort(keys: Any, num_buckets: int = 1000, scale: str = "linear", threshold: int = 1) -> Sorted:
+    """Sort numbers by falling buckets, in time O(n + num_buckets). Keys of one bucket keep their order.
 
     Args:
         keys: uint32, (n,), a NumPy or CuPy array, not changed. On a GPU it is sorted on the current stream.
         num_buckets: from 1 to 1,000,000.
         scale: how keys go to buckets: "linear" or "logarithmic"; or "exact" to sort them fully and stably.
-        stable: whether the keys of a bucket have to keep their order. They do so in any case: it takes no more time.
         threshold: where the largest and the smallest key differ by less, all keys stay where they are.
 
     Raises:

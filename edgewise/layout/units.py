@@ -58,7 +58,6 @@ def make_units(
     sort: str | None = "logarithmic",
     num_buckets: int = 1000,
     threshold: int = 1,
-    stable: bool = True,
     group_size: int = 32,
     split: bool = True,
 ) -> Units:
@@ -67,7 +66,7 @@ def make_units(
     Args:
         degree: uint32, (n,).
         sort: "exact", "linear" or "logarithmic", see `bucket_sort`, or None to leave vertices in their order.
-        num_buckets, threshold, stable: see `bucket_sort`.
+        num_buckets, threshold: see `bucket_sort`.
         group_size: rows in a group; 1 leaves the places of a row together.
         split: whether heavy rows are left out of groups. They come first then, heaviest before heavy; by logarithmic
             buckets, whose rows are nearly as long, a few may stand with the others.
@@ -76,7 +75,7 @@ def make_units(
     if sort is None:
         degrees, rows = degree, xp.arange(n, dtype=np.uint32)
     else:
-        degrees, rows = bucket_sort(degree, num_buckets, sort, stable, threshold)
+        degrees, rows = bucket_sort(degree, num_buckets, sort, threshold)
     vertices = xp.empty(n, np.uint32)
     vertices[rows] = xp.arange(n, dtype=np.uint32)
     heaviest = alone = 0
