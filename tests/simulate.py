@@ -1,6 +1,5 @@
 """Run programs on a GPU that tests/simulator.py pretends, and compare every delivery with the reference."""
 
-import kept_messages
 import numpy as np
 from simulator import pretend
 from test_engines import PROGRAMS, Components, Least, Widest, assert_same
@@ -75,50 +74,6 @@ def compare_reasons():
     engine.fits = fits
 
 
-def compare_buffers():
-    """Messages through slots, and gathered over a layout; programs that are given all messages."""
-    from edgewise.layout import units
-
-    units.HEAVY, units.HEAVIEST = 3, 8
-    layouts = (ew.Layout(), ew.Layout("linear", num_buckets=3, group_size=3, made_on="cpu"))
-    for name in ("float sums", "edge fields", "logic and aggregates"):
-        program, values = PROGRAMS[name]
-        for graph in (GRAPHS["random"], GRAPHS["many to one"])[: 1 + (name == "float sums")]:
-            expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
-            for schedule in (
-                ew.Schedule(ew.Buffered()),
-                ew.Schedule(ew.Buffered(), balance=ew.EdgeBased(), layout=layouts[1]),
-                ew.Schedule(ew.Pull(), layout=layouts[1]),
-            ):
-                prepared = Prepared(program, graph, "cuda", schedule)
-                for _ in range(2):  # the second run works in what the first one left
-                    assert_same(prepared(**values), expected, False)
-    for program in kept_messages.PROGRAMS.values():
-        expected = Prepared(program, GRAPHS["random"], "cpu").reference({}, program.max_supersteps)
-        for layout in (*layouts, ew.Layout(None, group_size=1, split=False)):
-            prepared = Prepared(program, GRAPHS["random"], "cuda", ew.Schedule(layout=layout))
-            for _ in range(2):
-                assert_same(prepared(), expected, False)
-
-
-def compare_slots():
-    """The kernel that numbers arcs, with what the CPU makes of the same graph."""
-    from edgewise.layout._slots_gpu import write_slots
-    from edgewise.layout.slots import arrange
-    from edgewise.layout.units import row_places
-
-    graph = ew.generate.uniform(9, 40, seed=2)
-    n, targets = graph.num_vertices, graph.targets
-    units, slots, arcs = arrange(targets, n, np.uint32, group_size=3)
-    order = np.argsort(targets, kind="stable")
-    first, step = row_places(units)
-    first -= np.searchsorted(targets[order], np.arange(n)) * step
-    slot_of, arc_of = np.empty_like(slots), np.full_like(arcs, len(targets))
-    write_slots(order, targets[order], first, step, slot_of, arc_of)
-    np.testing.assert_array_equal(slot_of, slots)
-    np.testing.assert_array_equal(arc_of, arcs)
-
-
 def main():
     """Print the name of each program that agreed; the exit code is 1 where one does not."""
     pretend()
@@ -139,15 +94,12 @@ def main():
                 for balance in BALANCED.get(name, [])
                 if graph is GRAPHS["random"] or graph.num_vertices == 17
             ]
-            for schedule in (*DELIVERIES, *balanced):
+            for schedule in (*ways, *balanced):
                 result = Prepared(program, graph, "cuda", schedule)(**values)
                 assert_same(result, expected, program.asynchronous)
         print(name, flush=True)
     compare_reasons()
     print("reasons", flush=True)
-    compare_slots()
-    compare_buffers()
-    print("buffers", flush=True)
     compare_widest()
     print("widest", flush=True)
     compare_least()

@@ -103,7 +103,7 @@ def test_keys_that_need_no_sorting_are_given_back():
         ((keys_of("two"), LIMIT + 1), "num_buckets is 1000001"),
         ((keys_of("two"), 2.5), "num_buckets is 2.5"),
         ((keys_of("two"), 10, "log"), "scale is 'log'; expected 'linear'"),
-        ((keys_of("two"), 10, "linear", True, 0), "threshold is 0; expected an integer from 1"),
+        ((keys_of("two"), 10, "linear", 0), "threshold is 0; expected an integer from 1"),
     ],
 )
 def test_other_arguments_are_refused(arguments, message):

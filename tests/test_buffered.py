@@ -43,7 +43,8 @@ def test_programs_that_are_given_all_messages(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name != "float sums" else ()) for name in PROGRAMS]
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name != "user combiner" else ()) for name in PROGRAMS],
 )
 def test_every_program_runs_through_a_buffer(name):
     program, values = PROGRAMS[name]
@@ -71,7 +72,9 @@ def propagated(graph, rounds):
     return label
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    "device", [pytest.param("cpu", marks=pytest.mark.slow), pytest.param("cuda", marks=pytest.mark.gpu)]
+)
 def test_label_propagation(device):
     for graph in (GRAPHS["heavy row"], GRAPHS["undirected"], GRAPHS["larger than one range"]):
         result = ew.run(LabelPropagation(rounds=4), graph, device=device)

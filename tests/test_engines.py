@@ -362,7 +362,7 @@ class LateMirror(Mirror):
     asynchronous = True
 
 
-@pytest.mark.parametrize("program", [Mirror, LateMirror])
+@pytest.mark.parametrize("program", [Mirror, pytest.param(LateMirror, marks=pytest.mark.slow)])
 def test_initialize_reads_fields_that_are_all_filled(program):
     graph = ew.Graph.from_edges([0], [1], num_vertices=300_000)
     prepared = Prepared(program, graph, schedule=ew.Schedule(num_threads=3))

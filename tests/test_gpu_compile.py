@@ -88,7 +88,7 @@ def test_every_strategy_and_architecture_is_compiled_for(name, capability, sched
     ("name", "capability", "schedule"),
     [
         ("median", OLDEST, AUTOMATIC),
-        ("vote", NEWEST_MEASURED, ew.Schedule(balance=ew.EdgeBased())),
+        pytest.param("vote", NEWEST_MEASURED, ew.Schedule(balance=ew.EdgeBased()), marks=pytest.mark.slow),
         ("float sums", NEWEST_MEASURED, ew.Schedule(ew.Buffered(), balance=ew.ThreadMapped())),
     ],
     ids=str,

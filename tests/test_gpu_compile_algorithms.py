@@ -70,9 +70,17 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
     ("make", "values", "capability", "balance"),
     [
         (lambda programs: programs.BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
-        (lambda programs: programs.Components, {}, OLDEST, ew.WarpMapped(8)),
+        pytest.param(
+            lambda programs: programs.Components, {}, OLDEST, ew.WarpMapped(8), marks=pytest.mark.slow
+        ),
         (lambda programs: programs.paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
-        (lambda programs: programs.paths_program(FLOAT64, True), {"source": 0}, NEWEST_MEASURED, ew.Binned()),
+        pytest.param(
+            lambda programs: programs.paths_program(FLOAT64, True),
+            {"source": 0},
+            NEWEST_MEASURED,
+            ew.Binned(),
+            marks=pytest.mark.slow,
+        ),
         (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
         pytest.param(
             lambda programs: programs.ranks_program(FLOAT64, True),

@@ -15,7 +15,8 @@ PACKAGE = ROOT / "edgewise"
 ORDER = [
     {"errors", "progress"},
     {"kernels"},
-    {"balance", "layout"},
+    {"layout"},
+    {"balance"},
     {"schedule"},
     {"execution"},
     {"graph"},

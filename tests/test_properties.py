@@ -118,7 +118,7 @@ def graph_of(n, edges, weights, directed, number):
 
 
 #: Combiners whose likes are drawn for, too: `make test-all` takes them on the CPU.
-ALIKE = (SumInt64, ProductInt32)
+ALIKE = (MaxFloat64, SumInt64, ProductInt32)
 DRAWN = [
     pytest.param(program, "cpu", marks=pytest.mark.slow if program in ALIKE else ()) for program in PROGRAMS
 ]

@@ -221,7 +221,7 @@ def test_entries_that_do_not_fit_are_found_again(threads, monkeypatch):
 
 
 def test_long_paths():
-    n = 50_000
+    n = 20_000
     path = ew.Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 3, np.int32))
     assert check(path, 0, {v: 3 * v for v in range(n)}).parent[:3].tolist() == [-1, 0, 1]
     still = with_weights(path, np.zeros(n - 1))

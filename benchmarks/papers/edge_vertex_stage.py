@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.columns import layout_types, make_columnar
+from edgewise.balance.columns import make_columnar
 from edgewise.kernels.gpu import (
     HALVES,
     INT64,
@@ -33,7 +33,8 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import copy_of, cupy, finish, zeros
+from edgewise.kernels.gpu_host import cupy, finish, zeros
+from edgewise.layout._slots_gpu import layout_arrays, layout_types
 from edgewise.layout.slots import arrange
 from edgewise.layout.units import Units
 
@@ -104,10 +105,8 @@ def _kernel() -> Kernel:
 
 def started(units: Units, slots: Any) -> Any:
     """Start the kernel; the sums."""
-    numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
     sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
-    layout = (units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers))
-    _kernel().start([*layout, slots, words(sums), n])
+    _kernel().start([*layout_arrays(units), slots, words(sums), n])
     return sums
 
 

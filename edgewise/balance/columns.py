@@ -20,29 +20,9 @@ from edgewise.kernels.gpu import (
     lane,
     num_blocks,
     num_threads,
-    pointer,
     thread_index,
 )
-
-
-def layout_types() -> list[Any]:
-    """The types of a layout's arrays: vertices, rows, degrees and begin of `edgewise.layout.units.Units`, and an array
-    of its heaviest, heavy, group_size and size."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    return [pointer(vertex)] * 3 + [pointer(word)] * 2
-
-
-@device_function
-def row_place(row: Any, layout: Any) -> Any:
-    """Where a row's places begin, where they end, and how far they are apart."""
-    alone, size = layout[4][0] + layout[4][1], layout[4][2]
-    degree = np.int64(layout[2][row])
-    if row < alone:
-        first = layout[3][row]
-        return first, first + degree, np.int64(1)
-    group = (row - alone) // size
-    first = layout[3][alone + group] + (row - alone) - group * size
-    return first, first + degree * size, size
+from edgewise.layout._slots_gpu import row_place
 
 
 def make_columnar(gather: Any) -> Any:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH
-from edgewise.balance.columns import layout_types, make_columnar
+from edgewise.balance.columns import make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.balance.outbox import BOX_WORDS, Boxes
@@ -60,6 +60,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
 )
 from edgewise.kernels.gpu_host import CANCEL, PROGRESS
+from edgewise.layout._slots_gpu import layout_types
 from edgewise.schedule import Schedule
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
@@ -99,7 +100,7 @@ class Run(NamedTuple):
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
         plan: the strategy's arrays, see `edgewise.engine.gpu_plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
-        layout: of what is gathered over, see `edgewise.balance.columns.layout_types`; for a buffer, then the slot of
+        layout: of what is gathered over, see `edgewise.layout._slots_gpu.layout_types`; for a buffer, then the slot of
             each arc, and of each slot its arc and its source.
         slots, filled: of a message buffer, see `edgewise.engine.gpu_messages.buffer_types`.
         control: int64, (CONTROL_WORDS,).

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.kernels.gpu_host import copy_of, cupy, resident, room
+from edgewise.layout._slots_gpu import layout_arrays
 from edgewise.layout.slots import ARC_BYTES, arrange
 from edgewise.layout.units import Units
 from edgewise.schedule import Layout
@@ -16,8 +17,8 @@ class LaidOut(NamedTuple):
 
     Attributes:
         units: the places of rows.
-        arrays: what kernels take, see `edgewise.balance.columns.layout_types`; for a buffer, then the slot of each arc,
-            and of each slot its arc, and the source of that: the number of arcs, and of vertices, where it stays empty.
+        arrays: what kernels take, see `edgewise.layout._slots_gpu.layout_types`; for a buffer, then the slot of each
+            arc, and of each slot its arc and the arc's source: the number of arcs, and of vertices, where it is empty.
         num_slots: of a buffer; None if messages are pulled.
         sources: for a pull, of each place: the source of its arc.
         arcs: the arcs of these places, if asked for.
@@ -69,8 +70,7 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
         if on_cpu:
             units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)
-        numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
-        arrays = (units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers))
+        arrays = layout_arrays(units)
         more = units.size - m
         what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
         notes = (

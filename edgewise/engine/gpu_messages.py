@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.columns import row_place
 from edgewise.balance.contract import MORE, Bodies
 from edgewise.balance.deal import append
 from edgewise.balance.outbox import make_outbox
@@ -39,6 +38,7 @@ from edgewise.kernels.gpu import (
     thread_index,
     unwrap,
 )
+from edgewise.layout._slots_gpu import row_place
 from edgewise.program import Combiner
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule
 

@@ -81,9 +81,7 @@ def _arrange_on_gpu(
     by_target = targets[order]
     begins = xp.searchsorted(by_target, xp.arange(num_vertices + 1, dtype=np.int32))
     units = make_units((begins[1:] - begins[:-1]).astype(np.uint32), **how)
-    first, step = row_places(units)
-    first -= begins[:-1] * step
     slot_of = xp.empty(m if slots else 0, dtype)
     arc_of = xp.full(units.size if arcs else 0, m, dtype)
-    write_slots(order, by_target, first, step, slot_of, arc_of)
+    write_slots(order, by_target, begins, units, slot_of, arc_of)
     return units, slot_of, arc_of

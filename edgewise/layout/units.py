@@ -102,13 +102,10 @@ def make_units(
     )
 
 
-def row_places(units: Units) -> tuple[Any, Any]:
-    """Of each vertex: its first place, int64, (n,), and how far the next one is, int32, (n,)."""
-    xp, alone, size = array_module(units.rows), units.heaviest + units.heavy, units.group_size
+def row_places(units: Units) -> tuple[np.ndarray, np.ndarray]:
+    """Of each vertex, on the host: its first place, int64, (n,), and how far the next one is, int32, (n,)."""
+    alone, size = units.heaviest + units.heavy, units.group_size
     row = units.rows.astype(np.int64)
-    grouped = xp.maximum(xp.subtract(row, alone), 0)
-    group = xp.floor_divide(grouped, size)
-    within = grouped - xp.multiply(group, size)
-    by_itself = xp.less(row, alone)
-    first = units.begin[xp.where(by_itself, row, xp.add(group, alone))] + within
-    return first, xp.where(by_itself, 1, size).astype(np.int32)
+    group, within = np.divmod(np.maximum(row - alone, 0), size)
+    first = units.begin[np.where(row < alone, row, alone + group)] + within
+    return first, np.where(row < alone, 1, size).astype(np.int32)
