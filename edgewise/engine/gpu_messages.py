@@ -173,10 +173,15 @@ def make_sending(into_slot: Any) -> tuple[Any, Any]:
     @device_function
     def fill(n, context):
         stamp, everyone, _, run, _ = context
-        for slot in range(thread_index(), run.layout[4][3], num_threads()):
-            u = np.int64(run.layout[7][slot])
+        slot, size, sources = thread_index(), run.layout[4][3], run.layout[7]
+        u = np.int64(sources[slot]) if slot < size else n
+        while slot < size:
+            # The next source is on its way while this edge is computed.
+            following = slot + num_threads()
+            coming = np.int64(sources[following]) if following < size else n
             if u < n and (everyone or run.work[0][u] == stamp):
                 into_slot(u, np.int64(run.layout[6][slot]), slot, context)
+            slot, u = following, coming
         if everyone:
             for v in range(thread_index(), n, num_threads()):
                 run.received[v] = stamp
