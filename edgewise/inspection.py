@@ -9,6 +9,7 @@ import dis
 import enum
 import inspect
 import itertools
+import keyword
 import os
 import types
 from collections.abc import Iterator
@@ -255,9 +256,12 @@ def _check_message_fields(found: Specification) -> None:
             "ew.MESSAGES, and go over all messages in vertex_compute"
         )
     names = tuple(declared.dtypes)
-    if not names or any(name.startswith("_") for name in names):
+    if not names or any(
+        not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") for name in names
+    ):
         raise ProgramError(
-            f"{found.name}.message has the fields {names}; expected at least one, and none that begins with '_'"
+            f"{found.name}.message has the fields {names}; expected at least one, and none that begins with '_' or "
+            "is no name in Python"
         )
 
 

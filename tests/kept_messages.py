@@ -103,4 +103,25 @@ class Spread(ew.Program):
         return ew.ACTIVE
 
 
+class Rewritten(ew.Program):
+    """Stores into its messages what does not fit there: integers wrap."""
+
+    value = ew.vertex("int64")
+    combine = ew.MESSAGES
+    message = "int32"
+    max_supersteps = 2
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 2_000_000_000 + edge.source
+
+    @staticmethod
+    def vertex_compute(v, messages, state):
+        for i in range(len(messages)):
+            messages[i] = messages[i] + messages[i]
+        for message in messages[1:]:
+            state.value[v] = state.value[v] + message
+        return ew.ACTIVE
+
+
 PROGRAMS = {"median": Median, "vote": Vote, "spread": Spread}

@@ -59,6 +59,13 @@ def test_every_program_runs_through_a_buffer(name):
                 assert_same(prepared(**values), expected, program.asynchronous)
 
 
+def test_what_is_stored_into_messages_is_cast():
+    graph = GRAPHS["duplicate weights"]
+    assert ew.run(kept_messages.Rewritten, graph, device="cpu").verify(graph)
+    with pytest.raises(ew.errors.ProgramError, match="does not fit int32"):
+        ew.run(kept_messages.Rewritten, graph, check=True)
+
+
 def propagated(graph, rounds):
     """Labels by plain loops."""
     label = np.arange(graph.num_vertices)
@@ -150,6 +157,9 @@ def test_what_cannot_be_is_refused():
     class Empty(Plain):
         message = ew.fields()
 
+    class Keyword(Plain):
+        message = ew.fields(**{"class": "int64"})
+
     class Wrong(Plain):
         message = ew.fields(a="int32", b="int64")
 
@@ -167,6 +177,7 @@ def test_what_cannot_be_is_refused():
     refused(ew.errors.ProgramError, "messages of several fields are not combined by SUM", Summed)
     refused(ew.errors.ProgramError, "expected at least one, and none that begins", Unnamed)
     refused(ew.errors.ProgramError, "expected at least one, and none that begins", Empty)
+    refused(ew.errors.ProgramError, "is no name in Python", Keyword)
     refused(ew.errors.ProgramError, r"message\.b is declared as int64", Wrong)
     with pytest.raises(ew.errors.ProgramError, match="MESSAGES"):
         ew.aggregator(ew.MESSAGES)

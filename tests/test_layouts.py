@@ -67,9 +67,14 @@ def test_rows_of_a_group_lie_side_by_side(how):
         np.diff(units.begin[alone:]), degrees.reshape(units.groups, size).max(axis=1) * size
     )
     assert alone == (np.count_nonzero(units.degrees > 9) if how.get("split", True) else 0)
-    if alone and how.get("sort") not in (None, "logarithmic"):
+    if alone:
         heaviest, heavy, rest = np.split(units.degrees, [units.heaviest, alone])
         assert heaviest.min() > 40 >= heavy.max() and heavy.min() > 9 >= rest.max()
+
+
+def test_layouts_of_too_many_places_are_refused():
+    with pytest.raises(ew.errors.ScheduleError, match="4,404,019,200 places for 4,200 edges"):
+        arrange(np.zeros(4200, np.int32), 2**20, np.uint32, sort=None, group_size=2**20, split=False)
 
 
 def test_sorting_makes_groups_full():

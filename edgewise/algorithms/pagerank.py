@@ -131,7 +131,7 @@ def pagerank(
             error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
             dtype on a GPU else.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery but
-            ``Pull()``. On a GPU, a schedule with a balance makes it run as a program.
+            ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.

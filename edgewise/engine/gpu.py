@@ -75,7 +75,7 @@ class Rounds:
         self._sizes = (n, graph.num_arcs)
         identity = stored_identity(found.combine, message)
         self._base = 0
-        self._messages = full(n, identity, identity.dtype)
+        self._messages = full(0 if found.keeps_messages else n, identity, identity.dtype)
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
         parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
@@ -99,7 +99,7 @@ class Rounds:
         parts = plan.num_parts * sum(dtype.itemsize for dtype in part_dtypes(message))
         slot = message.itemsize + 1 if found.keeps_messages else kept_dtype(message).itemsize
         slots = slot * (layout.num_slots or 0 if layout else 0)
-        received = 1 if found.keeps_messages else max(4, message.itemsize)
+        received = 0 if found.keeps_messages else max(4, message.itemsize)
         return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
 
     def arguments(

@@ -62,6 +62,24 @@ class _Field:
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
 
 
+class _Messages:
+    """The messages of a vertex: an array that gives Python scalars and casts what is stored."""
+
+    def __init__(self, values: Any, dtype: np.dtype, strict: bool) -> None:
+        self.values, self.strict = np.asarray(values, dtype), strict
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return _Messages(self.values[index], self.values.dtype, self.strict)
+        return self.values[index].item()
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self.values[index] = cast(value, self.values.dtype, strict=self.strict)
+
+
 def run(
     binding: Binding,
     message: np.dtype,
@@ -147,9 +165,12 @@ class _Run:
             return received.get(v, self.identity)
         messages = received.get(v, [])
         if self.message.names is None:
-            return _python_scalars(messages)
+            return _Messages(messages, self.message, self.strict)
         return self.messages_class(
-            *(_python_scalars([sent[i] for sent in messages]) for i in range(len(self.message.names)))
+            *(
+                _Messages([sent[i] for sent in messages], self.message[name], self.strict)
+                for i, name in enumerate(self.message.names)
+            )
         )
 
     def deliver(self, active: list[int]) -> dict[int, Any]:
@@ -251,13 +272,6 @@ class _Run:
             self.state.superstep,
             ended,
         )
-
-
-def _python_scalars(values: list[Any]) -> np.ndarray:
-    """An array whose elements are what they were."""
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
 
 
 def _filled(name: str, value: Any, length: int, dtype: np.dtype, strict: bool) -> _Field:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.errors import ScheduleError
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
 from edgewise.layout.units import Units, make_units, row_places
@@ -58,16 +59,30 @@ def arrange(
     Returns:
         The places of rows; the slot of each arc, shape (m,); and the arc of each slot, shape (units.size,), which is m
         for a slot that stays empty. What was not asked for is empty.
+
+    Raises:
+        ScheduleError: the layout has more places than the dtype can number.
     """
     if isinstance(targets, np.ndarray):
         degree = np.bincount(targets, minlength=num_vertices).astype(np.uint32)
         units = make_units(degree, **how)
+        _check_size(units, dtype)
         slot_of = slots_of_arcs(targets, *row_places(units), dtype)
         arc_of = np.full(units.size if arcs else 0, len(targets), dtype)
         if arcs:
             arc_of[slot_of] = np.arange(len(targets), dtype=dtype)
         return units, slot_of if slots else slot_of[:0], arc_of
     return _arrange_on_gpu(targets, num_vertices, np.dtype(dtype), slots, arcs, how)
+
+
+def _check_size(units: Units, dtype: Any) -> None:
+    """Refuse more places than can be numbered: nearly all of them are empty then."""
+    most = np.iinfo(dtype).max
+    if units.size >= most:
+        raise ScheduleError(
+            f"the layout has {units.size:,} places for {int(units.degrees.sum()):,} edges; expected less than "
+            f"{most:,}. Sort vertices, or make groups smaller"
+        )
 
 
 def _arrange_on_gpu(
@@ -81,6 +96,7 @@ def _arrange_on_gpu(
     by_target = targets[order]
     begins = xp.searchsorted(by_target, xp.arange(num_vertices + 1, dtype=np.int32))
     units = make_units((begins[1:] - begins[:-1]).astype(np.uint32), **how)
+    _check_size(units, dtype)
     slot_of = xp.empty(m if slots else 0, dtype)
     arc_of = xp.full(units.size if arcs else 0, m, dtype)
     write_slots(order, by_target, begins, units, slot_of, arc_of)

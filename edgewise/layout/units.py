@@ -68,8 +68,7 @@ def make_units(
         sort: "exact", "linear" or "logarithmic", see `bucket_sort`, or None to leave vertices in their order.
         num_buckets, threshold: see `bucket_sort`.
         group_size: rows in a group; 1 leaves the places of a row together.
-        split: whether heavy rows are left out of groups. They come first then, heaviest before heavy; by logarithmic
-            buckets, whose rows are nearly as long, a few may stand with the others.
+        split: whether heavy rows are left out of groups. They come first then, heaviest before heavy.
     """
     xp, n = array_module(degree), len(degree)
     if sort is None:
@@ -82,7 +81,11 @@ def make_units(
     if split:
         # An operator with a number goes through NumPy, for which CuPy loads its special functions: 0.3 s in a process.
         heaviest, alone = (int(xp.count_nonzero(xp.greater(degrees, bound))) for bound in (HEAVIEST, HEAVY))
-        if alone and sort in (None, "linear"):
+        # Sorted rows have the heavy ones first, but not if they were left as they are, or fell into few buckets.
+        if any(
+            count and int(degrees[:count].min()) <= bound
+            for count, bound in ((alone, HEAVY), (heaviest, HEAVIEST))
+        ):
             kind = xp.greater(degrees, HEAVIEST).astype(np.uint8) + xp.greater(degrees, HEAVY)
             order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
             vertices, degrees = vertices[order], degrees[order]
