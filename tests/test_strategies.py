@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from edgewise.layout.slots import own_ends
+
 split = pytest.importorskip(
     "edgewise.balance.split", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-edges = pytest.importorskip("edgewise.balance.edges", exc_type=ImportError)
 hierarchical = pytest.importorskip("edgewise.balance.hierarchical", exc_type=ImportError)
 
 
@@ -62,7 +63,7 @@ def test_a_vertex_of_very_many_arcs_is_split_without_overflow():
 
 def test_each_edge_knows_its_source():
     degrees = np.random.default_rng(2).integers(0, 5, 300)
-    found = edges.own_ends(offsets_of(degrees))
+    found = own_ends(offsets_of(degrees))
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, np.repeat(np.arange(300), degrees))
 

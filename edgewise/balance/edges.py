@@ -17,7 +17,6 @@ import numpy as np
 
 from edgewise.balance.contract import Bodies, Strategy
 from edgewise.balance.deal import degree, make_deal, reserve
-from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import atomic_add, device_function, lane, num_threads, pointer, thread_index
 
 #: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
@@ -28,13 +27,6 @@ def edge_types(offsets: np.dtype) -> list[Any]:
     """The types of sources of out-edges, targets of in-edges, and listed edges."""
     vertex = np.dtype(np.uint32)
     return [pointer(vertex), pointer(vertex), pointer(offsets)]
-
-
-def own_ends(offsets: Any) -> Any:
-    """The vertex whose row each arc is in, uint32. `offsets` is on the GPU."""
-    xp = gpu_host.cupy()
-    arcs = xp.arange(int(offsets[-1]), dtype=offsets.dtype)
-    return xp.subtract(xp.searchsorted(offsets, arcs, side="right"), 1).astype(np.uint32)
 
 
 def make_edge_based(chunking: bool, bodies: Bodies) -> Strategy:

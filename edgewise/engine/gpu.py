@@ -295,8 +295,9 @@ class GpuProgram:
         if not pulls:
             why = f"pushed: one message decides what {found.combine.name} gives"
             return False, () if isinstance(delivery, Push) else (why,)
+        by_frontier = f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed"
         if columnar:
-            return True, (f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed",)
+            return True, (by_frontier,)
         if not pull:
             return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
         names = ["offsets", "targets", "in_offsets", "in_sources"]
@@ -308,7 +309,7 @@ class GpuProgram:
             return False, (
                 f"pushed: with in-edges, the graph takes {needed:,} bytes more, which are not free",
             )
-        return True, (f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed",)
+        return True, (by_frontier,)
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""

@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.graph import Graph
 from edgewise.kernels.gpu_host import copy_of, cupy, resident, room
 from edgewise.layout._slots_gpu import layout_arrays
-from edgewise.layout.slots import ARC_BYTES, arrange
+from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 from edgewise.layout.units import Units
 from edgewise.schedule import Layout
 
@@ -59,7 +59,7 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
 
 
 def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
-    xp, m = cupy(), graph.num_arcs
+    m = graph.num_arcs
     offsets = graph.on_gpu("offsets")
     dtype = np.dtype(f"u{offsets.dtype.itemsize}")
     names = ("sort", "num_buckets", "threshold", "group_size", "split")
@@ -77,8 +77,7 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
             f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
         )
         # The arc of an empty place comes after all others; so does its source.
-        ends = xp.searchsorted(offsets, xp.arange(m + 1, dtype=offsets.dtype), side="right")
-        sources = xp.subtract(ends, 1).astype(np.uint32)[arcs]
+        sources = own_ends(offsets, beyond=1)[arcs]
         if buffered:
             return LaidOut(units, (*arrays, slots, arcs, sources), units.size, None, None, notes)
         return LaidOut(units, arrays, None, sources, arcs if with_arcs else None, notes)

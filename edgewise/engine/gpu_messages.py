@@ -160,8 +160,27 @@ def _nothing(first: Any, second: Any) -> None:
     """For what is not needed."""
 
 
-def make_sending(into_slot: Any) -> tuple[Any, Any]:
-    """`visit` of bodies, and `fill`, by ``into_slot(u, k, slot, context)``, which sends along arc k of vertex u."""
+def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any) -> tuple[Any, Any]:
+    """`visit` of bodies, and `fill`, for a message buffer.
+
+    Args:
+        edge_compute, make_out_edge: of the program and its glue.
+        put: ``put(sent, slot, run)``: put what is sent into a slot.
+        leave_empty: ``leave_empty(slot, run)``: nothing came where all vertices send. Slots are not emptied then when
+            they are read.
+    """
+
+    @device_function
+    def into_slot(u, k, slot, context):
+        stamp, everyone, state, run, _ = context
+        target = np.int64(run.graph[1][k])
+        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
+        if sent is not None:
+            put(sent, slot, run)
+            if not everyone:
+                run.received[target] = stamp
+        elif everyone:
+            leave_empty(slot, run)
 
     @device_function
     def visit(takes, v, key, k, context):
@@ -198,17 +217,11 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
     write, move, compute_all = make_slots(compiled, message, device_function)
 
     @device_function
-    def into_slot(u, k, slot, context):
-        stamp, everyone, state, run, _ = context
-        target = np.int64(run.graph[1][k])
-        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
-        if sent is not None:
-            write(run.slots, slot, unwrap(sent))
-            run.filled[slot] = 1
-            if not everyone:
-                run.received[target] = stamp
+    def put(sent, slot, run):
+        write(run.slots, slot, unwrap(sent))
+        run.filled[slot] = 1
 
-    visit, fill = make_sending(into_slot)
+    visit, fill = make_sending(edge_compute, make_out_edge, put, _nothing)
 
     @device_function
     def compute(v, stamp, state, run):
@@ -315,17 +328,12 @@ def make_messages(
         return put(target, first, run.boxes, (run, turn)), np.int64(0)
 
     @device_function
-    def into_slot(u, k, slot, context):
-        """Send along one arc into its slot. Where all vertices send, slots are not emptied when they are read."""
-        stamp, everyone, state, run, _ = context
-        target = np.int64(run.graph[1][k])
-        sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
-        if sent is not None:
-            run.slots[0][slot] = store(cast(sent * 1))
-            if not everyone:
-                run.received[target] = stamp
-        elif everyone:
-            run.slots[0][slot] = identity
+    def put_in_slot(sent, slot, run):
+        run.slots[0][slot] = store(cast(sent * 1))
+
+    @device_function
+    def empty_slot(slot, run):
+        run.slots[0][slot] = identity
 
     @device_function
     def along(u, v, k, state, run):
@@ -403,7 +411,7 @@ def make_messages(
     fill = _nothing
     if buffered:
         gather, flush = gather_slots, _nothing
-        visit, fill = make_sending(into_slot)
+        visit, fill = make_sending(edge_compute, make_out_edge, put_in_slot, empty_slot)
 
     @device_function
     def sum_lanes(total, lanes):

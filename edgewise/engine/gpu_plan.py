@@ -8,12 +8,13 @@ import numpy as np
 from edgewise.balance.automatic import LANES
 from edgewise.balance.binned import MANY
 from edgewise.balance.decompose import scan_types
-from edgewise.balance.edges import ENDS_BYTES, edge_types, own_ends
+from edgewise.balance.edges import ENDS_BYTES, edge_types
 from edgewise.balance.hierarchical import heavy_vertices, hierarchical_types
 from edgewise.balance.split import SPLIT_BYTES, Children, children_types, likely_degree, split_vertices
 from edgewise.graph import Graph
 from edgewise.kernels import gpu_host
 from edgewise.kernels.gpu import THREADS, WARP, pointer
+from edgewise.layout.slots import own_ends
 from edgewise.schedule import (
     Balance,
     EdgeBased,

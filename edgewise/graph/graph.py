@@ -22,7 +22,7 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
-from edgewise.layout.slots import slots_of_arcs
+from edgewise.layout.slots import arrange
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -371,17 +371,19 @@ class Graph:
         """For a message buffer: where the arcs into each vertex begin if all are sorted by target, shape
         (num_vertices + 1,), and the place of each arc of `targets` then, shape (num_arcs,), unsigned.
 
-        Arcs of one target are in the order of their sources. `in_offsets` is used if it is there; else nothing of the
-        in-edges is made.
+        Arcs of one target are in the order of their sources. Nothing of the in-edges is made.
         """
-        if self.has_in_edges:
-            offsets = self.in_offsets
-        else:
-            counts = np.bincount(self.targets, minlength=self.num_vertices)
-            offsets = np.concatenate([[0], np.cumsum(counts)]).astype(self.offsets.dtype)
-        step = np.ones(self.num_vertices, np.int32)
-        dtype = f"u{self.offsets.dtype.itemsize}"
-        return offsets, slots_of_arcs(self.targets, offsets[:-1].astype(np.int64), step, dtype)
+        dtype = self.offsets.dtype
+        units, slots, _ = arrange(
+            self.targets,
+            self.num_vertices,
+            f"u{dtype.itemsize}",
+            arcs=False,
+            sort=None,
+            group_size=1,
+            split=False,
+        )
+        return units.begin.astype(dtype), slots
 
     @property
     def nbytes(self) -> int:

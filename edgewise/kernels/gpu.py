@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numba import config, cuda, types
 
+from edgewise.kernels.atomics import unwrapped
 from edgewise.kernels.cache import counted_as_compiling, kept
 from edgewise.kernels.gpu_host import capability, cupy, current_device, current_stream, fault
 
@@ -197,15 +198,7 @@ else:
 
         return types.int64(), generate
 
-    @intrinsic
-    def unwrap(context: Any, value: Any) -> Any:
-        """The value of an optional that is known not to be None; any other value as it is."""
-        inner = value.type if isinstance(value, types.Optional) else value
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return context.cast(builder, arguments[0], signature.args[0], signature.return_type)
-
-        return types.unliteral(inner)(value), generate
+    unwrap = intrinsic(unwrapped)
 
 
 if SIMULATED:
@@ -386,10 +379,8 @@ class Kernel:
         device = current_device()
         device.set_current()
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
-        self._function, self._launch = (
-            driver.CUfunction(int(self._kernel.handle)),
-            driver.cuLaunchCooperativeKernel,
-        )
+        self._function = driver.CUfunction(int(self._kernel.handle))
+        self._launch = driver.cuLaunchCooperativeKernel
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
@@ -415,12 +406,8 @@ class Kernel:
         values = (ctypes.c_int64 * len(passed))(*passed)
         begin = ctypes.addressof(values)
         addresses = (ctypes.c_int64 * len(passed))(*range(begin, begin + ctypes.sizeof(values), 8))
-        (status,) = self._launch(
-            self._function,
-            *(blocks or self.blocks, 1, 1, THREADS, 1, 1, 0),
-            current_stream(),
-            ctypes.addressof(addresses),
-        )
+        shape = (blocks or self.blocks, 1, 1, THREADS, 1, 1)
+        (status,) = self._launch(self._function, *shape, 0, current_stream(), ctypes.addressof(addresses))
         if status:
             raise fault(status.name)
 

@@ -11,7 +11,7 @@ import numpy as np
 from edgewise.kernels.gpu import WARP
 from edgewise.kernels.gpu_host import cupy, room
 from edgewise.layout.bucket_sort import bucket_sort
-from edgewise.layout.slots import ARC_BYTES, arrange
+from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 
 
 class Columns(NamedTuple):
@@ -47,8 +47,7 @@ def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
         units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
         _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
         # The arc of an empty place comes after all others; so does its source.
-        own = xp.searchsorted(offsets, xp.arange(len(targets) + 1, dtype=offsets.dtype), side="right")
-        ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[xp.subtract(own, 1)]
+        ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, beyond=1)]
         return Columns(
             units.vertices,
             numbers[units.vertices],

@@ -13,11 +13,23 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
-from edgewise.layout.units import Units, make_units, row_places
+from edgewise.layout.units import Units, array_module, make_units, row_places
 
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
 #: and what sorting works in.
 ARC_BYTES = 32
+
+
+def own_ends(offsets: Any, beyond: int = 0) -> Any:
+    """The vertex whose row each arc is in, uint32, shape (m,); where rows lie, on the host or the GPU.
+
+    Args:
+        offsets: of the rows, shape (n + 1,).
+        beyond: so many more, for arcs that come after all others: theirs is vertex n.
+    """
+    xp = array_module(offsets)
+    arcs = xp.arange(int(offsets[-1]) + beyond, dtype=offsets.dtype)
+    return xp.subtract(xp.searchsorted(offsets, arcs, side="right"), 1).astype(np.uint32)
 
 
 def slots_of_arcs(targets: np.ndarray, first: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
