@@ -52,10 +52,31 @@ def compare_slots():
     np.testing.assert_array_equal(arc_of, arcs)
 
 
+def compare_units():
+    """The kernel that measures rows, with what the CPU makes of the same degrees."""
+    from edgewise.layout import units
+    from edgewise.layout._slots_gpu import measured
+
+    degrees = np.array([50, 9, 41, 40, 8, 0, 8, 7, 0, 3, 1, 1], np.uint32)
+    rows = np.random.default_rng(1).permutation(len(degrees)).astype(np.uint32)
+    for some, bounds in (
+        (degrees, (40, 8)),
+        (degrees[[0, 2, 1, 3, *range(4, 12)]], (40, 8)),
+        (degrees, (99, 99)),
+    ):
+        for group_size in (1, 5, 32):
+            expected = units._measured(some, rows, group_size, *bounds)
+            found = measured(some, rows, group_size, *bounds)
+            assert (found is None) == (expected is None) == (some is degrees and bounds[0] == 40)
+            for one, other in zip(found or (), expected or (), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 def main():
     """Print what agreed; the exit code is 1 where something does not."""
     pretend()
     compare_slots()
+    compare_units()
     print("slots", flush=True)
     compare_buffers()
     print("buffers", flush=True)

@@ -36,6 +36,7 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.signature(rank),
         ),
         "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
+        "units": (_slots_gpu.measure_kernel, _slots_gpu.measure_signature()),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
     }
 
@@ -48,6 +49,7 @@ NAMES = (
     "components",
     "pagerank",
     "slots",
+    "units",
     "keys",
 )
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]

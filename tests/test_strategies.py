@@ -63,9 +63,9 @@ def test_a_vertex_of_very_many_arcs_is_split_without_overflow():
 
 def test_each_edge_knows_its_source():
     degrees = np.random.default_rng(2).integers(0, 5, 300)
-    found = own_ends(offsets_of(degrees))
+    found = own_ends(offsets_of(degrees), degrees.sum() + 1)
     assert found.dtype == np.uint32
-    np.testing.assert_array_equal(found, np.repeat(np.arange(300), degrees))
+    np.testing.assert_array_equal(found, np.repeat(np.arange(301), [*degrees, 1]))
 
 
 @pytest.mark.parametrize("bound", [0, 1, 4, 100])

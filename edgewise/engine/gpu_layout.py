@@ -77,12 +77,12 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
             f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
         )
         # The arc of an empty place comes after all others; so does its source.
-        sources = own_ends(offsets, beyond=1)[arcs]
+        sources = own_ends(offsets, m + 1)[arcs]
         if buffered:
             return LaidOut(units, (*arrays, slots, arcs, sources), units.size, None, None, notes)
         return LaidOut(units, arrays, None, sources, arcs if with_arcs else None, notes)
 
 
 def _on_gpu(units: Units) -> Units:
-    names = ("vertices", "rows", "degrees", "begin")
+    names = ("vertices", "rows", "degrees", "begin", "numbers")
     return units._replace(**{name: copy_of(getattr(units, name)) for name in names})

@@ -119,7 +119,8 @@ class Plan:
 
     def _ends(self, name: str) -> Any:
         """The vertex whose row each arc is in."""
-        return self._kept(name, ("sources of edges",), ENDS_BYTES * self._graph.num_arcs, own_ends)
+        m = self._graph.num_arcs
+        return self._kept(name, ("sources of edges",), ENDS_BYTES * m, lambda offsets: own_ends(offsets, m))
 
     def _bound(self, balance: NodeSplitting | HierarchicalProcessing, name: str) -> int:
         """The most arcs of a vertex that a thread has at a time."""

@@ -365,7 +365,7 @@ def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capabili
     return bytes(Linker(ObjectCode.from_ptx(ptx.encode()), options=options).link("cubin").code)
 
 
-#: The GPU that was made current last in each thread.
+#: Of each thread: the GPU that was made current last, and words for arguments.
 _thread = threading.local()
 
 
@@ -403,13 +403,23 @@ class Kernel:
             current_device().set_current()
             _thread.device = device
         passed = [*_passed(arguments)]
-        values = (ctypes.c_int64 * len(passed))(*passed)
-        begin = ctypes.addressof(values)
-        addresses = (ctypes.c_int64 * len(passed))(*range(begin, begin + ctypes.sizeof(values), 8))
+        values, addresses = _argument_words(len(passed))
+        values[:] = passed
         shape = (blocks or self.blocks, 1, 1, THREADS, 1, 1)
         (status,) = self._launch(self._function, *shape, 0, current_stream(), ctypes.addressof(addresses))
         if status:
             raise fault(status.name)
+
+
+def _argument_words(count: int) -> tuple[Any, Any]:
+    """This thread's words for so many arguments, and their addresses. A launch copies the words before it returns."""
+    held = vars(_thread).setdefault("words", {})
+    if count not in held:
+        values = (ctypes.c_int64 * count)()
+        begin = ctypes.addressof(values)
+        held[count] = values, (ctypes.c_int64 * count)(*range(begin, begin + ctypes.sizeof(values), 8))
+    found: tuple[Any, Any] = held[count]
+    return found
 
 
 def _address(array: np.ndarray) -> int:
@@ -419,14 +429,14 @@ def _address(array: np.ndarray) -> int:
 def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
     """The words of 64 bits that a launch takes."""
     for value in arguments:
-        if isinstance(value, tuple):
+        if isinstance(value, (int, np.integer)):
+            yield int(value)
+        elif isinstance(value, tuple):
             yield from value
         elif isinstance(value, np.ndarray):
             yield _address(value)
         elif isinstance(value, float):
             yield int(np.float64(value).view(np.int64))
-        elif isinstance(value, (int, np.integer)):
-            yield int(value)
         else:
             yield value.data.ptr
 

@@ -7,9 +7,10 @@ of the bucket begin. Then it sorts each tile in shared memory, so that keys of a
 single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
 before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
-The place of a key in its tile: lanes of a warp that have keys of the same bucket find each other by ballots, one for
-each bit of the bucket's number, and the first of them adds all of them to a counter of the bucket. Two warps share
-counters, and the second one counts after the first. Sums of the counters over buckets and warps tell the rest.
+The place of a key in its tile: warps count their keys, one of each lane at a time, in counters of the buckets, and
+what a counter was before is how many keys of the bucket come before this one. Where it was raised by more than one,
+the lanes that share it find each other by ballots. Two warps share counters, and the second one counts after the
+first. Sums of the counters over buckets and warps tell the rest.
 """
 
 import functools
@@ -221,56 +222,36 @@ def _count(pool, counter):
 
 
 @device_function
-def _find_peers(buckets, peers, last, left):
-    """The lanes that have keys of the same bucket, for each key that this lane holds; no lanes if it has no key."""
-    for j in range(AHEAD):
-        here = j * WARP < left
-        all_here = ballot(here)
-        peers[j] = all_here if here else np.uint32(0)
-    bit = np.uint32(1)
-    while bit <= last:
-        for j in range(AHEAD):
-            is_set = np.uint32(buckets[j] & bit) != 0
-            same = ballot(is_set)
-            peers[j] &= same if is_set else np.uint32(same ^ _ALL_BITS)
-        bit = np.uint32(bit + bit)
-
-
-@device_function
-def _pack(buckets, peers):
-    """Turn peers to what is needed of them, in one word with the bucket: registers are few.
-
-    Bits 0 to 9 are the bucket, 10 to 14 the first of the peers, 15 to 19 how many of them come before this lane; from
-    20 on their number if this is the first of them, or else 0.
-    """
-    for j in range(AHEAD):
-        first, before = max(first_bit(peers[j]), np.int64(0)), lanes_before(peers[j])
-        number = np.uint32(count_bits(peers[j])) if first == lane() else np.uint32(0)
-        lanes = np.uint32(first) << np.uint32(10) | np.uint32(before) << np.uint32(15)
-        peers[j] = np.uint32(buckets[j] | lanes | number << np.uint32(20))
-
-
-@device_function
-def _column_of(packed):
+def _column_of(bucket):
     """The word of a pair's counters that counts a bucket, and its first bit there."""
-    bucket = packed & np.uint32(0x3FF)
     return bucket % np.uint32(COLUMNS), np.uint32((bucket // np.uint32(COLUMNS)) << np.uint32(4))
 
 
 @device_function
-def _count_tile(packed, pool, found):
-    """Count the keys of a tile in the pairs' counters, which are zeros. Found is what they were before."""
+def _count_tile(buckets, left, pool, ranks):
+    """Count the keys of a tile in the pairs' counters, which are zeros. A key's rank is how many of its bucket were
+    counted before it."""
     warp = block_thread() // WARP
     row = np.uint32((warp // 2) * COLUMNS)
     for turn in range(2):
         if warp % 2 == turn:
             for j in range(AHEAD):
-                column, shift = _column_of(packed[j])
-                number = np.uint32(packed[j] >> np.uint32(20))
-                # Lanes that have nothing to add do it where nobody reads: that takes less time than a branch.
-                counter = np.uint32(row + column) if number != 0 else np.uint32(POOL + lane())
-                found[j] = atomic_add(pool, counter, np.uint32(number << shift))
+                here, bucket = j * WARP < left, buckets[j]
+                column, shift = _column_of(bucket)
+                # Lanes that have no key count where nobody reads: that takes less time than a branch.
+                counter = np.uint32(row + column) if here else np.uint32(POOL + lane())
+                before = pool[counter]
                 warp_barrier()
+                atomic_add(pool, counter, np.uint32(np.uint32(1) << shift))
+                warp_barrier()
+                rank, number = (before >> shift) & _HALF, (np.uint32(pool[counter] - before) >> shift) & _HALF
+                shared = ballot(here and number > 1)
+                while shared != 0:
+                    common = np.uint32(shuffle(np.int32(bucket), first_bit(shared)))
+                    same = ballot(here and bucket == common)
+                    rank += np.uint32(lanes_before(same) if here and bucket == common else 0)
+                    shared &= same ^ _ALL_BITS
+                ranks[j] = rank
         block_barrier()
 
 
@@ -304,14 +285,12 @@ def _begin_buckets(places, offsets, pool, shared):
 
 
 @device_function
-def _find_ranks(packed, found, pool):
-    """Turn what `_count_tile` found to the place of each key in its tile."""
+def _add_begins(buckets, pool, ranks):
+    """Turn ranks to places in the tile."""
     row = np.uint32((block_thread() // WARP // 2) * COLUMNS)
     for j in range(AHEAD):
-        column, shift = _column_of(packed[j])
-        first = np.int32((packed[j] >> np.uint32(10)) & np.uint32(31))
-        both = np.uint32(np.uint32(shuffle(np.int32(found[j]), first)) + pool[np.uint32(row + column)])
-        found[j] = np.uint32(((both >> shift) & _HALF) + ((packed[j] >> np.uint32(15)) & np.uint32(31)))
+        column, shift = _column_of(buckets[j])
+        ranks[j] = np.uint32(ranks[j] + ((pool[np.uint32(row + column)] >> shift) & _HALF))
 
 
 def make_sort_kernel(logarithmic):
@@ -330,17 +309,24 @@ def make_sort_kernel(logarithmic):
     @device_function
     def bucket_of(key, scale):
         """The bucket, by a multiplication instead of a division: it is that or one less, which is then seen."""
-        top, span, factor, last = scale
-        below = np.uint64(np.uint32(top - scaled(key)))
-        bucket = np.uint32((below * factor) >> np.uint64(50))
+        top, span, factor, last, is_small = scale
+        below = np.uint32(top - scaled(key))
+        if is_small:
+            product = np.uint32(below * last)
+            bucket = np.uint32((np.uint64(product) * factor) >> np.uint64(32))
+            return np.uint32(bucket + (1 if np.uint32(product - np.uint32(bucket * span)) >= span else 0))
+        bucket = np.uint32((np.uint64(below) * factor) >> np.uint64(50))
         after = np.uint32(bucket + np.uint32(1))
-        return after if np.uint64(after) * np.uint64(span) <= below * np.uint64(last) else bucket
+        return after if np.uint64(after) * np.uint64(span) <= np.uint64(below) * np.uint64(last) else bucket
 
     @device_function
     def make_scale(largest, smallest, num_buckets):
+        """What `bucket_of` needs; where products fit in 32 bits, it has a short way."""
         top, last = scaled(largest), np.uint32(num_buckets - 1)
         span = max(np.uint32(top - scaled(smallest)), np.uint32(1))
-        return top, span, (np.uint64(last) << np.uint64(50)) // np.uint64(span), last
+        if np.uint64(span) * np.uint64(last) <= np.uint64(_ALL_BITS):
+            return top, span, np.uint64(_ALL_BITS // span), last, True
+        return top, span, (np.uint64(last) << np.uint64(50)) // np.uint64(span), last, False
 
     @device_function
     def count(given, begin, end, scale, pool, held):
@@ -357,25 +343,20 @@ def make_sort_kernel(logarithmic):
     @device_function
     def place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions):
         """Give each key the next place of its bucket. Of the first tile, this thread holds its keys."""
-        buckets, peers = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
-        ranks = cuda.local.array(AHEAD, UINT32)
+        buckets, ranks = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
         for first in range(begin, end, TILE):
             mine, left = _tile(first, end)
             for word in range(0, PAIRS * COLUMNS, THREADS):
                 pool[np.uint32(word + block_thread())] = 0
             for j in range(AHEAD):
                 buckets[j] = bucket_of(held[j], scale)
-            _find_peers(buckets, peers, scale[3], left)
-            _pack(buckets, peers)
             block_barrier()
-            _count_tile(peers, pool, ranks)
+            _count_tile(buckets, left, pool, ranks)
             _begin_buckets(places, offsets, pool, shared)
-            _find_ranks(peers, ranks, pool)
+            _add_begins(buckets, pool, ranks)
             for j in range(AHEAD):
                 if j * WARP < left:
-                    positions[first + mine + j * WARP] = np.uint32(
-                        ranks[j] + offsets[peers[j] & np.uint32(0x3FF)]
-                    )
+                    positions[first + mine + j * WARP] = np.uint32(ranks[j] + offsets[buckets[j]])
             block_barrier()
             for j in range(AHEAD):
                 if j * WARP < left:

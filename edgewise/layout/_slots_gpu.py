@@ -1,4 +1,4 @@
-"""Layouts in kernels: the place of a row, and the kernel behind `edgewise.layout.slots.arrange`."""
+"""Layouts in kernels: the place of a row, and the kernels behind `make_units` and `edgewise.layout.slots.arrange`."""
 
 import functools
 from typing import Any
@@ -6,30 +6,36 @@ from typing import Any
 import numpy as np
 
 from edgewise.kernels.gpu import (
+    HALVES,
     INT64,
     Kernel,
+    array,
+    atomic_add,
     device_function,
     fixed_kernel,
+    grid_barrier,
+    lane,
     num_threads,
     pointer,
+    shuffle_down,
     thread_index,
     tuple_of,
+    words,
 )
-from edgewise.kernels.gpu_host import copy_of
-from edgewise.layout.units import Units
+from edgewise.kernels.gpu_host import cupy, empty, host_copy, zeros
+from edgewise.layout.units import ALIGNED, Units
 
 
 def layout_types() -> list[Any]:
-    """The types of a layout's arrays: vertices, rows, degrees and begin of `edgewise.layout.units.Units`, and an array
-    of its heaviest, heavy, group_size and size."""
+    """The types of a layout's arrays: vertices, rows, degrees, begin and numbers of
+    `edgewise.layout.units.Units`."""
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
     return [pointer(vertex)] * 3 + [pointer(word)] * 2
 
 
 def layout_arrays(units: Units) -> tuple[Any, ...]:
     """A layout's arrays on the GPU, as `layout_types` has them."""
-    numbers = np.array([units.heaviest, units.heavy, units.group_size, units.size], np.int64)
-    return units.vertices, units.rows, units.degrees, units.begin, copy_of(numbers)
+    return units.vertices, units.rows, units.degrees, units.begin, units.numbers
 
 
 @device_function
@@ -43,6 +49,75 @@ def row_place(row: Any, layout: Any) -> Any:
     group = (row - alone) // size
     first = layout[3][alone + group] + (row - alone) - group * size
     return first, first + degree * size, size
+
+
+#: Words of the control array of `measure_kernel`: the barrier; the rows that are among the heaviest, and all that are
+#: left alone; whether they do not come first.
+_HEAVIEST, _ALONE, _DISORDER, _WORDS = 1, 2, 3, 4
+
+
+def measure_signature() -> tuple[Any, ...]:
+    """The types of the arguments of `measure_kernel`."""
+    word, vertex = np.dtype(np.int64), np.dtype(np.uint32)
+    return *[pointer(vertex)] * 3, pointer(word), array(word), *[INT64] * 4
+
+
+def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, heaviest_over, heavy_over):
+    """Invert rows, and write how many places each unit has.
+
+    Args:
+        degrees, rows: see `edgewise.layout.units.Units`.
+        vertices: what is written; see there.
+        lengths: int64, (n + 1,), zeros: of unit i in word i + 1.
+        control: zeros; see `_WORDS`.
+        n, group_size: rows, and those of a group.
+        heaviest_over, heavy_over: bounds of degrees.
+    """
+    heaviest, alone = np.int64(0), np.int64(0)
+    for i in range(thread_index(), n, num_threads()):
+        vertices[rows[i]] = i
+        heaviest += 1 if degrees[i] > heaviest_over else 0
+        alone += 1 if degrees[i] > heavy_over else 0
+    for step in HALVES:
+        heaviest += shuffle_down(heaviest, step)
+        alone += shuffle_down(alone, step)
+    if lane() == 0 and alone != 0:
+        atomic_add(control, _HEAVIEST, heaviest)
+        atomic_add(control, _ALONE, alone)
+    grid_barrier(control, np.int64(0))
+    heaviest, alone = control[_HEAVIEST], control[_ALONE]
+    for row in range(thread_index(), alone, num_threads()):
+        degree = np.int64(degrees[row])
+        lengths[row + 1] = (degree + ALIGNED - 1) // ALIGNED * ALIGNED
+        if degree <= (heaviest_over if row < heaviest else heavy_over):
+            control[_DISORDER] = 1
+    for group in range(thread_index(), (n - alone + group_size - 1) // group_size, num_threads()):
+        first, longest = alone + group * group_size, np.int64(0)
+        for row in range(first, min(first + group_size, n)):
+            longest = max(longest, np.int64(degrees[row]))
+        lengths[alone + group + 1] = longest * group_size
+
+
+@functools.cache
+def _measure() -> Kernel:
+    return fixed_kernel(measure_kernel, measure_signature())
+
+
+def measured(
+    degrees: Any, rows: Any, group_size: int, heaviest_over: int, heavy_over: int
+) -> tuple[Any, Any, int, int] | None:
+    """What `edgewise.layout.units` measures on the CPU, in arrays on the GPU."""
+    n = len(degrees)
+    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_WORDS, np.int64)
+    _measure().start(
+        [degrees, rows, vertices, begin, words(control), n, group_size, heaviest_over, heavy_over]
+    )
+    cupy().cumsum(begin, out=begin)
+    _, heaviest, alone, disorder = host_copy(control).tolist()
+    if disorder:
+        return None
+    # A copy, since all of it is longer by far.
+    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone
 
 
 def slots_signature(made: np.dtype) -> tuple[Any, ...]:

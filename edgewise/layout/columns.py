@@ -47,7 +47,7 @@ def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
         units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
         _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
         # The arc of an empty place comes after all others; so does its source.
-        ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, beyond=1)]
+        ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, len(targets) + 1)]
         return Columns(
             units.vertices,
             numbers[units.vertices],

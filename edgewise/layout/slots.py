@@ -20,16 +20,17 @@ from edgewise.layout.units import Units, array_module, make_units, row_places
 ARC_BYTES = 32
 
 
-def own_ends(offsets: Any, beyond: int = 0) -> Any:
-    """The vertex whose row each arc is in, uint32, shape (m,); where rows lie, on the host or the GPU.
+def own_ends(offsets: Any, num_arcs: int) -> Any:
+    """The vertex whose row each arc is in, uint32, shape (num_arcs,); where rows lie, on the host or the GPU.
 
     Args:
         offsets: of the rows, shape (n + 1,).
-        beyond: so many more, for arcs that come after all others: theirs is vertex n.
+        num_arcs: how many arcs; those after all of the rows' have vertex n.
     """
     xp = array_module(offsets)
-    arcs = xp.arange(int(offsets[-1]) + beyond, dtype=offsets.dtype)
-    return xp.subtract(xp.searchsorted(offsets, arcs, side="right"), 1).astype(np.uint32)
+    arcs = xp.arange(num_arcs, dtype=offsets.dtype)
+    found = xp.searchsorted(offsets, arcs, side="right")
+    return xp.subtract(found, 1, dtype=np.uint32, casting="unsafe")
 
 
 def slots_of_arcs(targets: np.ndarray, first: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
@@ -107,7 +108,7 @@ def _arrange_on_gpu(
     order = xp.argsort(targets.view(np.uint32), kind="stable")
     by_target = targets[order]
     begins = xp.searchsorted(by_target, xp.arange(num_vertices + 1, dtype=np.int32))
-    units = make_units((begins[1:] - begins[:-1]).astype(np.uint32), **how)
+    units = make_units(xp.subtract(begins[1:], begins[:-1], dtype=np.uint32, casting="unsafe"), **how)
     _check_size(units, dtype)
     slot_of = xp.empty(m if slots else 0, dtype)
     arc_of = xp.full(units.size if arcs else 0, m, dtype)

@@ -18,6 +18,8 @@ from edgewise.layout.bucket_sort import bucket_sort
 HEAVY, HEAVIEST = 48, 2048
 #: Heavy rows begin at multiples of so many places: 32 bytes of values of four bytes, a sector of a GPU's memory.
 ALIGNED = 8
+#: No in-degree is above this.
+_NEVER = 2**32 - 1
 
 
 class Units(NamedTuple):
@@ -31,6 +33,7 @@ class Units(NamedTuple):
         heaviest, heavy, groups: how many units there are of each kind.
         group_size: rows in a group; the last may have fewer, and has as many places.
         size: all places.
+        numbers: int64, (4,): heaviest, heavy, group_size and size, where the rest lies.
     """
 
     vertices: Any
@@ -42,6 +45,7 @@ class Units(NamedTuple):
     groups: int
     group_size: int
     size: int
+    numbers: Any
 
 
 def array_module(array: Any) -> Any:
@@ -75,34 +79,50 @@ def make_units(
         degrees, rows = degree, xp.arange(n, dtype=np.uint32)
     else:
         degrees, rows = bucket_sort(degree, num_buckets, sort, threshold)
-    vertices = xp.empty(n, np.uint32)
-    vertices[rows] = xp.arange(n, dtype=np.uint32)
-    heaviest = alone = 0
-    if split:
-        # An operator with a number goes through NumPy, for which CuPy loads its special functions: 0.3 s in a process.
-        heaviest, alone = (int(xp.count_nonzero(xp.greater(degrees, bound))) for bound in (HEAVIEST, HEAVY))
-        # Sorted rows have the heavy ones first, but not if they were left as they are, or fell into few buckets.
-        if any(
-            count and int(degrees[:count].min()) <= bound
-            for count, bound in ((alone, HEAVY), (heaviest, HEAVIEST))
-        ):
-            kind = xp.greater(degrees, HEAVIEST).astype(np.uint8) + xp.greater(degrees, HEAVY)
-            order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
-            vertices, degrees = vertices[order], degrees[order]
-            rows[vertices] = xp.arange(n, dtype=np.uint32)
+    if xp is np:
+        measure = _measured
+    else:
+        from edgewise.layout._slots_gpu import measured as measure
+    bounds = (HEAVIEST, HEAVY) if split else (_NEVER, _NEVER)
+    found = measure(degrees, rows, group_size, *bounds)
+    if found is None:
+        kind = xp.greater(degrees, HEAVIEST).astype(np.uint8) + xp.greater(degrees, HEAVY)
+        order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
+        degrees, rows = degrees[order], _inverse(xp, order)[rows]
+        found = measure(degrees, rows, group_size, *bounds)
+    vertices, begin, heaviest, alone = found
+    heavy, groups, size = alone - heaviest, len(begin) - 1 - alone, int(begin[-1])
+    numbers = xp.asarray(np.array([heaviest, heavy, group_size, size]))
+    return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers)
+
+
+def _inverse(xp: Any, order: Any) -> Any:
+    """Where each number stands in a permutation, uint32."""
+    found = xp.empty(len(order), np.uint32)
+    found[order] = xp.arange(len(order), dtype=np.uint32)
+    return found
+
+
+def _measured(
+    degrees: np.ndarray, rows: np.ndarray, group_size: int, heaviest_over: int, heavy_over: int
+) -> tuple[np.ndarray, np.ndarray, int, int] | None:
+    """The vertex of each row, where units begin, how many rows are among the heaviest, and how many are left alone.
+
+    Sorted rows have the heavy ones first; None if they do not, since they were left as they are, or fell into few
+    buckets.
+    """
+    n = len(degrees)
+    heaviest, alone = (int(np.count_nonzero(degrees > bound)) for bound in (heaviest_over, heavy_over))
+    if np.any(degrees[:heaviest] <= heaviest_over) or np.any(degrees[:alone] <= heavy_over):
+        return None
     groups = -(-(n - alone) // group_size)
-    longest = xp.zeros(groups * group_size, np.uint32)
+    longest = np.zeros(groups * group_size, np.int64)
     longest[: n - alone] = degrees[alone:]
-    longest = longest.reshape(groups, group_size).max(axis=1) if group_size > 1 else longest
-    begin = xp.zeros(alone + groups + 1, np.int64)
-    begin[1 : alone + 1] = xp.multiply(
-        xp.floor_divide(xp.add(degrees[:alone], ALIGNED - 1), ALIGNED), ALIGNED
-    )
-    begin[alone + 1 :] = xp.multiply(longest.astype(np.int64), group_size)
-    xp.cumsum(begin, out=begin)
-    return Units(
-        vertices, rows, degrees, begin, heaviest, alone - heaviest, groups, group_size, int(begin[-1])
-    )
+    begin = np.zeros(alone + groups + 1, np.int64)
+    begin[1 : alone + 1] = -(-degrees[:alone].astype(np.int64) // ALIGNED) * ALIGNED
+    begin[alone + 1 :] = longest.reshape(groups, group_size).max(axis=1, initial=0) * group_size
+    np.cumsum(begin, out=begin)
+    return _inverse(np, rows), begin, heaviest, alone
 
 
 def row_places(units: Units) -> tuple[np.ndarray, np.ndarray]:
