@@ -71,11 +71,20 @@ def signature() -> tuple[Any, ...]:
 
 
 @device_function
+def _four(slots: Any, k: Any, step: Any) -> Any:
+    """The sum of four slots, which are loaded at once."""
+    one, two, three, four = slots[k], slots[k + step], slots[k + 2 * step], slots[k + 3 * step]
+    return (one + two) + (three + four)
+
+
+@device_function
 def _add_up(v: Any, first: Any, end: Any, step: Any, lanes: Any, part: Any, stage: Any) -> None:
     slots, k, total = stage.slots, first, np.float32(0)
-    while k + 3 * step < end:
-        one, two, three, four = slots[k], slots[k + step], slots[k + 2 * step], slots[k + 3 * step]
-        total += (one + two) + (three + four)
+    while k + 7 * step < end:
+        total += _four(slots, k, step) + _four(slots, k + 4 * step, step)
+        k += 8 * step
+    if k + 3 * step < end:
+        total += _four(slots, k, step)
         k += 4 * step
     while k < end:
         total += slots[k]
