@@ -54,7 +54,7 @@ FIELDS = (
     "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets",
     "preprocessing_ms", "ms", "sending_ms", "gathering_ms", "computing_ms", "supersteps", "extra_percent",
     "layout_bytes", "run_bytes", "warp_percent", "warp_percent_computed", "load_percent", "load_percent_computed",
-    "store_percent", "right", "machine",
+    "store_percent", "hit_percent", "read_bytes", "right", "machine",
 )  # fmt: skip
 
 

@@ -51,7 +51,11 @@ METRICS = {
     "warp_percent": "smsp__thread_inst_executed_per_inst_executed.ratio",
     "load_percent": "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "store_percent": "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+    "hit_percent": "l1tex__t_sector_hit_rate.pct",
+    "read_bytes": "dram__bytes_read.sum",
 }
+#: Launches that are timed together, so that the host does not count.
+TOGETHER = 20
 #: Values of four bytes in a sector of memory.
 IN_SECTOR = 8
 
@@ -112,23 +116,25 @@ def _kernel() -> Kernel:
     return fixed_kernel(stage_kernel, signature())
 
 
-def started(units: Units, slots: Any) -> Any:
-    """Start the kernel; the sums."""
+def started(units: Units, slots: Any, times: int = 1) -> Any:
+    """Start the kernel so many times; the sums, which rows that lie apart are added to each time."""
     sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
-    _kernel().start([*layout_arrays(units), slots, words(sums), n])
+    arguments = [*layout_arrays(units), slots, words(sums), n]
+    for _ in range(times):
+        _kernel().start(arguments)
     return sums
 
 
 def milliseconds(units: Units, slots: Any, repeat: int) -> float:
-    """The median time of the kernel by the GPU's events."""
+    """The median time of the kernel by the GPU's events, of several that follow each other."""
     xp, found = cupy(), []
     for _ in range(repeat + 1):
         begin, end = xp.cuda.Event(), xp.cuda.Event()
         begin.record()
-        started(units, slots)
+        started(units, slots, TOGETHER)
         end.record()
         end.synchronize()
-        found.append(xp.cuda.get_elapsed_time(begin, end))
+        found.append(xp.cuda.get_elapsed_time(begin, end) / TOGETHER)
     return statistics.median(found[1:])
 
 
@@ -165,6 +171,7 @@ def profiled(graph_name: str) -> dict[str, dict[str, float]]:
     if shutil.which("ncu") is None:
         return {}
     command = ["ncu", "--csv", "--profile-from-start", "off", "--clock-control", "none"]
+    command += ["--print-units", "base"]
     command += ["--metrics", ",".join(METRICS.values()), sys.executable, "-m", __spec__.name, graph_name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]

@@ -150,6 +150,7 @@ def blocks(found: Found) -> dict[str, str]:
         "sorts": sorts_table(found),
         "buckets": buckets_table(found),
         **{f"{kind} efficiency": efficiency_table(found, kind) for kind in ("warp", "load", "store")},
+        "stage reads": stage_reads_table(found),
         "stage times": stage_times_table(found),
         "extra places": extra_table(found),
         "bytes": bytes_table(found),
@@ -273,6 +274,29 @@ def efficiency_table(found: Found, kind: str) -> str:
     return markdown([kind, *layouts, "paper"], body)
 
 
+def stage_reads_table(found: Found) -> str:
+    """Of the vertex stage alone: sectors found in the L1 cache, and megabytes read from the GPU's memory."""
+    layouts = found.listed("stage", "system")
+    body = []
+    for graph in found.listed("stage", "graph"):
+        pairs = [
+            (found.stage(graph, layout, "hit_percent"), found.stage(graph, layout, "read_bytes"))
+            for layout in layouts
+        ]
+        body.append([graph, *(f"{shown(hits, 1, '%')}, {shown(read / 1e6, 1)} MB" for hits, read in pairs)])
+    return markdown(["reads", *layouts], body)
+
+
+def stage_gains(found: Found, graph: str) -> tuple[float, float]:
+    """By how many percent sorting, and remapping, make the vertex stage alone shorter."""
+    best, *without = (
+        found.stage(graph, layout, "ms")
+        for layout in (PAPERS_LAYOUT, "column-major, unsorted", "row-major, sorted")
+    )
+    unsorted, row_major = (100 - 100 * best / other for other in without)
+    return unsorted, row_major
+
+
 def stage_times_table(found: Found) -> str:
     """Milliseconds of the vertex stage alone, and places more than edges."""
     layouts = found.listed("stage", "system")
@@ -373,6 +397,9 @@ def _gain_claims(found: Found) -> list[list[str]]:
         digits = 1 if without == RADIX else 0
         said = span(SAID_GAINS[without], digits, "%")
         body.append([goal, said, verdict(gains, GAIN_GOALS[without], math.inf, 1, "%")])
+    alone = [stage_gains(found, graph) for graph in GRAPHS]
+    for name, gains in zip(GAIN_NAMES.values(), zip(*alone, strict=True), strict=False):
+        body.append([f"gain by {name}: the vertex stage alone", "", span(gains, 1, "%")])
     return body
 
 

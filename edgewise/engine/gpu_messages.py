@@ -223,8 +223,8 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
             place(sent, np.int64(arcs[slot]), slot, context)
             slot += step
         if everyone:
-            for v in range(thread_index(), n, step):
-                run.received[v] = stamp
+            for target in range(thread_index(), n, step):
+                run.received[target] = stamp
 
     return visit, fill
 

@@ -90,6 +90,7 @@ def make_units(
         order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
         degrees, rows = degrees[order], _inverse(xp, order)[rows]
         found = measure(degrees, rows, group_size, *bounds)
+        assert found is not None, "heavy rows come first now"
     vertices, begin, heaviest, alone = found
     heavy, groups, size = alone - heaviest, len(begin) - 1 - alone, int(begin[-1])
     numbers = xp.asarray(np.array([heaviest, heavy, group_size, size]))
