@@ -1,13 +1,15 @@
 """edgewise: graph processing from plain Python.
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
-contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components` for what is ready made.
+contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc` for what is
+ready made.
 """
 
 from edgewise import generate
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.connected_components import connected_components
 from edgewise.algorithms.pagerank import pagerank
+from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
 from edgewise.graph import Graph
 from edgewise.io import read
@@ -91,6 +93,7 @@ __all__ = [
     "prepare",
     "read",
     "run",
+    "scc",
     "sssp",
     "vertex",
 ]

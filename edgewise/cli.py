@@ -33,7 +33,9 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 TaskName = Annotated[
     str,
-    typer.Argument(metavar="ALGORITHM", help="bfs, sssp, pagerank, components, or my_program.py:MyProgram."),
+    typer.Argument(
+        metavar="ALGORITHM", help="bfs, sssp, pagerank, components, scc, or my_program.py:MyProgram."
+    ),
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]
 Source = Annotated[str | None, typer.Option(metavar="ID", help="The vertex to start from.")]

@@ -77,12 +77,15 @@ def execution(
         gpu_memory: bytes that it will allocate on a GPU; None if it has no form for one.
 
     Raises:
-        ScheduleError: an unknown device, or a schedule that this run cannot follow.
+        ScheduleError: an unknown device, a GPU where there is no form for one, or a schedule that this run cannot
+            follow.
         DeviceError: device="cuda", and CUDA cannot be used.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
     schedule = as_schedule(name, schedule)
     on_gpu = chooses_gpu(name, device, schedule) and gpu_memory is not None
+    if device == "cuda" and not on_gpu:
+        raise ScheduleError(f"{name}: device is 'cuda'; this runs on a CPU only. Leave it at 'auto'")
     needed = gpu_memory if on_gpu and gpu_memory is not None else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"

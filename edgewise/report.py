@@ -144,6 +144,7 @@ VIEWS = {
     "sssp": View(_sssp_facts, _nearest_distances),
     "pagerank": View(_pagerank_facts, _highest_ranks, passes=lambda result: result.iterations),
     "components": View(_component_facts, largest_components),
+    "scc": View(_component_facts, largest_components, passes=lambda result: 2),
 }
 PROGRAM_VIEW = View(_program_facts, _largest_values)
 

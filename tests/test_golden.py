@@ -1,4 +1,4 @@
-"""The four algorithms on real graphs, against answers that independent libraries agree on, and their verifiers: on
+"""The algorithms on real graphs, against answers that independent libraries agree on, and their verifiers: on
 the CPU, and on a GPU with `pytest -m gpu`."""
 
 import golden
@@ -51,6 +51,14 @@ def test_components(real, device):
     result = ew.connected_components(real.graph, device=device)
     assert result.verify(real.graph)
     expected = real.answers["wcc"]
+    assert result.num_components == expected["count"]
+    assert result.sizes[:10].tolist() == expected["sizes_top10"]
+
+
+def test_strong_components(real):
+    result = ew.scc(real.graph, device="cpu")
+    assert result.verify(real.graph)
+    expected = real.answers["scc"]
     assert result.num_components == expected["count"]
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 

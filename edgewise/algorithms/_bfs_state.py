@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 
 #: Code of the innermost loops: calls with so many arrays would cost more than the work.
@@ -47,6 +48,13 @@ class Arcs(NamedTuple):
     targets: np.ndarray
     in_offsets: np.ndarray
     in_sources: np.ndarray
+
+
+def rows_and_columns(graph: Graph) -> Arcs:
+    """The graph as the kernel takes it, without in-edges that there are not yet."""
+    rows = graph.offsets, graph.targets
+    columns = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
+    return Arcs(*(array.view(f"u{array.itemsize}") for array in (*rows, *columns)))
 
 
 class Search(NamedTuple):

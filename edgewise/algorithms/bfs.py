@@ -35,9 +35,9 @@ from edgewise.algorithms._bfs_state import (
     SCANNED,
     STATE,
     WANTS_COLUMNS,
-    Arcs,
     Search,
     make_search,
+    rows_and_columns,
     search_bytes,
 )
 from edgewise.algorithms._bfs_traverse import traverse
@@ -166,11 +166,15 @@ def _search(
         run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
         direction = PUSH
     work = graph.num_vertices + graph.num_arcs
-    run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
+    run.launch(
+        traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
+    )
     if search.status[STATE] == WANTS_COLUMNS:
         with run.laying_out("made the in-edges for pulling"):
             graph.make_in_edges()
-        run.launch(traverse, _arcs(graph), search, sources, limit, graph.directed, direction, work=work)
+        run.launch(
+            traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
+        )
     _explain(run, search, direction)
     return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
 
@@ -184,18 +188,6 @@ def _as_depth(max_depth: Any) -> int:
     if depth < 0:
         raise ParameterError(f"bfs: max_depth is {max_depth!r}; expected an integer of at least 0, or None")
     return min(depth, 2**31)
-
-
-def _arcs(graph: Graph) -> Arcs:
-    """The graph as the kernel takes it, without in-edges that there are not yet."""
-    offsets, targets = _unsigned(graph.offsets), _unsigned(graph.targets)
-    if not graph.has_in_edges:
-        return Arcs(offsets, targets, offsets[:0], targets[:0])
-    return Arcs(offsets, targets, _unsigned(graph.in_offsets), _unsigned(graph.in_sources))
-
-
-def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")
 
 
 def _in_edges_bytes(graph: Graph) -> int:

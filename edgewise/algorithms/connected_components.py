@@ -94,7 +94,6 @@ def connected_components(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
-    inside = -(-n // 64) if graph.directed else 0
     as_program = runs_as_program("connected_components", device, schedule)
     with execution(
         "connected_components",
@@ -102,7 +101,7 @@ def connected_components(
         schedule=schedule,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=4 * n + 8 * inside,
+        memory_needed=4 * n + 8 * _words_inside(graph),
         deliveries=(Push, Pull, Buffered) if as_program else (),
         gpu_memory=0 if as_program else 4 * n,
     ) as run:
@@ -115,12 +114,13 @@ def connected_components(
 
             found = (*_components_gpu.components(graph, run), _components_gpu.PASSES)
         else:
-            found = _components(graph, inside, run)
+            found = find_components(graph, run)
     return ComponentsResult(graph, run, found)
 
 
-def _components(graph: Graph, inside: int, run: Execution) -> tuple[np.ndarray, int, int]:
+def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components and of passes, on the CPU."""
+    inside = _words_inside(graph)
     label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(8, np.int64)
     if len(label):
         rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
@@ -131,6 +131,11 @@ def _components(graph: Graph, inside: int, run: Execution) -> tuple[np.ndarray, 
         run.launch(connect, *rows, *columns, graph.directed, label, bits, found, work=work)
         _explain(graph, run, found)
     return label.view(np.int32), int(found[ROOTS]), int(found[PASSES])
+
+
+def _words_inside(graph: Graph) -> int:
+    """Words of a bitmap of vertices, which directed graphs need."""
+    return -(-graph.num_vertices // 64) if graph.directed else 0
 
 
 def _explain(graph: Graph, run: Execution, found: np.ndarray) -> None:
@@ -183,6 +188,24 @@ def verify_components(graph: Graph, component: np.ndarray, num_components: int) 
     Raises:
         VerificationError: naming the first vertex that is wrong.
     """
+    check_labels(graph, component, num_components)
+    split = component[graph.sources] != component[graph.targets]
+    if split.any():
+        arc = int(np.argmax(split))
+        u, v = graph.ids_of(np.array([graph.sources[arc], graph.targets[arc]])).tolist()
+        raise VerificationError(f"vertices {u!r} and {v!r} are joined by an arc, but have different labels")
+    root = np.arange(graph.num_vertices)
+    run_alone(_union_find, _unsigned(graph.offsets), graph.targets.view(np.uint32), root)
+    _expect(root[component] == root, graph, component, "no path leads to the vertex that it names")
+    return True
+
+
+def check_labels(graph: Graph, component: np.ndarray, num_components: int) -> None:
+    """Check that labels are indices of vertices that have them, none above a vertex that has it, and their number.
+
+    Raises:
+        VerificationError: naming the first vertex that is wrong.
+    """
     n = graph.num_vertices
     if component.shape != (n,):
         raise VerificationError(f"got {component.shape} labels, expected one for each of {n} vertices")
@@ -191,18 +214,9 @@ def verify_components(graph: Graph, component: np.ndarray, num_components: int) 
         (component >= 0) & (component <= every), graph, component, "expected the index of its smallest vertex"
     )
     _expect(component[component] == component, graph, component, "the vertex that it names has another label")
-    split = component[graph.sources] != component[graph.targets]
-    if split.any():
-        arc = int(np.argmax(split))
-        u, v = graph.ids_of(np.array([graph.sources[arc], graph.targets[arc]])).tolist()
-        raise VerificationError(f"vertices {u!r} and {v!r} are joined by an arc, but have different labels")
-    root = np.arange(n)
-    run_alone(_union_find, _unsigned(graph.offsets), graph.targets.view(np.uint32), root)
-    _expect(root[component] == root, graph, component, "no path leads to the vertex that it names")
     different = int(np.count_nonzero(component == every))
     if different != num_components:
         raise VerificationError(f"num_components is {num_components}; there are {different} different labels")
-    return True
 
 
 def _expect(right: np.ndarray, graph: Graph, component: np.ndarray, problem: str) -> None:
