@@ -28,14 +28,14 @@ def source_of(function: types.FunctionType) -> Source | None:
     code = function.__code__
     if code not in _sources:
         linecache.checkcache(code.co_filename)
-        lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+        lines = linecache.getlines(code.co_filename, function.__globals__)
         try:
-            tree = _parsed("".join(inspect.getblock(lines)))
+            tree = _parsed("".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
         except SyntaxError:
             return None
         if not isinstance(tree, ast.FunctionDef):
             return None
-        if code_text(code) not in map(code_text, _compiled(tree, code)):
+        if code_text(code) not in map(code_text, _compiled(tree, code, _imported(lines))):
             return Source(tree, is_current=False)
         _sources[code] = Source(tree, is_current=True)
     return _sources[code]
@@ -50,14 +50,35 @@ def _parsed(text: str) -> ast.AST | None:
     return ast.increment_lineno(block.body[0], -1)
 
 
-def _compiled(tree: ast.FunctionDef, like: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a definition, compiled where it sees the same outer variables as another code does."""
+def _imported(lines: list[str]) -> list[str]:
+    """The names that a file imports outside functions and classes: Python compiles calls of their parts in a way of
+    its own. None where the file cannot be read as a whole any more."""
+    try:
+        waiting: list[ast.AST] = [ast.parse("".join(lines))]
+    except SyntaxError:
+        return []
+    found = []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found += [
+                alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name != "*"
+            ]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _compiled(tree: ast.FunctionDef, like: types.CodeType, imported: list[str]) -> Iterator[types.CodeType]:
+    """The code of a definition, compiled where it sees the same outer variables as another code does, and where the
+    same names are imported."""
     owner = like.co_qualname.split(".")[-2:-1]
     name = owner[0] if owner and owner[0].isidentifier() else "_"
     outer = ast.parse(f"def outer({', '.join(like.co_freevars)}):\n    class {name}: pass")
     inner = next(node for node in ast.walk(outer) if isinstance(node, ast.ClassDef))
     inner.body = [ast.FunctionDef(**{**dict(ast.iter_fields(tree)), "decorator_list": []})]
     ast.fix_missing_locations(ast.copy_location(inner.body[0], tree))
+    outer.body[:0] = ast.parse("".join(f"import _ as {name}\n" for name in imported)).body
     for code in _nested(compile(outer, like.co_filename, "exec", dont_inherit=True)):
         if code.co_name == tree.name:
             yield code

@@ -908,3 +908,60 @@ def test_a_dtype_that_does_not_exist_and_a_graph_that_is_none_are_refused():
         ew.prepare(Odd, ew.Graph.from_edges([0, 1], [1, 2]))
     with pytest.raises(ProgramError, match="got 3 for the graph"):
         ew.prepare(Bounded, 3)
+
+
+def test_parts_of_imported_modules_are_called(tmp_path):
+    path = tmp_path / "rooted.py"
+    path.write_text(
+        textwrap.dedent("""
+        import math
+        try:
+            import numpy as np
+        finally:
+            import os.path
+        import edgewise as ew
+
+        class Rooted(ew.Program):
+            value = ew.vertex("float64")
+            combine = ew.SUM
+            max_supersteps = 1
+
+            @staticmethod
+            def edge_compute(edge, state):
+                return math.sqrt(edge.source) + np.abs(edge.target - 9)
+
+            @staticmethod
+            def vertex_compute(v, message, state):
+                state.value[v] = message
+                return False
+        """)
+    )
+    spec = importlib.util.spec_from_file_location("rooted", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    graph = ew.Graph.from_edges([4, 9], [0, 0], num_vertices=10)
+    for check in (False, True):
+        result = ew.run(module.Rooted(), graph, device="cpu", check=check)
+        assert result.value[0] == 2 + 9 + 3 + 9
+
+
+def test_not_a_number_is_never_the_least():
+    class Least(ew.Program):
+        value = ew.vertex("float64")
+        message = "float64"
+        combine = MIN
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return np.nan if edge.source == 1 else 2.0 + edge.source
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = message
+            return False
+
+    graph = ew.Graph.from_edges([1, 2, 3, 1], [0, 0, 0, 4], num_vertices=5)
+    for check in (False, True):
+        value = ew.run(Least(), graph, device="cpu", max_supersteps=1, check=check).value
+        assert value[0] == 4
+        assert value[4] == np.inf

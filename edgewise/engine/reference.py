@@ -200,10 +200,9 @@ class _Run:
                     if self.found.keeps_messages:
                         received.setdefault(target, []).append(sent)
                         continue
-                    if target in received:
-                        combined = self.call(self.combiner_function, where, received[target], sent)
-                        sent = self.cast(function, where, combined, self.message)
-                    received[target] = sent
+                    before = received.get(target, self.identity)
+                    combined = self.call(self.combiner_function, where, before, sent)
+                    received[target] = self.cast(function, where, combined, self.message)
         return received
 
     @property

@@ -83,7 +83,7 @@ def _check(keys: Any, num_buckets: Any, scale: Any, threshold: Any) -> bool:
     if scale not in SCALES:
         raise ScheduleError(f"scale is {scale!r}; expected 'linear', 'logarithmic' or 'exact'")
     for name, value, most in (("num_buckets", num_buckets, LIMIT), ("threshold", threshold, 2**32)):
-        if not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
             raise ScheduleError(f"{name} is {value!r}; expected an integer from 1 to {most:,}")
     return on_gpu
 
