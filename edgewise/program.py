@@ -39,8 +39,9 @@ weight="float64")`` a message has several fields: ``edge_compute`` returns a tup
 (`edgewise.schedule.Buffered`).
 
 *Order.* MIN, MAX, ANY, ALL and integer sums do not depend on any order; MIN and MAX take no notice of NaN. Float sums
-and products and a user's own combiner, which has to be associative, are folded in an order that depends on neither the
-number of threads nor the timing, but may differ between engines and deliveries: a sum of k messages then differs by at most ``k * eps * sum(abs(messages))``.
+and products and a user's own combiner, which has to be associative, are folded in an order that depends on neither
+the number of threads nor the timing, but may differ between engines and deliveries: a sum of k messages then differs
+by at most ``k * eps * sum(abs(messages))``.
 
 *Asynchronous programs.* With ``asynchronous = True`` an engine may let edges see a value in the superstep in which
 it was written, may put off what an active vertex sends and deliver a message later than in its superstep, combined

@@ -33,28 +33,30 @@ def own_ends(offsets: Any, num_arcs: int) -> Any:
     return xp.subtract(found, 1, dtype=np.uint32, casting="unsafe")
 
 
-def slots_of_arcs(targets: np.ndarray, first: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
-    """The slot of each arc, on the CPU, by one thread: O(n + m).
-
-    Args:
-        targets: int32, shape (m,).
-        first: int64, shape (n,): each vertex's first slot. It is overwritten.
-        step: int32, shape (n,): how far its next one is.
-        dtype: of the result, uint32 or uint64, shape (m,).
-    """
-    slots = np.empty(len(targets), dtype)
-    run_alone(_number, targets, first, step, slots)
-    return slots
+@kernel
+def _count(thread: Any, size: Any, control: Any, targets: Any, degree: Any) -> None:
+    for k in range(len(targets)):
+        degree[np.uint32(targets[k])] += np.uint32(1)
 
 
 @kernel
 def _number(
-    thread: Any, size: Any, control: Any, targets: Any, following: Any, step: Any, slots: Any
+    thread: Any, size: Any, control: Any, targets: Any, following: Any, step: Any, slot_of: Any, arc_of: Any
 ) -> None:
+    """Write the slot of each arc, and the arc of each slot; an empty array is not wanted.
+
+    Args:
+        following: each vertex's first slot, which is overwritten.
+        step: how far its next one is.
+    """
     for k in range(len(targets)):
         v = np.uint32(targets[k])
-        slots[k] = following[v]
+        slot = np.uint64(following[v])
         following[v] += np.int64(step[v])
+        if len(slot_of):
+            slot_of[k] = slot
+        if len(arc_of):
+            arc_of[slot] = k
 
 
 def arrange(
@@ -63,7 +65,8 @@ def arrange(
     """Lay in-edges out, from a graph's targets alone.
 
     Args:
-        targets: int32, shape (m,), of NumPy or CuPy: that is where it is done, and where the results lie.
+        targets: int32, shape (m,), of NumPy or CuPy: that is where it is done, on a CPU by one thread, and where the
+            results lie.
         num_vertices: of the graph.
         dtype: of slots and arcs: uint32, or uint64 where they need it.
         slots, arcs: which of the two to make.
@@ -77,14 +80,14 @@ def arrange(
         ScheduleError: the layout has more places than the dtype can number.
     """
     if isinstance(targets, np.ndarray):
-        degree = np.bincount(targets, minlength=num_vertices).astype(np.uint32)
+        degree = np.zeros(num_vertices, np.uint32)
+        run_alone(_count, targets, degree)
         units = make_units(degree, **how)
         _check_size(units, dtype)
-        slot_of = slots_of_arcs(targets, *row_places(units), dtype)
+        slot_of = np.empty(len(targets) if slots else 0, dtype)
         arc_of = np.full(units.size if arcs else 0, len(targets), dtype)
-        if arcs:
-            arc_of[slot_of] = np.arange(len(targets), dtype=dtype)
-        return units, slot_of if slots else slot_of[:0], arc_of
+        run_alone(_number, targets, *row_places(units), slot_of, arc_of)
+        return units, slot_of, arc_of
     return _arrange_on_gpu(targets, num_vertices, np.dtype(dtype), slots, arcs, how)
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cache import kernel
+from edgewise.kernels.team import run_alone
 from edgewise.layout.bucket_sort import bucket_sort
 
 #: In-degrees above which a row is left to a warp, and to a block.
@@ -113,23 +115,74 @@ def _measured(
     buckets.
     """
     n = len(degrees)
-    heaviest, alone = (int(np.count_nonzero(degrees > bound)) for bound in (heaviest_over, heavy_over))
-    if np.any(degrees[:heaviest] <= heaviest_over) or np.any(degrees[:alone] <= heavy_over):
+    vertices, begin, found = np.empty(n, np.uint32), np.empty(n + 1, np.int64), np.zeros(2, np.int64)
+    run_alone(_measure, degrees, rows, group_size, heaviest_over, heavy_over, vertices, begin, found)
+    heaviest, alone = found.tolist()
+    if alone < 0:
         return None
-    groups = -(-(n - alone) // group_size)
-    longest = np.zeros(groups * group_size, np.int64)
-    longest[: n - alone] = degrees[alone:]
-    begin = np.zeros(alone + groups + 1, np.int64)
-    begin[1 : alone + 1] = -(-degrees[:alone].astype(np.int64) // ALIGNED) * ALIGNED
-    begin[alone + 1 :] = longest.reshape(groups, group_size).max(axis=1, initial=0) * group_size
-    np.cumsum(begin, out=begin)
-    return _inverse(np, rows), begin, heaviest, alone
+    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone
+
+
+@kernel
+def _measure(
+    thread: Any,
+    size: Any,
+    control: Any,
+    degrees: Any,
+    rows: Any,
+    group_size: Any,
+    heaviest_over: Any,
+    heavy_over: Any,
+    vertices: Any,
+    begin: Any,
+    found: Any,
+) -> None:
+    """Invert rows, and add up the places of units; `found` is heaviest and alone, which is -1 out of order."""
+    n, heaviest, alone = len(degrees), np.int64(0), np.int64(0)
+    for v in range(np.uint64(n)):
+        vertices[rows[v]] = v
+    for row in range(n):
+        if degrees[row] > heavy_over:
+            if row > alone or (degrees[row] > heaviest_over and row > heaviest):
+                found[1] = -1
+                return
+            alone += np.int64(1)
+            heaviest += np.int64(degrees[row] > heaviest_over)
+    found[0], found[1], begin[0] = heaviest, alone, 0
+    for row in range(alone):
+        begin[row + 1] = begin[row] + (np.int64(degrees[row]) + ALIGNED - 1) // ALIGNED * ALIGNED
+    unit = alone
+    for first in range(alone, n, group_size):
+        longest = np.int64(0)
+        for row in range(first, min(first + group_size, n)):
+            longest = max(longest, np.int64(degrees[row]))
+        begin[unit + 1] = begin[unit] + longest * group_size
+        unit += 1
 
 
 def row_places(units: Units) -> tuple[np.ndarray, np.ndarray]:
     """Of each vertex, on the host: its first place, int64, (n,), and how far the next one is, int32, (n,)."""
-    alone, size = units.heaviest + units.heavy, units.group_size
-    row = units.rows.astype(np.int64)
-    group, within = np.divmod(np.maximum(row - alone, 0), size)
-    first = units.begin[np.where(row < alone, row, alone + group)] + within
-    return first, np.where(row < alone, 1, size).astype(np.int32)
+    first, step = np.empty(len(units.rows), np.int64), np.empty(len(units.rows), np.int32)
+    run_alone(_place, units.rows, units.begin, units.heaviest + units.heavy, units.group_size, first, step)
+    return first, step
+
+
+@kernel
+def _place(
+    thread: Any,
+    size: Any,
+    control: Any,
+    rows: Any,
+    begin: Any,
+    alone: Any,
+    group_size: Any,
+    first: Any,
+    step: Any,
+) -> None:
+    for v in range(np.uint64(len(rows))):
+        row = np.int64(rows[v])
+        group = (row - alone) // group_size
+        if row < alone:
+            first[v], step[v] = begin[row], 1
+        else:
+            first[v], step[v] = begin[alone + group] + (row - alone) - group * group_size, group_size
