@@ -1,13 +1,14 @@
 """edgewise: graph processing from plain Python.
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
-contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc` for what is
-ready made.
+contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst` for what
+is ready made.
 """
 
 from edgewise import generate
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.connected_components import connected_components
+from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
@@ -88,6 +89,7 @@ __all__ = [
     "edge",
     "fields",
     "generate",
+    "mst",
     "pagerank",
     "parameter",
     "prepare",

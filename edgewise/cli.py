@@ -34,7 +34,7 @@ SHOW_CURSOR = b"\x1b[?25h"
 TaskName = Annotated[
     str,
     typer.Argument(
-        metavar="ALGORITHM", help="bfs, sssp, pagerank, components, scc, or my_program.py:MyProgram."
+        metavar="ALGORITHM", help="bfs, sssp, pagerank, components, scc, mst, or my_program.py:MyProgram."
     ),
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]
@@ -163,8 +163,8 @@ def run(
         if verify:
             result.verify(graph)
         if output is not None:
-            with progress_bar(f"writing {output.name}: vertices", graph.num_vertices) as progress:
-                write_columns(output, {"vertex": graph.vertices, **result.columns()}, progress)
+            with progress_bar(f"writing {output.name}: rows") as progress:
+                write_columns(output, result.table(), progress)
         report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 

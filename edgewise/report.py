@@ -97,6 +97,15 @@ def largest_components(result: Any, count: int) -> Table:
     return Table(("component", "size"), list(zip(ids.tolist(), sizes[order].tolist(), strict=True)))
 
 
+def heaviest_edges(result: Any, count: int) -> Table:
+    """The heaviest edges of a forest, equal ones in their order."""
+    order = np.argsort(-result.weight.astype(np.float64), kind="stable")[:count]
+    ends = (
+        result.graph.ids_of(index[order]).tolist() for index in (result.source_index, result.target_index)
+    )
+    return Table(("source", "target", "weight"), list(zip(*ends, result.weight[order].tolist(), strict=True)))
+
+
 def _bfs_facts(result: Any) -> Facts:
     return {"reached": result.num_reached, "depth": int(result.level.max(initial=-1))}
 
@@ -112,6 +121,14 @@ def _pagerank_facts(result: Any) -> Facts:
 
 def _component_facts(result: Any) -> Facts:
     return {"components": int(result.num_components)}
+
+
+def _mst_facts(result: Any) -> Facts:
+    return {
+        "edges": result.num_edges,
+        "components": result.num_components,
+        "total_weight": result.total_weight,
+    }
 
 
 def _program_facts(result: Any) -> Facts:
@@ -145,6 +162,7 @@ VIEWS = {
     "pagerank": View(_pagerank_facts, _highest_ranks, passes=lambda result: result.iterations),
     "components": View(_component_facts, largest_components),
     "scc": View(_component_facts, largest_components, passes=lambda result: 2),
+    "mst": View(_mst_facts, heaviest_edges),
 }
 PROGRAM_VIEW = View(_program_facts, _largest_values)
 

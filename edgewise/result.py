@@ -51,6 +51,10 @@ class Result:
     def columns(self) -> dict[str, np.ndarray]:
         """The answer as named arrays, one entry for each vertex, vertices in the user's ids."""
 
+    def table(self) -> dict[str, np.ndarray]:
+        """The answer as named arrays of one length: the column ``vertex`` (the user's ids), then `columns`."""
+        return {"vertex": self.graph.vertices, **self.columns()}
+
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""
@@ -75,7 +79,7 @@ class Result:
         return "\n".join(self._notes)
 
     def to_frame(self) -> Any:
-        """The answer as a data frame: the column ``vertex`` (the user's ids), then `columns`.
+        """The answer as a data frame of the columns of `table`.
 
         Returns:
             A polars DataFrame where polars is installed, else a pandas one.
@@ -83,8 +87,7 @@ class Result:
         Raises:
             MissingDependencyError: neither is installed.
         """
-        data = {"vertex": self.graph.vertices, **self.columns()}
-        return make_frame(data)
+        return make_frame(self.table())
 
     def __repr__(self) -> str:
         """The kind of answer, its size and its time."""

@@ -191,7 +191,10 @@ def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("pagerang",), "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc."),
+        (
+            ("pagerang",),
+            "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst.",
+        ),
         (("bfs",), "bfs needs source: give --source ID"),
         (("bfs", "--source", "Rome"), "the graph has no vertex 'Rome'"),
         (("pagerank", "--source", "Lyon"), "pagerank has no parameter 'source'; it has damping"),

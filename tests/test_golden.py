@@ -63,6 +63,15 @@ def test_strong_components(real):
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
+def test_minimum_spanning_forest(real):
+    result = ew.mst(real.graph, symmetrize=real.graph.directed, device="cpu")
+    assert result.verify(real.graph)
+    expected = real.answers["msf"]
+    assert result.num_edges == expected["edges"]
+    assert result.total_weight == pytest.approx(expected["weight"], rel=1e-12)
+    assert result.num_components == real.answers["wcc"]["count"]
+
+
 def test_pagerank(real, device):
     graph, expected = real.graph, real.answers["pagerank"]
     result = ew.pagerank(graph, tol=1e-13 / graph.num_vertices, max_iterations=1000, device=device)
