@@ -12,11 +12,14 @@ def disagreement(edges: Edges, job: Job, answer: np.ndarray | int, ours: np.ndar
         edges: the graph.
         job: says what the answer holds, and its tolerance.
         answer: what is checked.
-        ours: levels, distances, ranks or labels from edgewise; not used for "arcs".
+        ours: levels, distances, ranks, labels or a total from edgewise; not used for "arcs".
     """
     if job.form == "arcs":
         expected = (len(edges.source), len(edges.arcs()[0]))  # an undirected edge counts once or twice
         return "" if answer in expected else f"{answer} arcs; expected one of {expected}"
+    if job.form == "total":
+        same = bool(np.isclose(answer, ours, rtol=job.tolerance, atol=0))
+        return "" if same else f"the total weight is {answer}, ours is {ours}"
     answer, ours = np.asarray(answer), np.asarray(ours)
     if job.form == "parent":
         return _wrong_parent(edges, answer, ours)

@@ -1,4 +1,4 @@
-"""What is timed: one class for each library, with the same five tasks.
+"""What is timed: one class for each library, with the same tasks.
 
 A contender makes its natural graph object once, outside the clock (except for the task "build", which is
 just that). Each task then returns a `Job`: the call that is timed, and a function that turns what the call
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 #: The tasks, in the order of the tables. Each is a method of a contender.
-ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "build")
+ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "scc", "mst", "build")
 DAMPING = 0.85
 ITERATIONS = 50
 
@@ -57,8 +57,9 @@ class Job:
     Attributes:
         call: takes nothing; the clock runs around it.
         answer: what `call` returned, as an array: levels (-1 unreached) or parents for "bfs", distances (inf
-            unreached) for "sssp", ranks, component labels, or the number of arcs for "build".
-        form: "level", "parent", "distance", "rank", "component" or "arcs": what the array holds.
+            unreached) for "sssp", ranks, component labels, the total weight for "mst", or the number of arcs for
+            "build".
+        form: "level", "parent", "distance", "rank", "component", "total" or "arcs": what the array holds.
         note: where the work differs from that of the others.
         before: called before each `call`, outside the clock.
         tolerance: of the comparison, where the answer is not meant to be the same to rounding.
@@ -120,3 +121,11 @@ class Contender(ABC):
     @abstractmethod
     def components(self) -> Job:
         """Weakly connected components."""
+
+    @abstractmethod
+    def scc(self) -> Job:
+        """Strongly connected components."""
+
+    def mst(self) -> Job:
+        """A minimum spanning forest, directions ignored; of those that have it among their tasks."""
+        raise NotImplementedError

@@ -40,7 +40,7 @@ class Edgewise(Contender):
                 return -1
         return graph.num_edges
 
-    def _verified(self, result: Any, values: np.ndarray) -> np.ndarray:
+    def _verified(self, result: Any, values: Any) -> Any:
         result.verify(self.graph)
         return values
 
@@ -77,6 +77,18 @@ class Edgewise(Contender):
             return ew.connected_components(self.graph)
 
         return Job(search, lambda r: self._verified(r, r.component), "component")
+
+    def scc(self) -> Job:
+        """Strong components."""
+        return Job(lambda: ew.scc(self.graph), lambda r: self._verified(r, r.component), "component")
+
+    def mst(self) -> Job:
+        """The edges of the forest, and their weight."""
+
+        def grow() -> Any:
+            return ew.mst(self.graph, symmetrize=self.graph.directed)
+
+        return Job(grow, lambda r: self._verified(r, r.total_weight), "total")
 
 
 class Plain(Edgewise):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders import DAMPING, ITERATIONS, Contender, Job
+from benchmarks.contenders import ALGORITHMS, DAMPING, ITERATIONS, Contender, Job
 
 
 class SciPy(Contender):
@@ -73,11 +73,26 @@ class SciPy(Contender):
 
         return Job(lambda: connected_components(self.matrix, connection="weak"), lambda r: r[1], "component")
 
+    def scc(self) -> Job:
+        """Strong components."""
+        from scipy.sparse.csgraph import connected_components
+
+        return Job(
+            lambda: connected_components(self.matrix, connection="strong"), lambda r: r[1], "component"
+        )
+
+    def mst(self) -> Job:
+        """Kruskal's algorithm, on the graph as if each arc were an edge."""
+        from scipy.sparse.csgraph import minimum_spanning_tree
+
+        return Job(lambda: minimum_spanning_tree(self.matrix), lambda r: r.sum(), "total")
+
 
 class NetworKit(Contender):
-    """networkit: C++ with OpenMP."""
+    """networkit: C++ with OpenMP. Its `KruskalMSF` (11.3) corrupts memory on the first graph, so it has no forests."""
 
     name = package = "networkit"
+    tasks = tuple(name for name in ALGORITHMS if name != "mst")
 
     def make(self) -> Any:
         """The graph from COO columns; it reads 32-bit indices wrongly, so they are widened here."""
@@ -134,10 +149,17 @@ class NetworKit(Contender):
 
         algorithm = WeaklyConnectedComponents if self.edges.directed else ParallelConnectedComponents
 
-        def labels(result: Any) -> np.ndarray:
-            return np.asarray(result.getPartition().getVector())
+        return Job(lambda: algorithm(self.graph).run(), self._labels, "component")
 
-        return Job(lambda: algorithm(self.graph).run(), labels, "component")
+    def _labels(self, components: Any) -> np.ndarray:
+        return np.asarray(components.getPartition().getVector())
+
+    def scc(self) -> Job:
+        """Strong components; of an undirected graph, the components."""
+        from networkit.components import ParallelConnectedComponents, StronglyConnectedComponents
+
+        algorithm = StronglyConnectedComponents if self.edges.directed else ParallelConnectedComponents
+        return Job(lambda: algorithm(self.graph).run(), self._labels, "component")
 
 
 class IGraph(Contender):
@@ -186,8 +208,27 @@ class IGraph(Contender):
         def search() -> Any:
             return self.graph.connected_components(mode="weak").membership
 
-        forget = getattr(self.graph, "__invalidate_cache")
-        return Job(search, np.asarray, "component", before=forget)
+        return Job(search, np.asarray, "component", before=self._forget())
+
+    def _forget(self) -> Any:
+        return getattr(self.graph, "__invalidate_cache")
+
+    def scc(self) -> Job:
+        """Strong components."""
+
+        def search() -> Any:
+            return self.graph.connected_components(mode="strong").membership
+
+        return Job(search, np.asarray, "component", before=self._forget())
+
+    def mst(self) -> Job:
+        """The numbers of the forest's edges; directions do not count."""
+        weights = self.graph.es["weight"]
+
+        def grow() -> Any:
+            return self.graph.spanning_tree(weights, return_tree=False)
+
+        return Job(grow, lambda r: self.edges.weight[np.asarray(r, np.int64)].sum(), "total")
 
 
 class RustworkX(Contender):
@@ -261,13 +302,33 @@ class RustworkX(Contender):
             rustworkx.weakly_connected_components if self.edges.directed else rustworkx.connected_components
         )
 
-        def labels(result: Any) -> np.ndarray:
-            label = np.empty(self.edges.num_vertices, np.int64)
-            for number, members in enumerate(result):
-                label[list(members)] = number
-            return label
+        return Job(lambda: search(self.graph), self._labels, "component")
 
-        return Job(lambda: search(self.graph), labels, "component")
+    def _labels(self, components: Any) -> np.ndarray:
+        label = np.empty(self.edges.num_vertices, np.int64)
+        for number, members in enumerate(components):
+            label[list(members)] = number
+        return label
+
+    def scc(self) -> Job:
+        """Strong components as lists of vertices; of an undirected graph, the components."""
+        import rustworkx
+
+        search = (
+            rustworkx.strongly_connected_components if self.edges.directed else rustworkx.connected_components
+        )
+        return Job(lambda: search(self.graph), self._labels, "component")
+
+    def mst(self) -> Job:
+        """Kruskal's algorithm, on an undirected copy; each weight goes through a Python call of `float`."""
+        from rustworkx import minimum_spanning_edges
+
+        graph = self.graph.to_undirected() if self.edges.directed else self.graph
+
+        def total(edges: Any) -> float:
+            return sum(weight for *_, weight in edges)
+
+        return Job(lambda: minimum_spanning_edges(graph, float), total, "total")
 
 
 def finite_levels(distances: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ the other end of the lightest edge offered. *Follow*: such chains are shortened.
 
 What makes it fast. Weights are compared before it is asked whether a target is in another component: that is a look
 anywhere in memory. A vertex looks at its arcs again only after its lightest edge came to lie inside its component.
-Vertices without an edge to another component leave the list. Once one component has most of the
-vertices, it takes no edges any more, since whoever is left beside it takes one to it: most edges are never looked at.
+Vertices without an edge to another component leave the list. Once one component has most of the vertices, it takes no
+edges any more, since whoever is left beside it takes one to it.
 
 Reference. Borůvka (1926), as Nešetřil, Milková and Nešetřilová, "Otakar Borůvka on minimum spanning tree problem",
 Discrete Mathematics 233 (2001), have it.
@@ -140,7 +140,7 @@ def _look(
     Edges to other components only become fewer, so the lightest stays what it is as long as it is one.
     """
     live, count, component = forest.live[turn], found[LIVE + turn], forest.component
-    giant = component[found[GIANT]] if found[GIANT] >= 0 else _NONE
+    giant, first_round = component[found[GIANT]] if found[GIANT] >= 0 else _NONE, found[ROUNDS] == 0
     while True:
         start = claim(control, _LOOK, _PIECE, count)
         if start == count:
@@ -154,7 +154,7 @@ def _look(
             target = forest.target[u]
             if target == _NONE or component[target] == mine:
                 weight, target = heaviest, _NONE
-                if found[ROUNDS] == 0:
+                if first_round:
                     weight, target = _lightest_of_all(rows, u, heaviest, weight, target)
                     if both:
                         weight, target = _lightest_of_all(columns, u, heaviest, weight, target)
@@ -164,7 +164,10 @@ def _look(
                         weight, target = _lightest(columns, u, mine, component, weight, target)
                 forest.weight[u], forest.target[u] = weight, target
             if target != _NONE:
-                _offer(forest, mine, v)
+                if first_round:
+                    forest.chosen[u] = v
+                else:
+                    _offer(forest, mine, v)
                 live[kept] = v
                 kept += _ONE
         _list(live, start, kept, forest.live[1 - turn], found, LIVE + 1 - turn)
