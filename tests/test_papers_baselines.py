@@ -8,7 +8,7 @@ import edgewise as ew
 
 gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
-from benchmarks.papers import cusha, sorts  # noqa: E402
+from benchmarks.papers import cusha, edge_vertex_remap, sorts  # noqa: E402
 
 pytestmark = pytest.mark.slow
 H100 = (9, 0)
@@ -16,7 +16,7 @@ H100 = (9, 0)
 
 def test_rivals_give_the_right_answers_in_the_simulator():
     graphs = ["windows", "one window", "one each", "no edges", "chosen"]
-    assert simulated("simulate_baselines.py") == [*graphs, "sorts"]
+    assert simulated("simulate_baselines.py") == [*graphs, "sorts", "remapping"]
 
 
 @pytest.mark.parametrize("kind", cusha.DTYPES)
@@ -29,6 +29,12 @@ def test_programs_on_shards_compile(kind):
 def test_sorts_compile(kernel):
     types = sorts.MERGE_TYPES if kernel is sorts.merge_sort_kernel else sorts.QUICK_TYPES
     assert b".text.kernel" in gpu.compile_kernel(kernel, types, H100, None)
+
+
+def test_remapping_compiles():
+    assert b".text.kernel" in gpu.compile_kernel(
+        edge_vertex_remap.remap_kernel, edge_vertex_remap.signature(), H100, None
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,3 +81,14 @@ def test_sorts_agree_with_numpy_on_a_gpu(size, bound):
     np.testing.assert_array_equal(found, np.sort(keys))
     np.testing.assert_array_equal(keys[index], found)
     assert len(np.unique(index)) == size
+
+
+@pytest.mark.gpu
+def test_slots_are_remapped_in_both_ways_on_a_gpu():
+    import cupy
+
+    graph = ew.generate.rmat(16, 16, seed=5)
+    rows = list(edge_vertex_remap.rows(cupy.asarray(graph.targets), graph.num_vertices, 1))
+    assert [row["system"] for row in rows] == ["to a second buffer", "in place"]
+    assert all(row["right"] for row in rows)
+    assert rows[0]["run_bytes"] == 2 * rows[1]["run_bytes"]

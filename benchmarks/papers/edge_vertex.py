@@ -365,9 +365,14 @@ def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, 
             yield from bucket_rows(name, made, repeat)
         if "stage" in parts:
             yield from stage_rows(name, made, repeat)
+        if "remap" in parts:
+            from benchmarks.papers.edge_vertex_remap import rows as remap_rows
+
+            for row in remap_rows(made[1][1], made[0], repeat):
+                yield {"part": "remap", "graph": name} | row
 
 
-PARTS = ("sort", "baseline", "whole", "buckets", "stage")
+PARTS = ("sort", "baseline", "whole", "buckets", "stage", "remap")
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.papers.edge_vertex_remap import TOGETHER
 from edgewise.balance.columns import make_columnar
 from edgewise.kernels.gpu import (
     HALVES,
@@ -54,8 +55,6 @@ METRICS = {
     "hit_percent": "l1tex__t_sector_hit_rate.pct",
     "read_bytes": "dram__bytes_read.sum",
 }
-#: Launches that are timed together, so that the host does not count.
-TOGETHER = 20
 #: Values of four bytes in a sector of memory.
 IN_SECTOR = 8
 

@@ -152,6 +152,7 @@ def blocks(found: Found) -> dict[str, str]:
         **{f"{kind} efficiency": efficiency_table(found, kind) for kind in ("warp", "load", "store")},
         "stage reads": stage_reads_table(found),
         "stage times": stage_times_table(found),
+        "remapping": remap_table(found),
         "extra places": extra_table(found),
         "bytes": bytes_table(found),
     }
@@ -308,6 +309,18 @@ def stage_times_table(found: Found) -> str:
         ]
         body.append([graph, *(f"{shown(ms, 3)} (+{shown(more, 2, '%')})" for ms, more in pairs)])
     return markdown(["ms", *layouts], body)
+
+
+def remap_table(found: Found) -> str:
+    """Remapping at run time: milliseconds each time, and megabytes of buffers."""
+    ways = found.listed("remap", "system")
+    body = []
+    for graph in found.listed("remap", "graph"):
+        pairs = [
+            [found.number("remap", graph, field, system=way) for field in ("ms", "run_bytes")] for way in ways
+        ]
+        body.append([graph, *(f"{shown(ms, 3)}, {shown(size / 1e6, 1)} MB" for ms, size in pairs)])
+    return markdown(["remapping", *ways], body) if body else "Not measured yet."
 
 
 def extra_table(found: Found) -> str:
