@@ -1,11 +1,12 @@
 """edgewise: graph processing from plain Python.
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
-contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst` for what
-is ready made.
+contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
+`betweenness` for what is ready made.
 """
 
 from edgewise import generate
+from edgewise.algorithms.betweenness import betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.connected_components import connected_components
 from edgewise.algorithms.mst import mst
@@ -83,6 +84,7 @@ __all__ = [
     "WarpMapped",
     "WorkloadDecomposition",
     "aggregator",
+    "betweenness",
     "bfs",
     "combiner",
     "connected_components",

@@ -34,7 +34,8 @@ SHOW_CURSOR = b"\x1b[?25h"
 TaskName = Annotated[
     str,
     typer.Argument(
-        metavar="ALGORITHM", help="bfs, sssp, pagerank, components, scc, mst, or my_program.py:MyProgram."
+        metavar="ALGORITHM",
+        help="bfs, sssp, pagerank, components, scc, mst, betweenness, or my_program.py:MyProgram.",
     ),
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]

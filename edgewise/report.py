@@ -131,6 +131,10 @@ def _mst_facts(result: Any) -> Facts:
     }
 
 
+def _betweenness_facts(result: Any) -> Facts:
+    return {"sources": result.num_sources}
+
+
 def _program_facts(result: Any) -> Facts:
     aggregates = {
         name: value.item() if hasattr(value, "item") else value for name, value in result.aggregates.items()
@@ -150,6 +154,10 @@ def _highest_ranks(result: Any, count: int) -> Table:
     return ranked(result, "rank", finite(result.rank), count, largest=True)
 
 
+def _most_between(result: Any, count: int) -> Table:
+    return ranked(result, "centrality", finite(result.centrality), count, largest=True)
+
+
 def _largest_values(result: Any, count: int) -> Table:
     """Of a program: by its first field."""
     column, values = next(iter(result.columns().items()))
@@ -163,6 +171,7 @@ VIEWS = {
     "components": View(_component_facts, largest_components),
     "scc": View(_component_facts, largest_components, passes=lambda result: 2),
     "mst": View(_mst_facts, heaviest_edges),
+    "betweenness": View(_betweenness_facts, _most_between, passes=lambda result: 2 * result.num_sources),
 }
 PROGRAM_VIEW = View(_program_facts, _largest_values)
 

@@ -72,6 +72,20 @@ def test_minimum_spanning_forest(real):
     assert result.num_components == real.answers["wcc"]["count"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in golden.SMALL[6:])) for name in golden.SMALL],
+)
+def test_betweenness(name):
+    known = golden.load(name)
+    result = ew.betweenness(known.graph, device="cpu")
+    expected = known.answers["betweenness"]
+    place = {int(number): i for i, number in enumerate(known.numbers)}
+    for number, value, *_ in expected["top"]:
+        assert result.dependency[place[number]] == pytest.approx(value, rel=1e-9, abs=1e-8)
+    assert result.dependency.sum() == pytest.approx(expected["sum"], rel=1e-9)
+
+
 def test_pagerank(real, device):
     graph, expected = real.graph, real.answers["pagerank"]
     result = ew.pagerank(graph, tol=1e-13 / graph.num_vertices, max_iterations=1000, device=device)

@@ -102,7 +102,8 @@ def test_programs_that_cannot_be_found(tmp_path: Path, content: str | None, spec
 
 def test_an_unknown_algorithm_lists_those_that_exist() -> None:
     with pytest.raises(
-        ProgramError, match="no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst"
+        ProgramError,
+        match="no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst, betweenness",
     ):
         find_task("pagerang")
 
