@@ -2,8 +2,8 @@
 
 From a source, a breadth-first search counts the shortest paths to each vertex. On the way back each vertex v adds up,
 over the targets w that are one level further, ``paths(v) / paths(w) * (1 + dependency(w))``, for which ``share(w)``,
-that is ``(1 + dependency(w)) / paths(w)``, is kept. Threads have a row of dependencies for each of some sources, and add these rows in
-the order of the sources. So the result does not depend on threads.
+that is ``(1 + dependency(w)) / paths(w)``, is kept. Threads have a row of dependencies for each of some sources, and
+add these rows in the order of the sources. So the result does not depend on threads.
 
 The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
 thousand. It is ``count * 2**(512 * power)``: where counts stay small nothing looks at powers; else the source is begun
