@@ -12,7 +12,7 @@ def disagreement(edges: Edges, job: Job, answer: np.ndarray | int, ours: np.ndar
         edges: the graph.
         job: says what the answer holds, and its tolerance.
         answer: what is checked.
-        ours: levels, distances, ranks, labels or a total from edgewise; not used for "arcs".
+        ours: levels, distances, ranks, labels, a total or dependencies from edgewise; not used for "arcs".
     """
     if job.form == "arcs":
         expected = (len(edges.source), len(edges.arcs()[0]))  # an undirected edge counts once or twice
@@ -29,7 +29,7 @@ def disagreement(edges: Edges, job: Job, answer: np.ndarray | int, ours: np.ndar
     if job.form == "component":
         answer, ours = first_members(answer), first_members(ours)
     same = answer == ours
-    if job.form == "distance":
+    if job.form in ("distance", "dependency"):
         same |= np.isclose(answer, ours, rtol=job.tolerance, atol=0)
     if same.all():
         return ""

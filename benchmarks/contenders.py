@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 #: The tasks, in the order of the tables. Each is a method of a contender.
-ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "scc", "mst", "build")
+ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "build")
 DAMPING = 0.85
 ITERATIONS = 50
 
@@ -42,6 +42,10 @@ class Edges:
     directed: bool
     start: int
 
+    def some(self) -> np.ndarray:
+        """The sources of betweenness: 16 vertices drawn at random."""
+        return np.random.default_rng(1).choice(self.num_vertices, 16, replace=False)
+
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Source, target and weight of every arc: an undirected edge gives two."""
         if self.directed:
@@ -59,7 +63,8 @@ class Job:
         answer: what `call` returned, as an array: levels (-1 unreached) or parents for "bfs", distances (inf
             unreached) for "sssp", ranks, component labels, the total weight for "mst", or the number of arcs for
             "build".
-        form: "level", "parent", "distance", "rank", "component", "total" or "arcs": what the array holds.
+        form: "level", "parent", "distance", "rank", "component", "total", "dependency" or "arcs": what the array
+            holds.
         note: where the work differs from that of the others.
         before: called before each `call`, outside the clock.
         tolerance: of the comparison, where the answer is not meant to be the same to rounding.
@@ -78,7 +83,7 @@ class Contender(ABC):
 
     name: ClassVar[str]
     package: ClassVar[str]
-    tasks: ClassVar[tuple[str, ...]] = ALGORITHMS
+    tasks: ClassVar[tuple[str, ...]] = tuple(name for name in ALGORITHMS if name != "betweenness")
 
     @classmethod
     def installed(cls) -> bool:
@@ -128,4 +133,8 @@ class Contender(ABC):
 
     def mst(self) -> Job:
         """A minimum spanning forest, directions ignored; of those that have it among their tasks."""
+        raise NotImplementedError
+
+    def betweenness(self) -> Job:
+        """Sums of dependencies on each vertex over `Edges.some`; of those that have it among their tasks."""
         raise NotImplementedError

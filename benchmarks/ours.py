@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.contenders import DAMPING, ITERATIONS, Contender, Edges, Job
+from benchmarks.contenders import ALGORITHMS, DAMPING, ITERATIONS, Contender, Edges, Job
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -19,6 +19,7 @@ class Edgewise(Contender):
     """The algorithms as a user calls them. Every answer also passes `result.verify`."""
 
     name = package = "edgewise"
+    tasks = ALGORITHMS
 
     def make(self) -> ew.Graph:
         """From the columns; an undirected edge is given once."""
@@ -89,6 +90,15 @@ class Edgewise(Contender):
             return ew.mst(self.graph, symmetrize=self.graph.directed)
 
         return Job(grow, lambda r: self._verified(r, r.total_weight), "total")
+
+    def betweenness(self) -> Job:
+        """From 16 sources."""
+        some = self.edges.some().tolist()
+        return Job(
+            lambda: ew.betweenness(self.graph, sources=some),
+            lambda r: self._verified(r, r.dependency),
+            "dependency",
+        )
 
 
 class Plain(Edgewise):

@@ -92,7 +92,7 @@ class NetworKit(Contender):
     """networkit: C++ with OpenMP. Its `KruskalMSF` (11.3) corrupts memory on the first graph, so it has no forests."""
 
     name = package = "networkit"
-    tasks = tuple(name for name in ALGORITHMS if name != "mst")
+    tasks = tuple(name for name in ALGORITHMS if name not in ("mst", "betweenness"))
 
     def make(self) -> Any:
         """The graph from COO columns; it reads 32-bit indices wrongly, so they are widened here."""
@@ -166,6 +166,7 @@ class IGraph(Contender):
     """igraph: C, one thread. Results are Python lists."""
 
     name = package = "igraph"
+    tasks = ALGORITHMS
 
     def make(self) -> Any:
         """The graph from an array of pairs, and the weights as an attribute."""
@@ -229,6 +230,15 @@ class IGraph(Contender):
             return self.graph.spanning_tree(weights, return_tree=False)
 
         return Job(grow, lambda r: self.edges.weight[np.asarray(r, np.int64)].sum(), "total")
+
+    def betweenness(self) -> Job:
+        """From 16 sources; of an undirected graph igraph returns half of the sum."""
+        some, twice = self.edges.some().tolist(), 1 if self.edges.directed else 2
+
+        def accumulate() -> Any:
+            return self.graph.betweenness(directed=self.edges.directed, sources=some)
+
+        return Job(accumulate, lambda r: twice * np.array(r, float), "dependency")
 
 
 class RustworkX(Contender):
