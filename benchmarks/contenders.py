@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-#: The tasks, in the order of the tables. Each is a method of a contender.
+#: The tasks, in the order of the tables. Each is a method of the contenders that have it among their tasks. Not all
+#: have "mst", a minimum spanning forest, directions ignored, and "betweenness", sums of dependencies on each vertex
+#: over `Edges.some`.
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "build")
 DAMPING = 0.85
 ITERATIONS = 50
@@ -130,11 +132,3 @@ class Contender(ABC):
     @abstractmethod
     def scc(self) -> Job:
         """Strongly connected components."""
-
-    def mst(self) -> Job:
-        """A minimum spanning forest, directions ignored; of those that have it among their tasks."""
-        raise NotImplementedError
-
-    def betweenness(self) -> Job:
-        """Sums of dependencies on each vertex over `Edges.some`; of those that have it among their tasks."""
-        raise NotImplementedError

@@ -164,8 +164,9 @@ def run(
         if verify:
             result.verify(graph)
         if output is not None:
-            with progress_bar(f"writing {output.name}: rows") as progress:
-                write_columns(output, result.table(), progress)
+            table = result.table()
+            with progress_bar(f"writing {output.name}: rows", len(next(iter(table.values())))) as progress:
+                write_columns(output, table, progress)
         report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 

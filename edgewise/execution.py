@@ -94,9 +94,7 @@ def execution(
             "write the algorithm as a Program, which runs with every delivery"
         )
     check_schedule(name, schedule, on_gpu)
-    threads = available_threads() if schedule.num_threads is None else schedule.num_threads
-    if not isinstance(threads, int) or threads < 1:
-        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
+    threads = threads_of(name, schedule)
     if memory_limit is not None and needed > memory_limit:
         raise MemoryLimitError(
             f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
@@ -122,6 +120,19 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     if schedule is not None and not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
     return schedule or Schedule()
+
+
+def threads_of(name: str, schedule: Schedule | None) -> int:
+    """How many CPU threads a run with this schedule has.
+
+    Raises:
+        ScheduleError: the schedule is none, or has no positive integer.
+    """
+    asked = as_schedule(name, schedule).num_threads
+    threads = available_threads() if asked is None else asked
+    if not isinstance(threads, int) or threads < 1:
+        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
+    return threads
 
 
 def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:

@@ -1,6 +1,7 @@
 """The source of the user's functions, and whether it is what their code was compiled from."""
 
 import ast
+import functools
 import inspect
 import linecache
 import types
@@ -35,7 +36,7 @@ def source_of(function: types.FunctionType) -> Source | None:
             return None
         if not isinstance(tree, ast.FunctionDef):
             return None
-        if code_text(code) not in map(code_text, _compiled(tree, code, _imported(lines))):
+        if code_text(code) not in map(code_text, _compiled(tree, code, _imported("".join(lines)))):
             return Source(tree, is_current=False)
         _sources[code] = Source(tree, is_current=True)
     return _sources[code]
@@ -50,13 +51,14 @@ def _parsed(text: str) -> ast.AST | None:
     return ast.increment_lineno(block.body[0], -1)
 
 
-def _imported(lines: list[str]) -> list[str]:
+@functools.lru_cache(maxsize=8)
+def _imported(text: str) -> tuple[str, ...]:
     """The names that a file imports outside functions and classes: Python compiles calls of their parts in a way of
     its own. None where the file cannot be read as a whole any more."""
     try:
-        waiting: list[ast.AST] = [ast.parse("".join(lines))]
+        waiting: list[ast.AST] = [ast.parse(text)]
     except SyntaxError:
-        return []
+        return ()
     found = []
     while waiting:
         node = waiting.pop()
@@ -66,10 +68,12 @@ def _imported(lines: list[str]) -> list[str]:
             ]
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             waiting.extend(ast.iter_child_nodes(node))
-    return found
+    return tuple(found)
 
 
-def _compiled(tree: ast.FunctionDef, like: types.CodeType, imported: list[str]) -> Iterator[types.CodeType]:
+def _compiled(
+    tree: ast.FunctionDef, like: types.CodeType, imported: tuple[str, ...]
+) -> Iterator[types.CodeType]:
     """The code of a definition, compiled where it sees the same outer variables as another code does, and where the
     same names are imported."""
     owner = like.co_qualname.split(".")[-2:-1]

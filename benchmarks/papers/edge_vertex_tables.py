@@ -6,7 +6,7 @@ or gave a wrong answer, is NaN: no goal is reached by it.
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -277,15 +277,23 @@ def efficiency_table(found: Found, kind: str) -> str:
 
 def stage_reads_table(found: Found) -> str:
     """Of the vertex stage alone: sectors found in the L1 cache, and megabytes read from the GPU's memory."""
+
+    def cell(hits: float, read: float) -> str:
+        return f"{shown(hits, 1, '%')}, {shown(read / 1e6, 1)} MB"
+
+    return _stage_table(found, "reads", ("hit_percent", "read_bytes"), cell)
+
+
+def _stage_table(
+    found: Found, corner: str, fields: tuple[str, str], cell: Callable[[float, float], str]
+) -> str:
+    """A cell for each graph and layout of the vertex stage alone, from two fields of its row."""
     layouts = found.listed("stage", "system")
     body = []
     for graph in found.listed("stage", "graph"):
-        pairs = [
-            (found.stage(graph, layout, "hit_percent"), found.stage(graph, layout, "read_bytes"))
-            for layout in layouts
-        ]
-        body.append([graph, *(f"{shown(hits, 1, '%')}, {shown(read / 1e6, 1)} MB" for hits, read in pairs)])
-    return markdown(["reads", *layouts], body)
+        pairs = [[found.stage(graph, layout, field) for field in fields] for layout in layouts]
+        body.append([graph, *(cell(*pair) for pair in pairs)])
+    return markdown([corner, *layouts], body)
 
 
 def stage_gains(found: Found, graph: str) -> tuple[float, float]:
@@ -300,15 +308,11 @@ def stage_gains(found: Found, graph: str) -> tuple[float, float]:
 
 def stage_times_table(found: Found) -> str:
     """Milliseconds of the vertex stage alone, and places more than edges."""
-    layouts = found.listed("stage", "system")
-    body = []
-    for graph in found.listed("stage", "graph"):
-        pairs = [
-            (found.stage(graph, layout, "ms"), found.stage(graph, layout, "extra_percent"))
-            for layout in layouts
-        ]
-        body.append([graph, *(f"{shown(ms, 3)} (+{shown(more, 2, '%')})" for ms, more in pairs)])
-    return markdown(["ms", *layouts], body)
+
+    def cell(ms: float, more: float) -> str:
+        return f"{shown(ms, 3)} (+{shown(more, 2, '%')})"
+
+    return _stage_table(found, "ms", ("ms", "extra_percent"), cell)
 
 
 def remap_table(found: Found) -> str:

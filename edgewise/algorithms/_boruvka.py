@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._components_steps import SAMPLE, find_largest
 from edgewise.algorithms._lengths import length
 from edgewise.kernels.atomics import atomic_add, atomic_load, compare_and_swap
 from edgewise.kernels.cache import device_function, kernel
@@ -29,8 +30,8 @@ from edgewise.kernels.team import barrier, claim, report, rewind
 #: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
 #: vertices and roots in the lists, of this round and of the next in turns.
 EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
-#: Vertices handed out at a time. Vertices looked at to find a component that has most of them.
-_PIECE, _SAMPLE = 1024, 256
+#: Vertices handed out at a time.
+_PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)
 
 _ONE, _NONE = np.uint64(1), np.uint32(0xFFFFFFFF)
@@ -249,21 +250,6 @@ def _rename(control: Any, forest: Any) -> None:
             component[v] = above[component[v]]
 
 
-@device_function
-def _find_giant(component: Any, found: Any) -> None:
-    """Find a vertex of the component that has most of a sample, if there is one: the vote of Boyer and Moore (1991)."""
-    n, seen, votes, count = len(component), 0, 0, 0
-    for i in range(_SAMPLE):
-        v = i * n // _SAMPLE
-        if votes == 0:
-            seen = v
-        votes += 1 if component[v] == component[seen] else -1
-    for i in range(_SAMPLE):
-        count += component[i * n // _SAMPLE] == component[seen]
-    if 2 * count > _SAMPLE:
-        found[GIANT] = seen
-
-
 @kernel
 def grow(
     thread: Any,
@@ -318,7 +304,9 @@ def grow(
         if barrier(control, size):
             return
         if thread == 0 and found[GIANT] < 0:
-            _find_giant(forest.component, found)
+            _, vertex, count = find_largest(forest.component)
+            if 2 * count > SAMPLE:
+                found[GIANT] = vertex
         turn = 1 - turn
 
 

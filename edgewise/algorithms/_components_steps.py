@@ -106,18 +106,18 @@ def _link_one(control: Any, slot: Any, offsets: Any, targets: Any, place: Any, l
 
 
 @device_function
-def _find_largest(label: Any, found: Any) -> None:
-    """Find the label that most of a sample has, if one has most of it: the vote of Boyer and Moore (1991)."""
-    n, largest, votes, count = len(label), label[0], 0, 0
+def find_largest(label: Any) -> Any:
+    """The label that most of a sample has, if one has most of it, a vertex that has it, and how many of the sample do:
+    the vote of Boyer and Moore (1991)."""
+    n, largest, vertex, votes, count = len(label), label[0], 0, 0, 0
     for i in range(SAMPLE):
         seen = label[i * n // SAMPLE]
         if votes == 0:
-            largest = seen
+            largest, vertex = seen, i * n // SAMPLE
         votes += 1 if seen == largest else -1
     for i in range(SAMPLE):
         count += label[i * n // SAMPLE] == largest
-    found[LARGEST] = largest
-    found[SAMPLED] = count
+    return largest, vertex, count
 
 
 @device_function
@@ -206,7 +206,7 @@ def connect(
         passes += 2
     for place in range(_LINKED + 1):
         if thread == 0:
-            _find_largest(label, found)
+            found[LARGEST], _, found[SAMPLED] = find_largest(label)
         if barrier(control, size):
             return
         if found[SAMPLED] >= _ENOUGH or place == _LINKED:

@@ -26,9 +26,17 @@ def length(arcs: Any, arc: Any) -> Any:
 
 def arcs_of(graph: Graph) -> Arcs:
     """The arcs of a graph as kernels read them."""
-    offsets = graph.offsets.view(f"u{graph.offsets.itemsize}")
-    weights = np.empty(0, np.int32) if graph.weights is None else graph.weights
-    return Arcs(offsets, graph.targets.view(np.uint32), weights)
+    return _arcs(graph.offsets, graph.targets, graph.weights)
+
+
+def in_arcs_of(graph: Graph) -> Arcs:
+    """The in-edges in the same form, sources in the place of targets."""
+    return _arcs(graph.in_offsets, graph.in_sources, graph.in_weights)
+
+
+def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> Arcs:
+    unsigned = offsets.view(f"u{offsets.itemsize}"), ends.view(np.uint32)
+    return Arcs(*unsigned, np.empty(0, np.int32) if weights is None else weights)
 
 
 _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()

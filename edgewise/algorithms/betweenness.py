@@ -25,9 +25,8 @@ from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._bfs_state import rows_and_columns
 from edgewise.algorithms._brandes import accumulate, accumulation_bytes, make_accumulation
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, threads_of
 from edgewise.graph import Graph
-from edgewise.kernels.team import available_threads
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
 
@@ -127,8 +126,7 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
     chosen = _chosen(graph, k, sources, seed)
-    threads = schedule.num_threads if isinstance(schedule, Schedule) else None
-    needed = accumulation_bytes(graph.num_vertices, threads or available_threads(), len(chosen))
+    needed = accumulation_bytes(graph.num_vertices, threads_of("betweenness", schedule), len(chosen))
     with execution(
         "betweenness",
         device=device,

@@ -36,7 +36,7 @@ from edgewise.algorithms._boruvka import (
     make_forest,
     sort_edges,
 )
-from edgewise.algorithms._lengths import Arcs, arcs_of
+from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import verify_forest
 from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress, execution
@@ -81,9 +81,7 @@ class MSTResult(Result):
         """The sum of all weights: exact for integers, correctly rounded for floats."""
         if self.weight.dtype.kind == "f":
             return math.fsum(self.weight.tolist())
-        if len(self.weight) and max(map(abs, (int(self.weight.min()), int(self.weight.max())))) >= 2**31:
-            return sum(self.weight.tolist())
-        return int(self.weight.sum(dtype=np.int64))
+        return sum(self.weight.tolist())
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``source``, ``target`` and ``weight``: of edges, not of vertices."""
@@ -154,8 +152,7 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
         if not graph.has_in_edges:
             with run.laying_out("made the in-edges"):
                 graph.make_in_edges()
-        weights = rows.weights if graph.in_weights is None else graph.in_weights
-        columns = Arcs(_unsigned(graph.in_offsets), _unsigned(graph.in_sources), weights)
+        columns = in_arcs_of(graph)
     forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
     found[[GIANT, LIVE, ROOTS]] = -1, n, n
     heaviest = dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
@@ -170,7 +167,3 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
         )
     source, target, weight = (each.copy() for each in edges)
     return source.view(np.int32), target.view(np.int32), weight, int(found[ROUNDS])
-
-
-def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")

@@ -98,9 +98,14 @@ def _by_argsort(xp: Any, keys: Any, num_buckets: int, scale: str, threshold: int
     else:
         numbers, last = _buckets(xp, keys, num_buckets, scale), num_buckets - 1
     order = xp.argsort(numbers.astype(np.min_scalar_type(last)), kind="stable")
-    positions = xp.empty(len(keys), np.uint32)
-    positions[order] = xp.arange(len(keys), dtype=np.uint32)
-    return Sorted(keys[order], positions)
+    return Sorted(keys[order], inverse(xp, order))
+
+
+def inverse(xp: Any, order: Any) -> Any:
+    """Where each number stands in a permutation, uint32; `xp`: NumPy or CuPy, whichever it is of."""
+    found = xp.empty(len(order), np.uint32)
+    found[order] = xp.arange(len(order), dtype=np.uint32)
+    return found
 
 
 def _buckets(xp: Any, keys: Any, num_buckets: int, scale: str) -> Any:

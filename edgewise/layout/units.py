@@ -14,7 +14,7 @@ import numpy as np
 
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
-from edgewise.layout.bucket_sort import bucket_sort
+from edgewise.layout.bucket_sort import bucket_sort, inverse
 
 #: In-degrees above which a row is left to a warp, and to a block.
 HEAVY, HEAVIEST = 48, 2048
@@ -90,20 +90,13 @@ def make_units(
     if found is None:
         kind = xp.greater(degrees, HEAVIEST).astype(np.uint8) + xp.greater(degrees, HEAVY)
         order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
-        degrees, rows = degrees[order], _inverse(xp, order)[rows]
+        degrees, rows = degrees[order], inverse(xp, order)[rows]
         found = measure(degrees, rows, group_size, *bounds)
         assert found is not None, "heavy rows come first now"
     vertices, begin, heaviest, alone = found
     heavy, groups, size = alone - heaviest, len(begin) - 1 - alone, int(begin[-1])
     numbers = xp.asarray(np.array([heaviest, heavy, group_size, size]))
     return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers)
-
-
-def _inverse(xp: Any, order: Any) -> Any:
-    """Where each number stands in a permutation, uint32."""
-    found = xp.empty(len(order), np.uint32)
-    found[order] = xp.arange(len(order), dtype=np.uint32)
-    return found
 
 
 def _measured(
