@@ -18,13 +18,14 @@ class SimulatedKernel:
 
     blocks = 1
 
-    def __init__(self, function, kinds):
+    def __init__(self, function, kinds, shared_bytes=0):
         self._kernel, self._kinds = cuda.jit(function), kinds
+        self._shape = 1, gpu.THREADS, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say."""
         given = iter(arguments)
-        self._kernel[1, gpu.THREADS](
+        self._kernel[self._shape](
             *(
                 tuple(next(given) for _ in range(kind.count))
                 if isinstance(kind, types.BaseTuple)
@@ -40,9 +41,9 @@ def room(name, needed):
     yield
 
 
-def fixed_kernel(function, kinds, *variant):
+def fixed_kernel(function, kinds, *variant, shared_bytes=0):
     """A kernel of edgewise's own."""
-    return SimulatedKernel(function(*variant) if variant else function, kinds)
+    return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes)
 
 
 def pretend():

@@ -370,9 +370,15 @@ _thread = threading.local()
 
 
 class Kernel:
-    """A kernel on the current GPU, launched cooperatively: all its blocks are resident."""
+    """A kernel on the current GPU, launched cooperatively: all its blocks are resident.
 
-    def __init__(self, code: bytes) -> None:
+    Args:
+        code: machine code.
+        shared_bytes: of its ``cuda.shared.array(0, dtype)``, where it needs more than the 48 KB that blocks may share
+            unasked.
+    """
+
+    def __init__(self, code: bytes, shared_bytes: int = 0) -> None:
         from cuda.bindings import driver
         from cuda.core import ObjectCode
 
@@ -381,7 +387,12 @@ class Kernel:
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
         self._function = driver.CUfunction(int(self._kernel.handle))
         self._launch = driver.cuLaunchCooperativeKernel
-        resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
+        self._shared_bytes = shared_bytes
+        if shared_bytes:
+            room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device.device_id)
+            _check(driver.cuKernelSetAttribute(room, shared_bytes, *owner))
+        resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, shared_bytes)
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
@@ -406,9 +417,14 @@ class Kernel:
         values, addresses = _argument_words(len(passed))
         values[:] = passed
         shape = (blocks or self.blocks, 1, 1, THREADS, 1, 1)
-        (status,) = self._launch(self._function, *shape, 0, current_stream(), ctypes.addressof(addresses))
-        if status:
-            raise fault(status.name)
+        stream, place = current_stream(), ctypes.addressof(addresses)
+        _check(self._launch(self._function, *shape, self._shared_bytes, stream, place))
+
+
+def _check(answer: tuple[Any]) -> None:
+    """Raise what the driver answered, if it refused."""
+    if answer[0]:
+        raise fault(answer[0].name)
 
 
 def _argument_words(count: int) -> tuple[Any, Any]:
@@ -441,13 +457,17 @@ def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
             yield value.data.ptr
 
 
-def fixed_kernel(function: Callable[..., Any], types: tuple[Any, ...], *variant: Any) -> Kernel:
+def fixed_kernel(
+    function: Callable[..., Any], types: tuple[Any, ...], *variant: Any, shared_bytes: int = 0
+) -> Kernel:
     """A kernel of edgewise's own for arguments of these types, on the current GPU; for its caller to keep.
 
     Args:
         function: the kernel, or where there are several variants, what makes one.
         types: of its arguments.
         variant: what to give to `function` to get the kernel.
+        shared_bytes: see `Kernel`.
     """
     made = function(*variant) if variant else function
-    return Kernel(compile_kernel(made, types, capability(), f"{function.__qualname__} {variant}"))
+    code = compile_kernel(made, types, capability(), f"{function.__qualname__} {variant}")
+    return Kernel(code, shared_bytes)

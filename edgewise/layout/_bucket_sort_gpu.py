@@ -7,10 +7,9 @@ of the bucket begin. Then it sorts each tile in shared memory, so that keys of a
 single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
 before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
-The place of a key in its tile: warps count their keys, one of each lane at a time, in counters of the buckets, and
-what a counter was before is how many keys of the bucket come before this one. Where it was raised by more than one,
-the lanes that share it find each other by ballots. Two warps share counters, and the second one counts after the
-first. Sums of the counters over buckets and warps tell the rest.
+The place of a key in its tile: each warp counts its keys, one of each lane at a time, in counters of its own of the
+buckets, and what a counter was before is how many keys of the bucket come before this one. Where it was raised by more
+than one, the lanes that share it find each other by ballots. Sums of the counters over buckets and warps tell the rest.
 """
 
 import functools
@@ -55,17 +54,16 @@ from edgewise.kernels.gpu_host import cupy, empty, room, zeros
 #: The most buckets: one for each thread of a block.
 MOST_BUCKETS = THREADS
 #: Keys of a tile that a thread holds, a warp, and the block.
-AHEAD = 8
+AHEAD = 16
 CHUNK = AHEAD * WARP
 TILE = AHEAD * THREADS
 WARPS = THREADS // WARP
-#: Warps share counters by twos. One word counts two buckets, in 16 bits each: a bucket, and the one COLUMNS after it.
-PAIRS = WARPS // 2
+#: A warp's counters have 16 bits: a word counts a bucket, and the one COLUMNS after it.
 COLUMNS = MOST_BUCKETS // 2
-#: Words that a block shares: all these counters, or counters of whole words, or a tile in its new order. One more for
-#: each lane comes after them, which add to them what nobody asks for.
-POOL = max(PAIRS * COLUMNS, MOST_BUCKETS, TILE)
-POOL_WORDS = POOL + WARP
+#: Words that a block shares: counters for each warp, or counters of whole words, or a tile in its new order. One more
+#: for each lane comes after them, to which is added what nobody asks for.
+POOL = max(WARPS * COLUMNS, MOST_BUCKETS, TILE)
+POOL_BYTES = 4 * (POOL + WARP)
 #: Words for sums of warps, or two extremes.
 SHARED_WORDS = max(WARPS, 2)
 #: The fewest keys that a block has, if there are so many.
@@ -222,53 +220,46 @@ def _count(pool, counter):
 
 
 @device_function
-def _column_of(bucket):
-    """The word of a pair's counters that counts a bucket, and its first bit there."""
-    return bucket % np.uint32(COLUMNS), np.uint32((bucket // np.uint32(COLUMNS)) << np.uint32(4))
+def _counter_of(bucket):
+    """The word of this warp's counters that counts a bucket, and its first bit there."""
+    row = np.uint32(block_thread() // WARP * COLUMNS)
+    return np.uint32(row + bucket % np.uint32(COLUMNS)), np.uint32((bucket // np.uint32(COLUMNS)) << np.uint32(4))
 
 
 @device_function
-def _count_tile(buckets, left, pool, ranks):
-    """Count the keys of a tile in the pairs' counters, which are zeros. A key's rank is how many of its bucket were
-    counted before it."""
-    warp = block_thread() // WARP
-    row = np.uint32((warp // 2) * COLUMNS)
-    for turn in range(2):
-        if warp % 2 == turn:
-            for j in range(AHEAD):
-                here, bucket = j * WARP < left, buckets[j]
-                column, shift = _column_of(bucket)
-                # Lanes that have no key count where nobody reads: that takes less time than a branch.
-                counter = np.uint32(row + column) if here else np.uint32(POOL + lane())
-                before = pool[counter]
-                warp_barrier()
-                atomic_add(pool, counter, np.uint32(np.uint32(1) << shift))
-                warp_barrier()
-                rank, number = (before >> shift) & _HALF, (np.uint32(pool[counter] - before) >> shift) & _HALF
-                shared = ballot(here and number > 1)
-                while shared != 0:
-                    common = np.uint32(shuffle(np.int32(bucket), first_bit(shared)))
-                    same = ballot(here and bucket == common)
-                    rank += np.uint32(lanes_before(same) if here and bucket == common else 0)
-                    shared &= same ^ _ALL_BITS
-                ranks[j] = rank
-        block_barrier()
+def _count_in_warp(bucket, here, pool):
+    """Count a key of each lane that has one in the warp's counters; how many of its bucket come before it in the warp."""
+    counter, shift = _counter_of(bucket)
+    # Lanes that have no key count where nobody reads: that takes less time than a branch.
+    counter = counter if here else np.uint32(POOL + lane())
+    before = pool[counter]
+    warp_barrier()
+    atomic_add(pool, counter, np.uint32(np.uint32(1) << shift))
+    warp_barrier()
+    rank, number = (before >> shift) & _HALF, (np.uint32(pool[counter] - before) >> shift) & _HALF
+    shared = ballot(here and number > 1)
+    while shared != 0:
+        common = np.uint32(shuffle(np.int32(bucket), first_bit(shared)))
+        same = ballot(here and bucket == common)
+        rank += np.uint32(lanes_before(same) if here and bucket == common else 0)
+        shared &= same ^ _ALL_BITS
+    return rank
 
 
 @device_function
 def _begin_buckets(places, offsets, pool, shared):
-    """Turn the counts of a tile to the places in it where each bucket of each pair begins.
+    """Turn the counts of a tile to the places in it where each bucket of each warp begins.
 
     Args:
         places: where the tile's first key of each bucket goes in the end; afterwards, where the next tile's goes.
         offsets: to be filled: for each bucket, what is added to a place in the tile to get that in the end.
-        pool: the pairs' counters.
+        pool: the warps' counters.
         shared: words for `_sum_before`.
     """
     low, total = np.uint32(block_thread()), np.uint32(0)
     if low < COLUMNS:
-        for pair in range(PAIRS):
-            total = np.uint32(total + pool[np.uint32(pair * COLUMNS + low)])
+        for warp in range(WARPS):
+            total = np.uint32(total + pool[np.uint32(warp * COLUMNS + low)])
     before, total_here = _sum_before(total, shared)
     if low < COLUMNS:
         # Upper halves come after all of the lower ones.
@@ -277,20 +268,11 @@ def _begin_buckets(places, offsets, pool, shared):
         offsets[high] = np.uint32(places[high] - (start >> np.uint32(16)))
         places[low] += total & _HALF
         places[high] += total >> np.uint32(16)
-        for pair in range(PAIRS):
-            count = pool[np.uint32(pair * COLUMNS + low)]
-            pool[np.uint32(pair * COLUMNS + low)] = start
-            start = np.uint32(start + count)
+        for warp in range(WARPS):
+            number = pool[np.uint32(warp * COLUMNS + low)]
+            pool[np.uint32(warp * COLUMNS + low)] = start
+            start = np.uint32(start + number)
     block_barrier()
-
-
-@device_function
-def _add_begins(buckets, pool, ranks):
-    """Turn ranks to places in the tile."""
-    row = np.uint32((block_thread() // WARP // 2) * COLUMNS)
-    for j in range(AHEAD):
-        column, shift = _column_of(buckets[j])
-        ranks[j] = np.uint32(ranks[j] + ((pool[np.uint32(row + column)] >> shift) & _HALF))
 
 
 def make_sort_kernel(logarithmic):
@@ -343,24 +325,28 @@ def make_sort_kernel(logarithmic):
     @device_function
     def place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions):
         """Give each key the next place of its bucket. Of the first tile, this thread holds its keys."""
-        buckets, ranks = cuda.local.array(AHEAD, UINT32), cuda.local.array(AHEAD, UINT32)
+        # Of each key, its bucket and, in the lower half, first its rank and then its place in the tile.
+        found = cuda.local.array(AHEAD, UINT32)
         for first in range(begin, end, TILE):
             mine, left = _tile(first, end)
-            for word in range(0, PAIRS * COLUMNS, THREADS):
+            for word in range(0, WARPS * COLUMNS, THREADS):
                 pool[np.uint32(word + block_thread())] = 0
-            for j in range(AHEAD):
-                buckets[j] = bucket_of(held[j], scale)
             block_barrier()
-            _count_tile(buckets, left, pool, ranks)
+            for j in range(AHEAD):
+                bucket = bucket_of(held[j], scale)
+                found[j] = bucket << np.uint32(16) | _count_in_warp(bucket, j * WARP < left, pool)
+            block_barrier()
             _begin_buckets(places, offsets, pool, shared)
-            _add_begins(buckets, pool, ranks)
             for j in range(AHEAD):
+                bucket = found[j] >> np.uint32(16)
+                counter, shift = _counter_of(bucket)
+                found[j] = np.uint32(found[j] + ((pool[counter] >> shift) & _HALF))
                 if j * WARP < left:
-                    positions[first + mine + j * WARP] = np.uint32(ranks[j] + offsets[buckets[j]])
+                    positions[first + mine + j * WARP] = np.uint32((found[j] & _HALF) + offsets[bucket])
             block_barrier()
             for j in range(AHEAD):
                 if j * WARP < left:
-                    pool[ranks[j]] = held[j]
+                    pool[found[j] & _HALF] = held[j]
             if first + TILE < end:
                 _load(given, first + TILE, end, held)
             block_barrier()
@@ -383,7 +369,7 @@ def make_sort_kernel(logarithmic):
             sums: rows that the workspace has for groups, however many this launch has.
             work: uint32, (`work_words`,): up to sums of groups, zeros before and afterwards.
         """
-        pool = cuda.shared.array(POOL_WORDS, UINT32)
+        pool = cuda.shared.array(0, UINT32)
         shared = cuda.shared.array(SHARED_WORDS, UINT32)
         places = cuda.shared.array(MOST_BUCKETS, UINT32)
         offsets = cuda.shared.array(MOST_BUCKETS, UINT32)
@@ -418,7 +404,7 @@ def signature() -> tuple[Any, ...]:
 
 @functools.cache
 def _kernel(logarithmic: bool) -> Kernel:
-    return fixed_kernel(make_sort_kernel, signature(), logarithmic)
+    return fixed_kernel(make_sort_kernel, signature(), logarithmic, shared_bytes=POOL_BYTES)
 
 
 def sum_rows(blocks: int) -> int:
