@@ -13,7 +13,7 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
-from edgewise.layout.units import Units, array_module, make_units, row_places
+from edgewise.layout.units import Units, array_module, first_places, make_units
 
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
 #: and what sorting works in.
@@ -41,18 +41,27 @@ def _count(thread: Any, size: Any, control: Any, targets: Any, degree: Any) -> N
 
 @kernel
 def _number(
-    thread: Any, size: Any, control: Any, targets: Any, following: Any, step: Any, slot_of: Any, arc_of: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    targets: Any,
+    following: Any,
+    rows: Any,
+    alone: Any,
+    group_size: Any,
+    slot_of: Any,
+    arc_of: Any,
 ) -> None:
     """Write the slot of each arc, and the arc of each slot; an empty array is not wanted.
 
     Args:
-        following: each vertex's first slot, which is overwritten.
-        step: how far its next one is.
+        following: each vertex's first slot, which is overwritten by the next one.
+        rows, alone, group_size: the row of each vertex; that of the first in a group; and its size.
     """
     for k in range(len(targets)):
         v = np.uint32(targets[k])
         slot = np.uint64(following[v])
-        following[v] += np.int64(step[v])
+        following[v] = slot + np.uint64(1 if group_size == 1 or rows[v] < alone else group_size)
         if len(slot_of):
             slot_of[k] = slot
         if len(arc_of):
@@ -85,8 +94,11 @@ def arrange(
         units = make_units(degree, **how)
         _check_size(units, dtype)
         slot_of = np.empty(len(targets) if slots else 0, dtype)
-        arc_of = np.full(units.size if arcs else 0, len(targets), dtype)
-        run_alone(_number, targets, *row_places(units), slot_of, arc_of)
+        arc_of = np.empty(units.size if arcs else 0, dtype)
+        if units.size > len(targets):
+            arc_of.fill(len(targets))
+        rows = units.rows, units.heaviest + units.heavy, units.group_size
+        run_alone(_number, targets, first_places(units, dtype), *rows, slot_of, arc_of)
         return units, slot_of, arc_of
     return _arrange_on_gpu(targets, num_vertices, np.dtype(dtype), slots, arcs, how)
 

@@ -153,29 +153,18 @@ def _measure(
         unit += 1
 
 
-def row_places(units: Units) -> tuple[np.ndarray, np.ndarray]:
-    """Of each vertex, on the host: its first place, int64, (n,), and how far the next one is, int32, (n,)."""
-    first, step = np.empty(len(units.rows), np.int64), np.empty(len(units.rows), np.int32)
-    run_alone(_place, units.rows, units.begin, units.heaviest + units.heavy, units.group_size, first, step)
-    return first, step
+def first_places(units: Units, dtype: Any) -> np.ndarray:
+    """The first place of each vertex, on the host, shape (n,)."""
+    first = np.empty(len(units.rows), dtype)
+    run_alone(_place, units.rows, units.begin, units.heaviest + units.heavy, units.group_size, first)
+    return first
 
 
 @kernel
 def _place(
-    thread: Any,
-    size: Any,
-    control: Any,
-    rows: Any,
-    begin: Any,
-    alone: Any,
-    group_size: Any,
-    first: Any,
-    step: Any,
+    thread: Any, size: Any, control: Any, rows: Any, begin: Any, alone: Any, group_size: Any, first: Any
 ) -> None:
     for v in range(np.uint64(len(rows))):
         row = np.int64(rows[v])
         group = (row - alone) // group_size
-        if row < alone:
-            first[v], step[v] = begin[row], 1
-        else:
-            first[v], step[v] = begin[alone + group] + (row - alone) - group * group_size, group_size
+        first[v] = begin[row] if row < alone else begin[alone + group] + (row - alone) - group * group_size
