@@ -105,19 +105,21 @@ def _measure() -> Kernel:
 
 def measured(
     degrees: Any, rows: Any, group_size: int, heaviest_over: int, heavy_over: int
-) -> tuple[Any, Any, int, int] | None:
+) -> tuple[Any, Any, int, int, int] | None:
     """What `edgewise.layout.units` measures on the CPU, in arrays on the GPU."""
     n = len(degrees)
-    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_WORDS, np.int64)
+    # What the host asks for lies side by side: the last begin, which is the size, and control.
+    vertices, shared = empty(n, np.uint32), zeros(n + 1 + _WORDS, np.int64)
+    begin, control = shared[: n + 1], shared[n + 1 :]
     _measure().start(
         [degrees, rows, vertices, begin, words(control), n, group_size, heaviest_over, heavy_over]
     )
     cupy().cumsum(begin, out=begin)
-    _, heaviest, alone, disorder = host_copy(control).tolist()
+    size, _, heaviest, alone, disorder = host_copy(shared[n:]).tolist()
     if disorder:
         return None
     # A copy, since all of it is longer by far.
-    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone
+    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone, size
 
 
 def slots_signature(made: np.dtype) -> tuple[Any, ...]:

@@ -93,16 +93,17 @@ def make_units(
         degrees, rows = degrees[order], inverse(xp, order)[rows]
         found = measure(degrees, rows, group_size, *bounds)
         assert found is not None, "heavy rows come first now"
-    vertices, begin, heaviest, alone = found
-    heavy, groups, size = alone - heaviest, len(begin) - 1 - alone, int(begin[-1])
+    vertices, begin, heaviest, alone, size = found
+    heavy, groups = alone - heaviest, len(begin) - 1 - alone
     numbers = xp.asarray(np.array([heaviest, heavy, group_size, size]))
     return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers)
 
 
 def _measured(
     degrees: np.ndarray, rows: np.ndarray, group_size: int, heaviest_over: int, heavy_over: int
-) -> tuple[np.ndarray, np.ndarray, int, int] | None:
-    """The vertex of each row, where units begin, how many rows are among the heaviest, and how many are left alone.
+) -> tuple[np.ndarray, np.ndarray, int, int, int] | None:
+    """The vertex of each row, where units begin, how many rows are among the heaviest, how many are left alone, and all
+    places.
 
     Sorted rows have the heavy ones first; None if they do not, since they were left as they are, or fell into few
     buckets.
@@ -113,7 +114,8 @@ def _measured(
     heaviest, alone = found.tolist()
     if alone < 0:
         return None
-    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone
+    begin = begin[: alone - (alone - n) // group_size + 1].copy()
+    return vertices, begin, heaviest, alone, int(begin[-1])
 
 
 @kernel
