@@ -17,7 +17,7 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.algorithms import _bfs_gpu, _boruvka_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
 
@@ -31,6 +31,7 @@ def kernels(offsets, weight, distance, rank):
             _sssp_gpu.parents_signature(offsets, weight, distance),
         ),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
+        "forest": (_boruvka_gpu.make_kernel(weight, True), _boruvka_gpu.signature(offsets, weight)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
@@ -47,6 +48,7 @@ NAMES = (
     "sssp",
     "parents of distances",
     "components",
+    "forest",
     "pagerank",
     "slots",
     "units",
@@ -62,6 +64,16 @@ def test_every_kernel_compiles(name, capability, dtypes):
     code = gpu.compile_kernel(*kernels(*dtypes)[name], capability, None)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+@pytest.mark.parametrize(("weight", "weighted"), [("int32", False), ("int64", True), ("float32", True)])
+def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
+    """Those that `kernels` does not have."""
+    from edgewise.algorithms import _boruvka_gpu
+
+    kernel = _boruvka_gpu.make_kernel(np.dtype(weight), weighted)
+    kinds = _boruvka_gpu.signature(np.dtype(np.uint32), np.dtype(weight))
+    assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
 
 
 INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))

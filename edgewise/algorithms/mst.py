@@ -28,6 +28,7 @@ from edgewise.algorithms._boruvka import (
     EDGES,
     FOUND_WORDS,
     GIANT,
+    GIANT_NOTE,
     LIVE,
     ROOTS,
     ROUNDS,
@@ -105,7 +106,7 @@ def mst(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> MSTResult:
-    """A minimum spanning forest of an undirected graph, on the CPU. The same for every number of threads.
+    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads.
 
     Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
     can be.
@@ -114,15 +115,14 @@ def mst(
         graph: undirected, or directed with `symmetrize`.
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose,
-            and no form for a GPU.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
 
     Returns:
         An `MSTResult`. O(m log n) work.
 
     Raises:
         GraphError: a directed graph without `symmetrize`.
-        ScheduleError: a device, a delivery, a balance or a layout that there is not.
+        ScheduleError: a delivery, a balance or a layout that there is not.
     """
     if graph.directed and not symmetrize:
         raise GraphError(
@@ -130,7 +130,7 @@ def mst(
             "each arc for an edge, or make the graph with directed=False"
         )
     n = graph.num_vertices
-    dtype = np.dtype(np.int32 if graph.weights is None else graph.weights.dtype)
+    dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
     with execution(
         "mst",
         device=device,
@@ -139,9 +139,23 @@ def mst(
         memory_limit=memory_limit,
         memory_needed=forest_bytes(n, dtype),
         deliveries=(),
+        gpu_memory=_gpu_bytes(graph, dtype),
     ) as run:
-        found = _forest(graph, dtype, run)
+        if run.on_gpu and n > 0:
+            from edgewise.algorithms import _boruvka_gpu
+
+            found = _boruvka_gpu.spanning_forest(graph, dtype, run)
+        else:
+            found = _forest(graph, dtype, run)
     return MSTResult(graph, run, found)
+
+
+def _gpu_bytes(graph: Graph, weight: np.dtype) -> int:
+    """What a run takes on a GPU: for each vertex its component and edge, and the same of what is sorted in the end; for
+    each piece of a row its lightest arc."""
+    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
+    pieces = both * (n + m // 64)
+    return n * (16 + 40 + 3 * weight.itemsize) + pieces * (8 + weight.itemsize) + 8 * (both * m // 64)
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -162,8 +176,6 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
     spare = forest.live[0, :count], forest.live[1, :count], forest.weight[:count]
     run_alone(sort_edges, *edges, np.empty(n + 1, np.int64), spare)
     if found[GIANT] >= 0:
-        run.explain(
-            "one component had most vertices in the end: it took no edges, the others took those to it"
-        )
+        run.explain(GIANT_NOTE)
     source, target, weight = (each.copy() for each in edges)
     return source.view(np.int32), target.view(np.int32), weight, int(found[ROUNDS])
