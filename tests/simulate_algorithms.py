@@ -77,6 +77,8 @@ def compare_balanced(graph, balances):
     same(*both(ew.bfs, graph, 0, balance=next(balances)), "level", "parent_index", "supersteps")
     same(*both(ew.sssp, graph, 0, balance=next(balances)), "distance", "parent_index")
     same(*both(ew.connected_components, graph, balance=next(balances)), "component", "num_components")
+    options = {"symmetrize": graph.directed, "balance": next(balances)}
+    same(*both(ew.mst, graph, **options), "source_index", "target_index", "weight", "num_components")
     balance = next(balance for balance in balances if not isinstance(balance, ew.EdgeBased))
     got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=2)
     np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
@@ -155,6 +157,9 @@ def compare_forests():
             same(got, expected, "source_index", "target_index", "weight", "num_components")
             assert got.weight.dtype == expected.weight.dtype
             assert got.verify(graph)
+        got, _ = both(ew.mst, graph, balance=ew.WarpMapped(8))
+        same(got, expected, "source_index", "target_index", "weight", "num_components")
+        assert got.weight.dtype == expected.weight.dtype
 
 
 def compare_building():

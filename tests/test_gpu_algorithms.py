@@ -266,11 +266,17 @@ def test_auto_is_the_gpu_unless_cpu_threads_are_asked_for():
     assert "GPU" not in ew.bfs(graph, 0, schedule=ew.Schedule(num_threads=2)).explain()
 
 
+def forest(graph, **options):
+    """The minimum spanning forest of any graph."""
+    return ew.mst(graph, symmetrize=True, **options)
+
+
 #: Arrays in which an algorithm that runs as a program gives what it gives on the CPU.
 EXACT = {
     ew.bfs: ("level", "parent_index", "supersteps"),
     ew.sssp: ("distance", "parent_index"),
     ew.connected_components: ("component", "num_components"),
+    forest: FOREST,
     ew.pagerank: ("iterations", "converged"),
 }
 #: Large graphs on which components, too, have few supersteps.
@@ -281,7 +287,7 @@ BALANCED = ("star", "lattice", "hubs")
 def on_the_cpu(algorithm, name):
     """A graph by its name, and an algorithm's result on the CPU."""
     graph = LARGE[name]() if name in LARGE else SMALL[name]
-    arguments = () if algorithm in (ew.pagerank, ew.connected_components) else (0,)
+    arguments = (0,) if algorithm in (ew.bfs, ew.sssp) else ()
     return graph, arguments, algorithm(graph, *arguments, device="cpu")
 
 
@@ -322,6 +328,11 @@ def test_kinds_of_graphs_as_programs(balance):
                     assert got.distance.dtype == expected.distance.dtype
         got = as_program(ew.connected_components, graph, balance=balance)
         same(name, got, ew.connected_components(graph, device="cpu"), "component", "num_components")
+        for delivery in ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
+            got = as_program(forest, graph, balance=balance, delivery=delivery)
+            expected = forest(graph, device="cpu")
+            same(name, got, expected, *FOREST)
+            assert got.weight.dtype == expected.weight.dtype
 
 
 def test_bfs_as_a_program_from_several_sources_and_to_a_depth():

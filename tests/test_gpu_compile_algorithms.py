@@ -17,11 +17,18 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import _bfs_gpu, _boruvka_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.algorithms import (
+        _bfs_gpu,
+        _boruvka_gpu,
+        _components_gpu,
+        _contract_gpu,
+        _pagerank_gpu,
+        _sssp_gpu,
+    )
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
 
-    special = rank == np.float64
+    special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     return {
         "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
         "parents of levels": (_bfs_gpu.parents_kernel, _bfs_gpu.parents_signature(offsets)),
@@ -32,6 +39,7 @@ def kernels(offsets, weight, distance, rank):
         ),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
         "forest": (_boruvka_gpu.make_kernel(weight, True), _boruvka_gpu.signature(offsets, weight)),
+        "contraction": (_contract_gpu.make_kernel(wide), _contract_gpu.signature(wide)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
@@ -49,6 +57,7 @@ NAMES = (
     "parents of distances",
     "components",
     "forest",
+    "contraction",
     "pagerank",
     "slots",
     "units",
@@ -95,6 +104,7 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             ew.Binned(),
             marks=pytest.mark.slow,
         ),
+        (lambda programs: programs.edges_program(FLOAT32), {}, NEWEST_MEASURED, ew.WorkloadDecomposition()),
         (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
         pytest.param(
             lambda programs: programs.ranks_program(FLOAT64, True),
@@ -104,7 +114,7 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             marks=pytest.mark.slow,
         ),
     ],
-    ids=["bfs", "components", "sssp", "negative weights", "pagerank", "weighted pagerank"],
+    ids=["bfs", "components", "sssp", "negative weights", "forest", "pagerank", "weighted pagerank"],
 )
 def test_algorithms_as_programs_compile(make, values, capability, balance):
     from edgewise.algorithms import _as_program

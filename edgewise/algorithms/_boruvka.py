@@ -30,8 +30,6 @@ from edgewise.kernels.team import barrier, claim, report, rewind
 #: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
 #: vertices and roots in the lists, of this round and of the next in turns.
 EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
-#: For `Result.explain`, if there is such a component.
-GIANT_NOTE = "one component had most vertices in the end: it took no edges, the others took those to it"
 #: Vertices handed out at a time.
 _PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)

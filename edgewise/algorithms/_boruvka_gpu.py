@@ -10,8 +10,8 @@ What makes it fast. An arc that is not after a piece's former lightest one need 
 into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for
 that one alone; only if it leads inside are all arcs asked. A warp keeps the pieces that it was given, and drops those
 that have no arc to another component: lists need no atomic operations and no room but their own. Once one component has
-most of a sample of vertices, its pieces are dropped, since whoever is left beside it takes an edge to it. A root joins
-another only once, so its edge stays where it was chosen, and edges need no list.
+a good part of a sample of vertices, its pieces are dropped, since whoever is left beside it takes an edge to it in the
+end. A root joins another only once, so its edge stays where it was chosen, and edges need no list.
 
 References. Borůvka (1926); see `_boruvka`.
 """
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms._boruvka import GIANT_NOTE
 from edgewise.algorithms._components_gpu import SAMPLE, SLOTS, most_frequent
 from edgewise.algorithms._gpu_graph import weighted_graph_on_gpu, weighted_graph_types
 from edgewise.algorithms._lightest_gpu import (
@@ -70,6 +69,9 @@ ROUNDS, GIANT = 2, 3
 HOST_WORDS = 4
 #: The ends of no edge.
 NO_EDGE = np.int64(2**63 - 1)
+#: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
+#: that waits keeps nobody from joining it or others.
+ONE_IN = 8
 #: Steps towards its end that a root takes in one pass: chains of so many to the power of k take k passes.
 STEPS = 16
 
@@ -111,11 +113,23 @@ class Size(NamedTuple):
 
 def signature(offsets: np.dtype, weight: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for offsets and weights of these dtypes."""
+    return weighted_graph_types(offsets, weight), forest_types(weight), *[INT64] * 3
+
+
+def forest_types(weight: np.dtype) -> Any:
+    """The type of a kernel's argument `Forest` for weights of this dtype."""
     vertex, listed, word = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)
     key = key_dtype(weight)
     plain = [pointer(dtype) for dtype in (listed, key, vertex, word)]
-    forest = [pointer(vertex), pointer(vertex), array(key), array(word), *plain, array(word), pointer(word)]
-    return weighted_graph_types(offsets, weight), tuple_of(forest), *[INT64] * 3
+    return tuple_of(
+        [pointer(vertex), pointer(vertex), array(key), array(word), *plain, array(word), pointer(word)]
+    )
+
+
+def bounds_of(weight: np.dtype) -> Any:
+    """The lowest and the largest key of weights of this dtype."""
+    key, bounds = key_dtype(weight), np.iinfo(key_dtype(weight))
+    return key.type(bounds.min), key.type(bounds.max)
 
 
 @device_function
@@ -147,13 +161,20 @@ def _hand_out(size: Any, forest: Any, lowest: Any) -> Any:
 
 
 @device_function
-def _keep(p: Any, wanted: Any, held: Any, live: Any) -> Any:
+def keep(p: Any, wanted: Any, held: Any, live: Any) -> Any:
     """Put the pieces of those lanes that want it behind the first `held` pieces of this warp; how many it has then."""
     bits = ballot(wanted)
     if wanted:
         i = held + lanes_before(bits)
         live[thread_index() - lane() + i % WARP + i // WARP * num_threads()] = p
     return held + count_bits(bits)
+
+
+@device_function
+def offer(key: Any, root: Any, forest: Any) -> None:
+    """Offer a weight to a root. A component's pieces are many, and few of them are lighter than the ones before."""
+    if key < load_fresh(forest.weight, root):
+        atomic_min(forest.weight, root, key)
 
 
 def make_look(weight: np.dtype, weighted: bool) -> Any:
@@ -163,24 +184,24 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
         ``look(held, giant, size, graph, forest)``, to be called by all threads: how many of the `held` pieces of this
         warp have an arc to another component. Those of the component `giant` are dropped.
     """
-    lightest = make_lightest(weight, weighted)
+    lightest, none = make_lightest(weight, weighted), key_dtype(weight).type(0)
 
     @device_function
     def look(held, giant, size, graph, forest):
         component, kept = forest.component, np.int64(0)
         for begin in range(0, held, WARP):
-            holds, seeks = begin + lane() < held, False
-            p, root, start, arcs = np.int64(0), np.int32(-1), np.int64(0), np.int64(0)
-            key, end = forest.key[0], NOT_YET
+            holds, sought = begin + lane() < held, False
+            p, root, key, end, start, arcs = np.int64(0), NOT_YET, none, NOT_YET, np.int64(0), np.int64(0)
             if holds:
                 p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
-                v, start, arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
-                root = component[v]
+                root = component[vertex_of(p, size.vertices, size.rows, forest.longer)]
                 holds = root != giant
             if holds:
                 key, end = forest.key[p], forest.end[p]
-                seeks = end == NOT_YET or component[end] == root
-            sought = seeks
+                sought = end == NOT_YET or component[end] == root
+            if sought:
+                start, arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
+            seeks = sought
             for looks in range(2):
                 some = arcs if seeks else np.int64(0)
                 next_key, next_end = lightest(start, some, root, key, end, looks, component, size.arcs, graph)
@@ -191,9 +212,9 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
                 forest.key[p] = key
                 forest.end[p] = end
             holds = holds and end != NOBODY
-            kept = _keep(p, holds, kept, forest.live)
-            if holds and key < load_fresh(forest.weight, root):
-                atomic_min(forest.weight, root, key)
+            kept = keep(p, holds, kept, forest.live)
+            if holds:
+                offer(key, root, forest)
         return kept
 
     return look
@@ -272,11 +293,41 @@ def _mark(flag: Any, stamp: Any, control: Any, word: Any) -> None:
         control[word] = stamp
 
 
+@device_function
+def grow(held: Any, size: Any, forest: Any, heaviest: Any, number: Any, generation: Any) -> Any:
+    """Join components by the lightest edges that were offered, *choose* to *rename*, after a barrier.
+
+    Args:
+        held: how many pieces this warp has in `forest.live`.
+        size, forest: see `Size` and `Forest`.
+        heaviest: the key of no offer.
+        number: of this round, at least 1.
+        generation: what the last barrier returned.
+
+    Returns:
+        Whether a root joined another, and what the last barrier returned.
+    """
+    n, control = size.vertices, forest.control
+    _choose(held, size, forest)
+    generation = grid_barrier(control, generation)
+    _mark(_join(n, forest), number, control, _JOINED)
+    generation = grid_barrier(control, generation)
+    if load_fresh(control, _JOINED) < number:
+        return False, generation
+    while True:
+        stamp = generation
+        _mark(_follow(n, forest), stamp, control, _SHORT)
+        generation = grid_barrier(control, generation)
+        if load_fresh(control, _SHORT) < stamp:
+            break
+    _rename(n, forest, heaviest)
+    return True, grid_barrier(control, generation)
+
+
 def make_kernel(weight: np.dtype, weighted: bool) -> Any:
     """The kernel for weights of this dtype, or with the weight 1 for each arc."""
     look = make_look(weight, weighted)
-    key_type = key_dtype(weight).type
-    lowest, heaviest = (key_type(bound) for bound in (np.iinfo(key_type).min, np.iinfo(key_type).max))
+    lowest, heaviest = bounds_of(weight)
 
     def forest_kernel(graph, parts, n, m, num_rows):
         """A minimum spanning forest: the edge of each vertex whose component is not itself in the end.
@@ -301,24 +352,15 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
                 host[PROGRESS] = rounds
                 control[_ENDED] = host[CANCEL]
             generation = grid_barrier(control, generation)
-            _choose(held, size, forest)
-            generation = grid_barrier(control, generation)
-            _mark(_join(n, forest), rounds + 1, control, _JOINED)
-            generation = grid_barrier(control, generation)
-            if load_fresh(control, _JOINED) <= rounds or load_fresh(control, _ENDED) != 0:
+            if load_fresh(control, _ENDED) != 0:
+                break
+            grew, generation = grow(held, size, forest, heaviest, rounds + 1, generation)
+            if not grew:
                 break
             rounds += 1
-            while True:
-                stamp = generation
-                _mark(_follow(n, forest), stamp, control, _SHORT)
-                generation = grid_barrier(control, generation)
-                if load_fresh(control, _SHORT) < stamp:
-                    break
-            _rename(n, forest, heaviest)
-            generation = grid_barrier(control, generation)
             if giant < 0:
                 most = most_frequent(n, forest.component, roots, counts, best)
-                if 2 * (most >> 32) > SAMPLE:
+                if (most >> 32) * ONE_IN >= SAMPLE:
                     giant = 0x7FFFFFFF - (most & 0xFFFFFFFF)
         if thread_index() == 0:
             host[ROUNDS] = rounds
@@ -332,10 +374,10 @@ def _kernel(offsets: np.dtype, weight: np.dtype, weighted: bool) -> Kernel:
     return fixed_kernel(make_kernel, signature(offsets, weight), weight, weighted)
 
 
-def _make_forest(num_vertices: int, num_rows: int, num_arcs: int, weight: np.dtype) -> Forest:
-    """Arrays for rows with so many arcs in all, with nothing particular in them but in the last two, which are 0."""
-    n, key, longer = num_vertices, key_dtype(weight), most_longer(num_arcs)
-    pieces = num_rows + longer
+def make_forest(num_vertices: int, num_rows: int, longer: int, weight: np.dtype) -> Forest:
+    """Arrays for the first pieces of so many rows and so many `longer` ones, with nothing particular in them but in the
+    last two, which are 0."""
+    n, key, pieces = num_vertices, key_dtype(weight), num_rows + longer
     return Forest(
         component=empty(n, np.int32),
         above=empty(n, np.int32),
@@ -350,6 +392,12 @@ def _make_forest(num_vertices: int, num_rows: int, num_arcs: int, weight: np.dty
     )
 
 
+def forest_arguments(forest: Forest) -> list[Any]:
+    """What is passed for `forest_types`."""
+    atomic = {"weight", "ends", "control"}
+    return [words(values) if name in atomic else values for name, values in forest._asdict().items()]
+
+
 def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any, Any, Any, int]:
     """Lower and higher ends (int32) and weights of the forest's edges on the GPU, in the order of their ends; rounds.
 
@@ -358,22 +406,23 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
         weight: the dtype of its weights; int32 if it has none.
         run: the run that this is.
     """
-    n, both = graph.num_vertices, 1 + graph.directed
+    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
     on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
-    forest = _make_forest(n, both * n, both * graph.num_arcs, weight)
-    atomic = {"weight", "ends", "control"}
-    parts = [words(values) if name in atomic else values for name, values in forest._asdict().items()]
-    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *parts, n, graph.num_arcs, both * n])
+    forest = make_forest(n, both * n, most_longer(both * m), weight)
+    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, m, both * n])
     wait(forest.host, run.progress)
     rounds = int(forest.host[ROUNDS])
     run.explain(f"{rounds} rounds on the GPU")
     if forest.host[GIANT] >= 0:
-        run.explain(GIANT_NOTE)
-    return *_sorted_edges(forest, weight), rounds
+        run.explain(
+            f"a component that had a part in {ONE_IN} of a sample of vertices took no edges from then on: the others "
+            "took those to it"
+        )
+    return *sorted_edges(forest, weight), rounds
 
 
-def _sorted_edges(forest: Forest, weight: np.dtype) -> tuple[Any, Any, Any]:
-    """The edges of all vertices that joined others, in the order of their ends."""
+def sorted_edges(forest: Forest, weight: np.dtype) -> tuple[Any, Any, Any]:
+    """Lower and higher ends and weights of the edges of all vertices that joined others, in the order of their ends."""
     xp = cupy()
     joined = xp.flatnonzero(forest.component != xp.arange(len(forest.component), dtype=np.int32))
     ends = forest.ends[joined]

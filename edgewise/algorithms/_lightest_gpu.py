@@ -96,15 +96,16 @@ def vertex_of(p: Any, n: Any, num_rows: Any, longer: Any) -> Any:
 
 @device_function
 def arcs_of(p: Any, n: Any, m: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
-    """The vertex of a piece, where its arcs begin, and how many they are. In-edges are numbered from m on.
+    """Where the arcs of a piece begin, and how many they are. In-edges are numbered from m on.
 
     `graph` is offsets, targets, weights, in_offsets, in_sources, in_weights.
     """
     piece = _piece(p, num_rows, longer)
     if (piece & _LOWER_HALF) < n:
-        return arcs_of_piece(piece, graph[0])
-    v, start, length = arcs_of_piece(piece - n, graph[3])
-    return v, start + m, length
+        _, start, length = arcs_of_piece(piece, graph[0])
+        return start, length
+    _, start, length = arcs_of_piece(piece - n, graph[3])
+    return start + m, length
 
 
 @device_function

@@ -28,7 +28,6 @@ from edgewise.algorithms._boruvka import (
     EDGES,
     FOUND_WORDS,
     GIANT,
-    GIANT_NOTE,
     LIVE,
     ROOTS,
     ROUNDS,
@@ -40,11 +39,11 @@ from edgewise.algorithms._boruvka import (
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import verify_forest
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class MSTResult(Result):
@@ -116,13 +115,15 @@ def mst(
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
+            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
+            deliveries.
 
     Returns:
         An `MSTResult`. O(m log n) work.
 
     Raises:
         GraphError: a directed graph without `symmetrize`.
-        ScheduleError: a delivery, a balance or a layout that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     if graph.directed and not symmetrize:
         raise GraphError(
@@ -131,6 +132,7 @@ def mst(
         )
     n = graph.num_vertices
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
+    as_program = runs_as_program("mst", device, schedule)
     with execution(
         "mst",
         device=device,
@@ -138,10 +140,14 @@ def mst(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=forest_bytes(n, dtype),
-        deliveries=(),
-        gpu_memory=_gpu_bytes(graph, dtype),
+        deliveries=(Push, Pull, Buffered) if as_program else (),
+        gpu_memory=0 if as_program else _gpu_bytes(graph, dtype),
     ) as run:
-        if run.on_gpu and n > 0:
+        if as_program and n > 0:
+            from edgewise.algorithms import _as_program
+
+            found = _as_program.forest(graph, dtype, memory_limit, run)
+        elif run.on_gpu and n > 0:
             from edgewise.algorithms import _boruvka_gpu
 
             found = _boruvka_gpu.spanning_forest(graph, dtype, run)
@@ -176,6 +182,8 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
     spare = forest.live[0, :count], forest.live[1, :count], forest.weight[:count]
     run_alone(sort_edges, *edges, np.empty(n + 1, np.int64), spare)
     if found[GIANT] >= 0:
-        run.explain(GIANT_NOTE)
+        run.explain(
+            "one component had most vertices in the end: it took no edges, the others took those to it"
+        )
     source, target, weight = (each.copy() for each in edges)
     return source.view(np.int32), target.view(np.int32), weight, int(found[ROUNDS])
