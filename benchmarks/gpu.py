@@ -31,6 +31,7 @@ GOALS = {
     "sssp": (4, 6, 8, 45),
     "pagerank": (7.5, 25, 8, 5),
     "components": (0.6, 1.2, 0.6, 0.7),
+    "mst": (6, 12, 7, 4),
     "build": (5, 14, 5, 5),
 }
 SOURCES = 16
@@ -53,6 +54,7 @@ def built_in(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
         "sssp": lambda: ew.sssp(graph, source, device="cuda"),
         "pagerank": lambda: ew.pagerank(graph, tol=0, max_iterations=50, dtype=np.float32, device="cuda"),
         "components": lambda: ew.connected_components(graph, device="cuda"),
+        "mst": lambda: ew.mst(graph, symmetrize=True, device="cuda"),
     }
 
 

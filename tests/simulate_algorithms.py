@@ -52,6 +52,8 @@ def compare(graph):
         same(got, expected, "distance", "parent_index")
     got, expected = (ew.connected_components(graph, device=device) for device in ("cuda", "cpu"))
     same(got, expected, "component", "num_components")
+    got, expected = (ew.mst(graph, symmetrize=True, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "source_index", "target_index", "weight")
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -75,6 +77,8 @@ def compare_balanced(graph, balances):
     same(*both(ew.bfs, graph, 0, balance=next(balances)), "level", "parent_index", "supersteps")
     same(*both(ew.sssp, graph, 0, balance=next(balances)), "distance", "parent_index")
     same(*both(ew.connected_components, graph, balance=next(balances)), "component", "num_components")
+    options = {"symmetrize": graph.directed, "balance": next(balances)}
+    same(*both(ew.mst, graph, **options), "source_index", "target_index", "weight", "num_components")
     balance = next(balance for balance in balances if not isinstance(balance, ew.EdgeBased))
     got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=2)
     np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
@@ -134,6 +138,30 @@ def compare_huge_weights():
         same(got, expected, "distance", "parent_index")
 
 
+def compare_forests():
+    """Forests by weights of every dtype and none, where many are equal, of rows that are longer than a piece."""
+    random = np.random.default_rng(7)
+    ends = np.concatenate([random.integers(0, 40, (2, 90)), [[5] * 150, random.integers(0, 40, 150)]], axis=1)
+    drawn = random.integers(-2, 3, 240)
+    signs = np.where(np.arange(240) % 2, -0.5, 0.5)  # zeros of both signs, too
+    for weights in (
+        drawn.astype(np.int32),
+        drawn * 2**60,
+        (drawn * signs).astype(np.float32),
+        drawn * signs,
+        None,
+    ):
+        for directed in (True, False):
+            graph = ew.Graph.from_edges(*ends, weights, directed, num_vertices=42)
+            got, expected = (ew.mst(graph, symmetrize=directed, device=device) for device in ("cuda", "cpu"))
+            same(got, expected, "source_index", "target_index", "weight", "num_components")
+            assert got.weight.dtype == expected.weight.dtype
+            assert got.verify(graph)
+        got, _ = both(ew.mst, graph, balance=ew.WarpMapped(8))
+        same(got, expected, "source_index", "target_index", "weight", "num_components")
+        assert got.weight.dtype == expected.weight.dtype
+
+
 def compare_building():
     """Rows and columns from edge arrays, in the order of the input."""
     source, target = np.random.default_rng(4).integers(0, 30, (2, 200))
@@ -165,6 +193,7 @@ def main():
     compare_options()
     compare_negative_weights()
     compare_huge_weights()
+    compare_forests()
     compare_building()
 
 

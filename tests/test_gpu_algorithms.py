@@ -1,4 +1,4 @@
-"""The four algorithms on a GPU give what they give on the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
+"""The algorithms on a GPU give what they give on the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
 
 import concurrent.futures
 import functools
@@ -147,6 +147,76 @@ def test_components_of_deep_trees_are_the_same_each_time():
             same(f"{n} {gaps}", got, expected, "component", "num_components")
 
 
+FOREST = ("source_index", "target_index", "weight", "num_components")
+
+
+def check_forest(name, graph):
+    got, expected = both(ew.mst, graph, symmetrize=graph.directed)
+    same(name, got, expected, *FOREST)
+    assert got.weight.dtype == expected.weight.dtype, name
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+def test_forests(make):
+    for name, graph in make():
+        check_forest(name, graph)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, None])
+def test_forests_by_weights_of_any_sign_of_which_many_are_equal(dtype):
+    """Zeros of both signs are equal; 64-bit weights differ in their upper or their lower halves only."""
+    random = np.random.default_rng(9)
+    for name in ("hubs", "uniform", "lattice"):
+        graph = LARGE[name]()
+        for most in (1, 4, 10**9):
+            weights = None
+            if dtype is not None:
+                weights = random.integers(-most, most, graph.num_arcs, endpoint=True)
+                if np.dtype(dtype).kind == "f":
+                    weights = weights * random.choice([-0.25, 0.25], graph.num_arcs)
+                elif dtype == np.int64 and most == 4:
+                    weights = weights << 40
+                weights = weights.astype(dtype)
+            for directed in (True, False):
+                ends = graph.sources, graph.targets
+                made = ew.Graph.from_edges(*ends, weights, directed, num_vertices=graph.num_vertices)
+                check_forest(f"{name} up to {most}", made)
+
+
+def test_forests_of_paths_whose_weights_rise():
+    """All but one vertex join in one round, in a chain as long as the path."""
+    n = 3_000_000
+    for weights in (np.arange(n - 1), -np.arange(n - 1), np.zeros(n - 1, np.int32)):
+        graph = ew.Graph.from_edges(np.arange(n - 1), np.arange(1, n), weights, directed=False)
+        got, expected = both(ew.mst, graph)
+        same("path", got, expected, *FOREST)
+        assert got.supersteps < 3
+
+
+def test_forests_without_one_large_component():
+    """Many cliques that no edge joins, and a few large components of equal size."""
+    random = np.random.default_rng(11)
+    for groups, size, edges in ((3000, 40, 30), (3, 100_000, 8), (40_000, 3, 2)):
+        ends = random.integers(0, size, (2, groups, size * edges)) + size * np.arange(groups)[:, np.newaxis]
+        weights = random.integers(0, 100, groups * size * edges)
+        graph = ew.Graph.from_edges(*ends.reshape(2, -1), weights, False, num_vertices=groups * size)
+        check_forest(f"{groups} of {size}", graph)
+
+
+def test_the_forest_of_a_star_of_many_vertices():
+    n = 4_000_000
+    weights = np.random.default_rng(12).random(n - 1)
+    graph = ew.Graph.from_edges(np.full(n - 1, n - 1), np.arange(n - 1), weights, False, num_vertices=n)
+    check_forest("star", graph)
+
+
+def test_the_same_forest_each_time():
+    graph = LARGE["hubs"]()
+    expected = ew.mst(graph, symmetrize=True, device="cpu")
+    for _ in range(100):
+        same("hubs", ew.mst(graph, symmetrize=True, device="cuda"), expected, *FOREST)
+
+
 @pytest.mark.parametrize("make", [graphs, large])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_pagerank(make, dtype):
@@ -196,11 +266,17 @@ def test_auto_is_the_gpu_unless_cpu_threads_are_asked_for():
     assert "GPU" not in ew.bfs(graph, 0, schedule=ew.Schedule(num_threads=2)).explain()
 
 
+def forest(graph, **options):
+    """The minimum spanning forest of any graph."""
+    return ew.mst(graph, symmetrize=True, **options)
+
+
 #: Arrays in which an algorithm that runs as a program gives what it gives on the CPU.
 EXACT = {
     ew.bfs: ("level", "parent_index", "supersteps"),
     ew.sssp: ("distance", "parent_index"),
     ew.connected_components: ("component", "num_components"),
+    forest: FOREST,
     ew.pagerank: ("iterations", "converged"),
 }
 #: Large graphs on which components, too, have few supersteps.
@@ -211,7 +287,7 @@ BALANCED = ("star", "lattice", "hubs")
 def on_the_cpu(algorithm, name):
     """A graph by its name, and an algorithm's result on the CPU."""
     graph = LARGE[name]() if name in LARGE else SMALL[name]
-    arguments = () if algorithm in (ew.pagerank, ew.connected_components) else (0,)
+    arguments = (0,) if algorithm in (ew.bfs, ew.sssp) else ()
     return graph, arguments, algorithm(graph, *arguments, device="cpu")
 
 
@@ -252,6 +328,11 @@ def test_kinds_of_graphs_as_programs(balance):
                     assert got.distance.dtype == expected.distance.dtype
         got = as_program(ew.connected_components, graph, balance=balance)
         same(name, got, ew.connected_components(graph, device="cpu"), "component", "num_components")
+        for delivery in ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
+            got = as_program(forest, graph, balance=balance, delivery=delivery)
+            expected = forest(graph, device="cpu")
+            same(name, got, expected, *FOREST)
+            assert got.weight.dtype == expected.weight.dtype
 
 
 def test_bfs_as_a_program_from_several_sources_and_to_a_depth():

@@ -17,11 +17,18 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.algorithms import (
+        _bfs_gpu,
+        _boruvka_gpu,
+        _components_gpu,
+        _contract_gpu,
+        _pagerank_gpu,
+        _sssp_gpu,
+    )
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
 
-    special = rank == np.float64
+    special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     return {
         "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
         "parents of levels": (_bfs_gpu.parents_kernel, _bfs_gpu.parents_signature(offsets)),
@@ -31,6 +38,8 @@ def kernels(offsets, weight, distance, rank):
             _sssp_gpu.parents_signature(offsets, weight, distance),
         ),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
+        "forest": (_boruvka_gpu.make_kernel(weight, True), _boruvka_gpu.signature(offsets, weight)),
+        "contraction": (_contract_gpu.make_kernel(wide), _contract_gpu.signature(wide)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
@@ -47,6 +56,8 @@ NAMES = (
     "sssp",
     "parents of distances",
     "components",
+    "forest",
+    "contraction",
     "pagerank",
     "slots",
     "units",
@@ -62,6 +73,16 @@ def test_every_kernel_compiles(name, capability, dtypes):
     code = gpu.compile_kernel(*kernels(*dtypes)[name], capability, None)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+@pytest.mark.parametrize(("weight", "weighted"), [("int32", False), ("int64", True), ("float32", True)])
+def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
+    """Those that `kernels` does not have."""
+    from edgewise.algorithms import _boruvka_gpu
+
+    kernel = _boruvka_gpu.make_kernel(np.dtype(weight), weighted)
+    kinds = _boruvka_gpu.signature(np.dtype(np.uint32), np.dtype(weight))
+    assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
 
 
 INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))
@@ -83,6 +104,7 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             ew.Binned(),
             marks=pytest.mark.slow,
         ),
+        (lambda programs: programs.edges_program(FLOAT32), {}, NEWEST_MEASURED, ew.WorkloadDecomposition()),
         (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
         pytest.param(
             lambda programs: programs.ranks_program(FLOAT64, True),
@@ -92,7 +114,7 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             marks=pytest.mark.slow,
         ),
     ],
-    ids=["bfs", "components", "sssp", "negative weights", "pagerank", "weighted pagerank"],
+    ids=["bfs", "components", "sssp", "negative weights", "forest", "pagerank", "weighted pagerank"],
 )
 def test_algorithms_as_programs_compile(make, values, capability, balance):
     from edgewise.algorithms import _as_program

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._bfs_gpu import make_parents
+from edgewise.algorithms._boruvka_gpu import sorted_edges
+from edgewise.algorithms._contract_gpu import contract, plant
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import weight_range
 from edgewise.algorithms._path_tree import refuse_cycle
@@ -169,6 +171,36 @@ class Components(Program):
         return HALT
 
 
+class LightestEdges(Program):
+    """Of each vertex the lightest edge to another component, where every edge goes both ways: of equally heavy ones
+    that with the lowest index of the other end. The first superstep finds its weight, the second that end."""
+
+    component = vertex("int32")
+    lightest = vertex(WEIGHT, init=INFINITY)
+    end = vertex("int32", init=-1)
+    weight = edge(WEIGHT, default=1)
+    combine = MIN
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if state.component[edge.source] == state.component[edge.target]:
+            return None
+        if state.superstep == 1:
+            return edge.weight
+        if edge.weight == state.lightest[edge.target]:
+            return edge.source
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if state.superstep == 1:
+            state.lightest[v] = message
+            return ACTIVE
+        if message < state.num_vertices:
+            state.end[v] = int(message)
+        return HALT
+
+
 class PageRank(Program):
     """Ranks, as in `pagerank`. Each vertex starts with `begin`, besides the rank that it is given, and has the part
     `even` of all jumps, besides its `jump`. Sums are float64."""
@@ -240,9 +272,20 @@ class WeightedPageRank(PageRank):
 def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
     """The program for distances of this dtype."""
     fields = {name: vertex(dtype, init=INFINITY) for name in ("distance", "offered")[: 1 + negative]}
-    wide = np.dtype(f"{dtype.kind}8")  # holds every index, too
     base = BellmanFord if negative else ShortestPaths
-    return type(base.__name__, (base,), {**fields, "message": wide if negative else dtype})
+    return type(base.__name__, (base,), {**fields, "message": _wide(dtype) if negative else dtype})
+
+
+@functools.cache
+def edges_program(weight: np.dtype) -> type[Program]:
+    """The program for weights of this dtype."""
+    wide = _wide(weight)
+    return type("LightestEdges", (LightestEdges,), {"lightest": vertex(wide, init=INFINITY), "message": wide})
+
+
+def _wide(dtype: np.dtype) -> np.dtype:
+    """The dtype of messages that are values of a dtype or indices of vertices by turns."""
+    return np.dtype(f"{dtype.kind}8")
 
 
 @functools.cache
@@ -261,11 +304,20 @@ def _carry_out(
     limit: int | None = None,
     **values: Any,
 ) -> ProgramResult:
-    """Run a program as part of a run, by its schedule; what is neither running nor compiling is laying out."""
+    """Run a program as part of a run, by its schedule."""
+    return _call(Prepared(program, graph, "cuda", run.schedule), run, memory_limit, limit, **values)
+
+
+def _call(
+    prepared: Prepared,
+    run: Execution,
+    memory_limit: int | None,
+    limit: int | None = None,
+    **values: Any,
+) -> ProgramResult:
+    """Run a prepared program as part of a run; what is neither running nor compiling is laying out."""
     started, compiled = time.perf_counter(), compile_seconds()
-    result = Prepared(program, graph, "cuda", run.schedule)(
-        max_supersteps=limit, progress=run.progress, memory_limit=memory_limit, **values
-    )
+    result = prepared(max_supersteps=limit, progress=run.progress, memory_limit=memory_limit, **values)
     spent = time.perf_counter() - started - (compile_seconds() - compiled)
     run.layout_seconds += max(0.0, spent - result.seconds)
     return result
@@ -336,18 +388,47 @@ def components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[
 
     Labels travel along edges, so those of a directed graph are laid out both ways; the graph keeps that.
     """
-    n, both_ways = graph.num_vertices, graph
-    if graph.directed:
-
-        def make() -> Graph:
-            ends = copy_of(graph.sources), graph.on_gpu("targets")
-            return Graph.from_edges(*ends, directed=False, num_vertices=n)
-
-        both_ways = laid_out(graph, "both ways", make, "laid out the edges both ways", run)
+    both_ways = _both_ways(graph, False, run)
     result = _carry_out(Components, both_ways, run, memory_limit)
     _explain(run, result)
     component, xp = result.on_device("component"), cupy()
-    return component, int((component == xp.arange(n)).sum()), result.supersteps
+    return component, int((component == xp.arange(graph.num_vertices)).sum()), result.supersteps
+
+
+def forest(
+    graph: Graph, weight: np.dtype, memory_limit: int | None, run: Execution
+) -> tuple[Any, Any, Any, int]:
+    """A minimum spanning forest; arguments and result as of `_boruvka_gpu.spanning_forest`.
+
+    Each round is a run of a program, which finds the lightest edges of vertices, and a kernel that joins components by
+    them. Edges of a directed graph are laid out both ways; the graph keeps that.
+    """
+    wide, rounds = _wide(weight), 0
+    grown = plant(graph.num_vertices, wide)
+    find = Prepared(edges_program(weight), _both_ways(graph, graph.weighted, run), "cuda", run.schedule)
+    while True:
+        found = _call(find, run, memory_limit, component=host_copy(grown.component))
+        if not contract(grown, found.on_device("lightest"), found.on_device("end")):
+            break
+        rounds += 1
+    run.explain(f"{rounds} rounds, each of which is two supersteps of a program")
+    _explain(run, found)
+    source, target, heavy = sorted_edges(grown, wide)
+    return source, target, heavy.astype(weight), rounds
+
+
+def _both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
+    """A graph in which every edge goes both ways, with or without its weights; made once, the graph keeps it."""
+
+    def make() -> Graph:
+        ends = copy_of(graph.sources), graph.on_gpu("targets")
+        weights = graph.on_gpu("weights") if weighted else None
+        return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
+
+    if not graph.directed:
+        return graph
+    made: Graph = laid_out(graph, ("both ways", weighted), make, "laid out the edges both ways", run)
+    return made
 
 
 def rank(

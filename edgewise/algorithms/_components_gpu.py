@@ -108,7 +108,7 @@ def _flatten(n: Any, label: Any) -> Any:
 
 
 @device_function
-def _most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any:
+def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any:
     """The root that most of a sample has; every block finds the same. The result is in `best`: count, root."""
     for i in range(block_thread(), SLOTS, block_size()):
         roots[i] = -1
@@ -181,7 +181,7 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
     generation = grid_barrier(control, generation)
     _flatten(n, label)
     generation = grid_barrier(control, generation)
-    most = _most_frequent(n, label, roots, counts, best)
+    most = most_frequent(n, label, roots, counts, best)
     # Nobody links before all have sampled: every block has to skip the same tree.
     generation = grid_barrier(control, generation)
     largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)

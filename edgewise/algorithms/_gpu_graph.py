@@ -41,6 +41,29 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
     return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
 
 
+def weighted_graph_types(offsets: np.dtype, weight: np.dtype) -> Any:
+    """The same with weights of this dtype: offsets, targets, weights, in_offsets, in_sources, in_weights."""
+    vertex = np.dtype(np.uint32)
+    return tuple_of([pointer(dtype) for dtype in (offsets, vertex, weight, offsets, vertex, weight)])
+
+
+def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[list[Any], tuple[np.dtype, np.dtype | None]]:
+    """The arrays of `weighted_graph_types`, in-edges included, something else for weights where there are none; and
+    the dtypes of offsets and of weights."""
+    on_gpu = graph_on_gpu(graph, run)
+    lengths = in_lengths = on_gpu.rows[1]
+    if graph.weighted:
+        lengths, in_lengths = laid_out(
+            graph,
+            "weights",
+            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
+            "brought the weights to the GPU",
+            run,
+        )
+    arrays = [*on_gpu.rows, lengths, *on_gpu.columns, in_lengths]
+    return arrays, (on_gpu.offsets, lengths.dtype if graph.weighted else None)
+
+
 def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:
     """Something that is made once for a graph and stays on the GPU; making it is told and timed apart."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
+from edgewise.algorithms._gpu_graph import weighted_graph_on_gpu, weighted_graph_types
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.balance.deal import append, degree, make_deal
 from edgewise.balance.few import LONG_WORDS, WORDS, share
@@ -60,7 +60,6 @@ from edgewise.kernels.gpu import (
     pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
     words,
 )
 from edgewise.kernels.gpu_host import empty, signals, wait, written_forms, zeros
@@ -77,7 +76,7 @@ def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[
     """The types of the kernel's arguments."""
     vertex = np.dtype(np.uint32)
     return (
-        tuple_of([pointer(dtype) for dtype in (offsets, vertex, weight, offsets, vertex, weight)]),
+        weighted_graph_types(offsets, weight),
         piles_types(distance),
         array(vertex),
         FLOAT64,
@@ -236,7 +235,7 @@ def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -
     """The types of the arguments of what `make_parents_kernel` makes."""
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
     return (
-        tuple_of([pointer(dtype) for dtype in (offsets, vertex, weight, offsets, vertex, weight)]),
+        weighted_graph_types(offsets, weight),
         array(key_dtype(distance)),
         array(vertex),
         pointer(vertex),
@@ -280,23 +279,6 @@ def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dty
     return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
 
 
-def _on_gpu(graph: Graph, run: Execution) -> tuple[list[Any], np.dtype, np.dtype | None]:
-    """Offsets, targets and weights in both directions, what stands for weights where there are none; the dtypes of
-    offsets and of weights."""
-    on_gpu = graph_on_gpu(graph, run)
-    lengths = in_lengths = on_gpu.rows[1]
-    if graph.weighted:
-        lengths, in_lengths = laid_out(
-            graph,
-            "weights",
-            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
-            "brought the weights to the GPU",
-            run,
-        )
-    arrays = [*on_gpu.rows, lengths, *on_gpu.columns, in_lengths]
-    return arrays, on_gpu.offsets, lengths.dtype if graph.weighted else None
-
-
 def _unreached_key(dtype: np.dtype) -> Any:
     return np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]
 
@@ -314,7 +296,7 @@ def shortest_paths(
         run: the run that this is.
     """
     n, m = graph.num_vertices, graph.num_arcs
-    arrays, *kinds = _on_gpu(graph, run)
+    arrays, kinds = weighted_graph_on_gpu(graph, run)
     kernel = _kernel(*kinds, dtype)
     piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
     unreached = _unreached_key(dtype)
@@ -335,7 +317,7 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         run: the run that this is.
     """
     dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
-    arrays, *kinds = _on_gpu(graph, run)
+    arrays, kinds = weighted_graph_on_gpu(graph, run)
     control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
     hubs = empty(graph.num_arcs // HUB + 1, np.uint32)
     found = [words(keys), words(parent.view(np.uint32)), hubs, words(control), host]

@@ -39,11 +39,11 @@ from edgewise.algorithms._boruvka import (
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import verify_forest
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class MSTResult(Result):
@@ -105,7 +105,7 @@ def mst(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> MSTResult:
-    """A minimum spanning forest of an undirected graph, on the CPU. The same for every number of threads.
+    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads.
 
     Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
     can be.
@@ -114,15 +114,16 @@ def mst(
         graph: undirected, or directed with `symmetrize`.
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose,
-            and no form for a GPU.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
+            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
+            deliveries.
 
     Returns:
         An `MSTResult`. O(m log n) work.
 
     Raises:
         GraphError: a directed graph without `symmetrize`.
-        ScheduleError: a device, a delivery, a balance or a layout that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     if graph.directed and not symmetrize:
         raise GraphError(
@@ -130,7 +131,8 @@ def mst(
             "each arc for an edge, or make the graph with directed=False"
         )
     n = graph.num_vertices
-    dtype = np.dtype(np.int32 if graph.weights is None else graph.weights.dtype)
+    dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
+    as_program = runs_as_program("mst", device, schedule)
     with execution(
         "mst",
         device=device,
@@ -138,10 +140,28 @@ def mst(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=forest_bytes(n, dtype),
-        deliveries=(),
+        deliveries=(Push, Pull, Buffered) if as_program else (),
+        gpu_memory=0 if as_program else _gpu_bytes(graph, dtype),
     ) as run:
-        found = _forest(graph, dtype, run)
+        if as_program and n > 0:
+            from edgewise.algorithms import _as_program
+
+            found = _as_program.forest(graph, dtype, memory_limit, run)
+        elif run.on_gpu and n > 0:
+            from edgewise.algorithms import _boruvka_gpu
+
+            found = _boruvka_gpu.spanning_forest(graph, dtype, run)
+        else:
+            found = _forest(graph, dtype, run)
     return MSTResult(graph, run, found)
+
+
+def _gpu_bytes(graph: Graph, weight: np.dtype) -> int:
+    """What a run takes on a GPU: for each vertex its component and edge, and the same of what is sorted in the end; for
+    each piece of a row its lightest arc."""
+    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
+    pieces = both * (n + m // 64)
+    return n * (16 + 40 + 3 * weight.itemsize) + pieces * (8 + weight.itemsize) + 8 * (both * m // 64)
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -1,0 +1,431 @@
+"""Minimum spanning forests on a GPU: Borůvka's rounds as in `_boruvka` on the CPU, in one cooperative launch.
+
+*Look*: each piece of a row whose lightest arc does not lead to another component looks for its next lightest, and
+offers its weight to the root of its component. *Choose*: pieces whose weight is the least that was offered to their
+root offer the ends of their edge, the lower in the upper half of a word, so that of equally heavy edges the first is
+chosen. *Join*: a root points to the component at the other end of its edge; of two that choose one edge, only the
+higher does. *Follow*: such chains are shortened. *Rename*: every vertex learns its root.
+
+What makes it fast. An arc that is not after a piece's former lightest one need not be looked at again: all those lead
+into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for
+that one alone; only if it leads inside are all arcs asked. A warp keeps the pieces that it was given, and drops those
+that have no arc to another component: lists need no atomic operations and no room but their own. Once one component has
+a good part of a sample of vertices, its pieces are dropped, since whoever is left beside it takes an edge to it in the
+end. A root joins another only once, so its edge stays where it was chosen, and edges need no list.
+
+References. Borůvka (1926); see `_boruvka`.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms._components_gpu import SAMPLE, SLOTS, most_frequent
+from edgewise.algorithms._gpu_graph import weighted_graph_on_gpu, weighted_graph_types
+from edgewise.algorithms._lightest_gpu import (
+    NOBODY,
+    NOT_YET,
+    arcs_of,
+    list_longer,
+    make_lightest,
+    most_longer,
+    vertex_of,
+    weights_of,
+)
+from edgewise.engine.keys import key_dtype
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.gpu import (
+    INT32,
+    INT64,
+    WARP,
+    Kernel,
+    array,
+    atomic_min,
+    ballot,
+    count_bits,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    lanes_before,
+    load_fresh,
+    num_threads,
+    pointer,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS, cupy, empty, signals, wait, zeros
+
+#: Words of `control` after the barrier's: pieces besides the first ones of rows; the last round in which a root joined
+#: another; the last pass over roots that left one short of its end; whether the run is to end.
+_LONGER, _JOINED, _SHORT, _ENDED = 16, 17, 18, 19
+CONTROL_WORDS = 20
+#: Words of the host's array after CANCEL and PROGRESS.
+ROUNDS, GIANT = 2, 3
+HOST_WORDS = 4
+#: The ends of no edge.
+NO_EDGE = np.int64(2**63 - 1)
+#: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
+#: that waits keeps nobody from joining it or others.
+ONE_IN = 8
+#: Steps towards its end that a root takes in one pass: chains of so many to the power of k take k passes.
+STEPS = 16
+
+
+class Forest(NamedTuple):
+    """The state of n vertices and of pieces, and the order in which a kernel's argument holds it.
+
+    Attributes:
+        component: int32, shape (n,): the root of each vertex's component.
+        above: int32, shape (n,): of a root, the root that it has joined, or itself.
+        weight: keys, shape (n,): of a root, that of its lightest edge.
+        ends: int64, shape (n,): of a root, the ends of that edge, the lower one in the upper half; see NO_EDGE.
+        live: uint32: pieces that may have an arc to another component.
+        key, end: of each piece, the key and the other end (int32) of its lightest arc to another component.
+        longer: int64: see `edgewise.algorithms._lightest_gpu`.
+        control: int64, (CONTROL_WORDS,), zeros at first.
+        host: HOST_WORDS words in the host's memory.
+    """
+
+    component: Any
+    above: Any
+    weight: Any
+    ends: Any
+    live: Any
+    key: Any
+    end: Any
+    longer: Any
+    control: Any
+    host: Any
+
+
+class Size(NamedTuple):
+    """Numbers of vertices, arcs, and rows: n, or 2 n if edges are in the rows of one of their ends only."""
+
+    vertices: Any
+    arcs: Any
+    rows: Any
+
+
+def signature(offsets: np.dtype, weight: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for offsets and weights of these dtypes."""
+    return weighted_graph_types(offsets, weight), forest_types(weight), *[INT64] * 3
+
+
+def forest_types(weight: np.dtype) -> Any:
+    """The type of a kernel's argument `Forest` for weights of this dtype."""
+    vertex, listed, word = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)
+    key = key_dtype(weight)
+    plain = [pointer(dtype) for dtype in (listed, key, vertex, word)]
+    return tuple_of(
+        [pointer(vertex), pointer(vertex), array(key), array(word), *plain, array(word), pointer(word)]
+    )
+
+
+def bounds_of(weight: np.dtype) -> Any:
+    """The lowest and the largest key of weights of this dtype."""
+    key, bounds = key_dtype(weight), np.iinfo(key_dtype(weight))
+    return key.type(bounds.min), key.type(bounds.max)
+
+
+@device_function
+def _plant(size: Any, graph: Any, forest: Any, heaviest: Any) -> None:
+    """Make each vertex a component of its own, and list pieces."""
+    for v in range(thread_index(), size.vertices, num_threads()):
+        forest.component[v] = v
+        forest.above[v] = v
+        forest.weight[v] = heaviest
+        forest.ends[v] = NO_EDGE
+    list_longer(size.rows, size.vertices, graph, forest.longer, forest.control, _LONGER)
+
+
+@device_function
+def _hand_out(size: Any, forest: Any, lowest: Any) -> Any:
+    """Give each warp every so many'th 32 pieces; how many it has.
+
+    Its i-th piece is in the list at ``thread_index() + i // WARP * num_threads()`` of its lane i % WARP.
+    """
+    pieces, held = size.rows + forest.control[_LONGER], np.int64(0)
+    for begin in range(thread_index() - lane(), pieces, num_threads()):
+        p = begin + lane()
+        if p < pieces:
+            forest.live[p] = p
+            forest.key[p] = lowest
+            forest.end[p] = NOT_YET
+        held += count_bits(ballot(p < pieces))
+    return held
+
+
+@device_function
+def keep(p: Any, wanted: Any, held: Any, live: Any) -> Any:
+    """Put the pieces of those lanes that want it behind the first `held` pieces of this warp; how many it has then."""
+    bits = ballot(wanted)
+    if wanted:
+        i = held + lanes_before(bits)
+        live[thread_index() - lane() + i % WARP + i // WARP * num_threads()] = p
+    return held + count_bits(bits)
+
+
+@device_function
+def offer(key: Any, root: Any, forest: Any) -> None:
+    """Offer a weight to a root. A component's pieces are many, and few of them are lighter than the ones before."""
+    if key < load_fresh(forest.weight, root):
+        atomic_min(forest.weight, root, key)
+
+
+def make_look(weight: np.dtype, weighted: bool) -> Any:
+    """The step *look* for weights of this dtype, or with the weight 1 for each arc.
+
+    Returns:
+        ``look(held, giant, size, graph, forest)``, to be called by all threads: how many of the `held` pieces of this
+        warp have an arc to another component. Those of the component `giant` are dropped.
+    """
+    lightest, none = make_lightest(weight, weighted), key_dtype(weight).type(0)
+
+    @device_function
+    def look(held, giant, size, graph, forest):
+        component, kept = forest.component, np.int64(0)
+        for begin in range(0, held, WARP):
+            holds, sought = begin + lane() < held, False
+            p, root, key, end, start, arcs = np.int64(0), NOT_YET, none, NOT_YET, np.int64(0), np.int64(0)
+            if holds:
+                p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
+                root = component[vertex_of(p, size.vertices, size.rows, forest.longer)]
+                holds = root != giant
+            if holds:
+                key, end = forest.key[p], forest.end[p]
+                sought = end == NOT_YET or component[end] == root
+            if sought:
+                start, arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
+            seeks = sought
+            for looks in range(2):
+                some = arcs if seeks else np.int64(0)
+                next_key, next_end = lightest(start, some, root, key, end, looks, component, size.arcs, graph)
+                if seeks:
+                    key, end = next_key, next_end
+                    seeks = end != NOBODY and component[end] == root
+            if sought:
+                forest.key[p] = key
+                forest.end[p] = end
+            holds = holds and end != NOBODY
+            kept = keep(p, holds, kept, forest.live)
+            if holds:
+                offer(key, root, forest)
+        return kept
+
+    return look
+
+
+@device_function
+def _choose(held: Any, size: Any, forest: Any) -> None:
+    """Offer the ends of the lightest edges to their roots."""
+    for begin in range(0, held, WARP):
+        if begin + lane() < held:
+            p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
+            v = vertex_of(p, size.vertices, size.rows, forest.longer)
+            root = forest.component[v]
+            if forest.key[p] == forest.weight[root]:
+                u = np.int64(forest.end[p])
+                ends = min(u, v) << 32 | max(u, v)
+                if ends < load_fresh(forest.ends, root):
+                    atomic_min(forest.ends, root, ends)
+
+
+@device_function
+def _join(n: Any, forest: Any) -> Any:
+    """Let roots join others by the edges that they chose; whether one of this thread did.
+
+    A root that chose none, as the giant does, is joined by others only.
+    """
+    component, joined = forest.component, False
+    for v in range(thread_index(), n, num_threads()):
+        ends = forest.ends[v]
+        if component[v] == v and ends != NO_EDGE:
+            other = np.int64(component[ends >> 32])
+            if other == v:
+                other = np.int64(component[ends & 0xFFFFFFFF])
+            if forest.ends[other] != ends or v > other:
+                forest.above[v] = other
+                joined = True
+    return joined
+
+
+@device_function
+def _follow(n: Any, forest: Any) -> Any:
+    """Point roots to one further up the chain that they are in; whether one of this thread is short of its end.
+
+    Each thread writes what belongs to its roots alone: what others point to is above them, whenever it is read.
+    """
+    above, short = forest.above, False
+    for v in range(thread_index(), n, num_threads()):
+        if forest.component[v] == v:
+            first = np.int64(above[v])
+            end, following = v, first
+            for _ in range(STEPS):
+                if following == end:
+                    break
+                end, following = following, np.int64(above[following])
+            if end != first:
+                above[v] = end
+            short = short or following != end
+    return short
+
+
+@device_function
+def _rename(n: Any, forest: Any, heaviest: Any) -> None:
+    """Tell each vertex its root; roots that are left forget the edges that they chose."""
+    for v in range(thread_index(), n, num_threads()):
+        root = np.int64(forest.above[forest.component[v]])
+        forest.component[v] = root
+        if root == v:
+            forest.weight[v] = heaviest
+            forest.ends[v] = NO_EDGE
+
+
+@device_function
+def _mark(flag: Any, stamp: Any, control: Any, word: Any) -> None:
+    """Raise a word to a stamp if one thread has the flag. Stamps rise, so that nobody need set the word back."""
+    if flag and load_fresh(control, word) < stamp:
+        control[word] = stamp
+
+
+@device_function
+def grow(held: Any, size: Any, forest: Any, heaviest: Any, number: Any, generation: Any) -> Any:
+    """Join components by the lightest edges that were offered, *choose* to *rename*, after a barrier.
+
+    Args:
+        held: how many pieces this warp has in `forest.live`.
+        size, forest: see `Size` and `Forest`.
+        heaviest: the key of no offer.
+        number: of this round, at least 1.
+        generation: what the last barrier returned.
+
+    Returns:
+        Whether a root joined another, and what the last barrier returned.
+    """
+    n, control = size.vertices, forest.control
+    _choose(held, size, forest)
+    generation = grid_barrier(control, generation)
+    _mark(_join(n, forest), number, control, _JOINED)
+    generation = grid_barrier(control, generation)
+    if load_fresh(control, _JOINED) < number:
+        return False, generation
+    while True:
+        stamp = generation
+        _mark(_follow(n, forest), stamp, control, _SHORT)
+        generation = grid_barrier(control, generation)
+        if load_fresh(control, _SHORT) < stamp:
+            break
+    _rename(n, forest, heaviest)
+    return True, grid_barrier(control, generation)
+
+
+def make_kernel(weight: np.dtype, weighted: bool) -> Any:
+    """The kernel for weights of this dtype, or with the weight 1 for each arc."""
+    look = make_look(weight, weighted)
+    lowest, heaviest = bounds_of(weight)
+
+    def forest_kernel(graph, parts, n, m, num_rows):
+        """A minimum spanning forest: the edge of each vertex whose component is not itself in the end.
+
+        Args:
+            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
+            parts: see `Forest`.
+            n, m, num_rows: see `Size`.
+        """
+        forest = Forest(*parts)
+        size, control, host = Size(n, m, num_rows), forest.control, forest.host
+        roots = cuda.shared.array(SLOTS, INT32)
+        counts = cuda.shared.array(SLOTS, INT32)
+        best = cuda.shared.array(1, INT64)
+        _plant(size, graph, forest, heaviest)
+        generation = grid_barrier(control, np.int64(0))
+        held = _hand_out(size, forest, lowest)
+        giant, rounds = np.int64(-1), np.int64(0)
+        while True:
+            held = look(held, giant, size, graph, forest)
+            if thread_index() == 0:
+                host[PROGRESS] = rounds
+                control[_ENDED] = host[CANCEL]
+            generation = grid_barrier(control, generation)
+            if load_fresh(control, _ENDED) != 0:
+                break
+            grew, generation = grow(held, size, forest, heaviest, rounds + 1, generation)
+            if not grew:
+                break
+            rounds += 1
+            if giant < 0:
+                most = most_frequent(n, forest.component, roots, counts, best)
+                if (most >> 32) * ONE_IN >= SAMPLE:
+                    giant = 0x7FFFFFFF - (most & 0xFFFFFFFF)
+        if thread_index() == 0:
+            host[ROUNDS] = rounds
+            host[GIANT] = giant
+
+    return forest_kernel
+
+
+@functools.cache
+def _kernel(offsets: np.dtype, weight: np.dtype, weighted: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(offsets, weight), weight, weighted)
+
+
+def make_forest(num_vertices: int, num_rows: int, longer: int, weight: np.dtype) -> Forest:
+    """Arrays for the first pieces of so many rows and so many `longer` ones, with nothing particular in them but in the
+    last two, which are 0."""
+    n, key, pieces = num_vertices, key_dtype(weight), num_rows + longer
+    return Forest(
+        component=empty(n, np.int32),
+        above=empty(n, np.int32),
+        weight=empty(n, key),
+        ends=empty(n, np.int64),
+        live=empty(pieces, np.uint32),
+        key=empty(pieces, key),
+        end=empty(pieces, np.int32),
+        longer=empty(longer, np.int64),
+        control=zeros(CONTROL_WORDS, np.int64),
+        host=signals(HOST_WORDS),
+    )
+
+
+def forest_arguments(forest: Forest) -> list[Any]:
+    """What is passed for `forest_types`."""
+    atomic = {"weight", "ends", "control"}
+    return [words(values) if name in atomic else values for name, values in forest._asdict().items()]
+
+
+def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any, Any, Any, int]:
+    """Lower and higher ends (int32) and weights of the forest's edges on the GPU, in the order of their ends; rounds.
+
+    Args:
+        graph: at least one vertex. Each arc of a directed one is taken for an edge, which needs in-edges.
+        weight: the dtype of its weights; int32 if it has none.
+        run: the run that this is.
+    """
+    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
+    on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
+    forest = make_forest(n, both * n, most_longer(both * m), weight)
+    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, m, both * n])
+    wait(forest.host, run.progress)
+    rounds = int(forest.host[ROUNDS])
+    run.explain(f"{rounds} rounds on the GPU")
+    if forest.host[GIANT] >= 0:
+        run.explain(
+            f"a component that had a part in {ONE_IN} of a sample of vertices took no edges from then on: the others "
+            "took those to it"
+        )
+    return *sorted_edges(forest, weight), rounds
+
+
+def sorted_edges(forest: Forest, weight: np.dtype) -> tuple[Any, Any, Any]:
+    """Lower and higher ends and weights of the edges of all vertices that joined others, in the order of their ends."""
+    xp = cupy()
+    joined = xp.flatnonzero(forest.component != xp.arange(len(forest.component), dtype=np.int32))
+    ends = forest.ends[joined]
+    order = xp.argsort(ends)
+    ends, keys = ends[order], forest.weight[joined[order]]
+    return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights_of(keys, weight, xp)

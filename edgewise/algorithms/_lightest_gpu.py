@@ -1,0 +1,171 @@
+"""The lightest arc of each of many pieces of rows on a GPU, found by the lanes of warps side by side.
+
+A row is the out-edges of a vertex or, from row n on, its in-edges. A piece is at most `PIECE` arcs of a row. Piece p of
+the first is the beginning of row p; what longer rows have more is listed, row and number of the piece in the lower and
+upper half. So rows of any length are dealt out evenly, and short ones need no list.
+
+A warp has a piece in each lane, and its lanes go over all their arcs, as in `edgewise.balance.deal`. Lanes with arcs of
+one piece lie side by side: a scan of minima that stops where a piece begins leaves each piece's lightest arc in its
+last lane, where the lane that has the piece takes it. So there is no atomic operation.
+
+Arcs of one vertex are in a strict order by their weight, then by the vertex at their other end. Weights are compared by
+keys, integers of as many bits in the same order.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.deal import PIECE, arcs_of_piece, degree, holder_of, reserve, sum_to_lane
+from edgewise.engine.keys import key_dtype, make_keys
+from edgewise.kernels.gpu import (
+    HALVES,
+    WARP,
+    ballot,
+    device_function,
+    lane,
+    num_threads,
+    shuffle,
+    shuffle_up,
+    thread_index,
+)
+
+#: No other end of an arc: before all, which no arc was found for yet, and after all.
+NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
+_LOWER_HALF = 0xFFFFFFFF
+
+
+def make_key(weight: np.dtype) -> Any:
+    """A device function from a weight to its key. -0.0 has the key of 0.0."""
+    ordered, *_ = make_keys(weight, True)
+    kind, key = weight.type, key_dtype(weight).type
+
+    @device_function
+    def key_of(value):
+        return key(ordered(kind(0) if value == 0 else kind(value)))
+
+    return key_of
+
+
+def weights_of(keys: Any, weight: np.dtype, xp: Any) -> Any:
+    """The weights of an array of keys, by CuPy or NumPy."""
+    if weight.kind != "f":
+        return keys
+    return xp.where(keys < 0, keys ^ np.iinfo(keys.dtype).max, keys).astype(keys.dtype).view(weight)
+
+
+def most_longer(num_arcs: int) -> int:
+    """How many pieces there are at most besides the first ones of rows."""
+    return num_arcs // PIECE
+
+
+@device_function
+def list_longer(num_rows: Any, n: Any, graph: Any, longer: Any, control: Any, counter: Any) -> None:
+    """List the pieces besides the first ones, by all threads of the grid.
+
+    Args:
+        num_rows, n, graph: see `vertex_of` and `arcs_of`.
+        longer: int64, shape (most_longer(arcs of all rows),).
+        control, counter: the word that counts them.
+    """
+    for begin in range(thread_index() - lane(), num_rows, num_threads()):
+        row, more = begin + lane(), np.int64(0)
+        if row < num_rows:
+            arcs = degree(row, graph[0]) if row < n else degree(row - n, graph[3])
+            more = max(np.int64(0), (arcs - 1) // PIECE)
+        if ballot(more > 0) != 0:
+            position = reserve(more, control, counter)
+            for i in range(more):
+                longer[position + i] = row | (i + 1) << 32
+
+
+@device_function
+def _piece(p: Any, num_rows: Any, longer: Any) -> Any:
+    """Row and number of a piece, in the lower and upper half."""
+    if p < num_rows:
+        return np.int64(p)
+    return np.int64(longer[p - num_rows])
+
+
+@device_function
+def vertex_of(p: Any, n: Any, num_rows: Any, longer: Any) -> Any:
+    """The vertex that a piece belongs to, where the first num_rows pieces are those of n or 2 n rows."""
+    row = _piece(p, num_rows, longer) & _LOWER_HALF
+    return row if row < n else row - n
+
+
+@device_function
+def arcs_of(p: Any, n: Any, m: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
+    """Where the arcs of a piece begin, and how many they are. In-edges are numbered from m on.
+
+    `graph` is offsets, targets, weights, in_offsets, in_sources, in_weights.
+    """
+    piece = _piece(p, num_rows, longer)
+    if (piece & _LOWER_HALF) < n:
+        _, start, length = arcs_of_piece(piece, graph[0])
+        return start, length
+    _, start, length = arcs_of_piece(piece - n, graph[3])
+    return start + m, length
+
+
+@device_function
+def comes_before(key: Any, end: Any, other_key: Any, other_end: Any) -> Any:
+    """Whether an arc comes before another one of its vertex."""
+    return key < other_key or (key == other_key and end < other_end)
+
+
+def make_lightest(weight: np.dtype, weighted: bool) -> Any:
+    """What finds the lightest arcs, for weights of a dtype, or with the weight 1 for each arc.
+
+    Returns:
+        ``lightest(start, arcs, mine, key, end, looks, component, m, graph)``, to be called by all lanes of a warp at
+        once: key and other end of the first arc after (key, end) among so many that begin at `start`, in their order,
+        for each lane; (the largest key, NOBODY) if there is none. If `looks` is not 0, arcs to vertices whose component
+        is the lane's, `mine`, are left out.
+    """
+    key_of, key_type = make_key(weight), key_dtype(weight).type
+    heaviest = key_type(np.iinfo(key_type).max)
+
+    @device_function
+    def arc(k, m, graph):
+        """Key and other end of an arc."""
+        if k < m:
+            return (key_of(graph[2][k]) if weighted else key_type(1)), np.int32(graph[1][k])
+        return (key_of(graph[5][k - m]) if weighted else key_type(1)), np.int32(graph[4][k - m])
+
+    @device_function
+    def lightest(start, arcs, mine, key, end, looks, component, m, graph):
+        upto = sum_to_lane(arcs)
+        begin, total = upto - arcs, shuffle(upto, WARP - 1)
+        origin = start - begin
+        best_key, best_end = heaviest, NOBODY
+        for first in range(0, total, WARP):
+            place = first + lane()
+            holder = holder_of(place, upto)
+            k, since = shuffle(origin, holder) + place, shuffle(begin, holder)
+            low_key, low_end = shuffle(key, holder), shuffle(end, holder)
+            high_key, high_end = shuffle(best_key, holder), shuffle(best_end, holder)
+            here = shuffle(mine, holder)
+            found_key, found_end = heaviest, NOBODY
+            if place < total:
+                its_key, its_end = arc(k, m, graph)
+                lighter = comes_before(its_key, its_end, high_key, high_end)
+                if lighter and comes_before(low_key, low_end, its_key, its_end):
+                    # Where an arc leads is asked last: that is a look anywhere in memory.
+                    leads_out = looks == 0 or component[its_end] != here
+                    if leads_out:
+                        found_key, found_end = its_key, its_end
+            for step in HALVES[::-1]:
+                other_key, other_end = shuffle_up(found_key, step), shuffle_up(found_end, step)
+                if place - step >= max(since, first) and comes_before(
+                    other_key, other_end, found_key, found_end
+                ):
+                    found_key, found_end = other_key, other_end
+            last = min(upto, first + WARP) - 1
+            its_lane = (last - first) & (WARP - 1)
+            other_key, other_end = shuffle(found_key, its_lane), shuffle(found_end, its_lane)
+            if last >= max(begin, first) and comes_before(other_key, other_end, best_key, best_end):
+                best_key, best_end = other_key, other_end
+        return best_key, best_end
+
+    return lightest
