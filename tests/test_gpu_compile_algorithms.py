@@ -17,7 +17,7 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _scc_gpu, _sssp_gpu
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
 
@@ -31,6 +31,7 @@ def kernels(offsets, weight, distance, rank):
             _sssp_gpu.parents_signature(offsets, weight, distance),
         ),
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
+        "strong components": (_scc_gpu.scc_kernel, _scc_gpu.signature(offsets)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
@@ -47,6 +48,7 @@ NAMES = (
     "sssp",
     "parents of distances",
     "components",
+    "strong components",
     "pagerank",
     "slots",
     "units",
