@@ -54,6 +54,8 @@ def compare(graph):
     same(got, expected, "component", "num_components")
     got, expected = (ew.mst(graph, symmetrize=True, device=device) for device in ("cuda", "cpu"))
     same(got, expected, "source_index", "target_index", "weight")
+    got, expected = (ew.scc(graph, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "component", "num_components")
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -160,6 +162,33 @@ def compare_forests():
         got, _ = both(ew.mst, graph, balance=ew.WarpMapped(8))
         same(got, expected, "source_index", "target_index", "weight", "num_components")
         assert got.weight.dtype == expected.weight.dtype
+def compare_strong_components():
+    """Rounds of colours, searches from many vertices and those that pull, threads that follow no chains."""
+    from edgewise.algorithms import _scc_gpu, _scc_gpu_steps
+
+    v = np.arange(24)
+    turns = np.where(v % 3 == 2, v - 2, v + 1)
+    rising = ew.Graph.from_edges([*v, *v[2:-1:3]], [*turns, *v[3::3]], num_vertices=24)
+    falling = ew.Graph.from_edges(23 - rising.sources, 23 - rising.targets, num_vertices=24)
+    graphs = {
+        "rising chain of cycles": (rising, "7 components were found by colours"),
+        "falling chain of cycles": (falling, "7 components were found by colours"),
+        "streets": (ew.generate.lattice(6, 5, one_way=0.3, seed=1), "arcs both ways join"),
+        "one-way streets": (ew.generate.lattice(6, 5, one_way=1.0, seed=1), "two searches from vertex"),
+        "loops": (ew.Graph.from_edges([0, 0, 1, 1, 2, 3], [0, 1, 1, 1, 3, 2]), "2 vertices are alone"),
+        "hubs": (ew.generate.skewed(90, heavy=2, light_degree=1, seed=3), "two searches"),
+        "path": (ew.generate.path(70), "70 vertices are alone"),
+        "cycle": (ew.generate.cycle(70), "70 of 70 vertices are in the component"),
+    }
+    usual = _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT
+    for few_arcs, short in (usual, (0, 0)):
+        _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT = few_arcs, short
+        for name, (graph, told) in graphs.items():
+            got, expected = (ew.scc(graph, device=device) for device in ("cuda", "cpu"))
+            same(got, expected, "component", "num_components")
+            assert told in got.explain(), (name, got.explain())
+            assert got.verify(graph)
+    _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT = usual
 
 
 def compare_building():
@@ -194,6 +223,7 @@ def main():
     compare_negative_weights()
     compare_huge_weights()
     compare_forests()
+    compare_strong_components()
     compare_building()
 
 

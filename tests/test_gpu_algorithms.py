@@ -215,6 +215,57 @@ def test_the_same_forest_each_time():
     expected = ew.mst(graph, symmetrize=True, device="cpu")
     for _ in range(100):
         same("hubs", ew.mst(graph, symmetrize=True, device="cuda"), expected, *FOREST)
+def chain_of_cycles(length, count, order):
+    """Cycles, each with an arc to the next; the vertices get numbers in the order that is given."""
+    v = np.arange(length * count)
+    turns, last = np.where(v % length == length - 1, v - length + 1, v + 1), v[length - 1 : -1 : length]
+    return ew.Graph.from_edges(order[np.r_[v, last]], order[np.r_[turns, last + 1]], num_vertices=len(v))
+
+
+def renumbered(graph, seed):
+    """The same graph with vertices in a random order."""
+    order = np.random.default_rng(seed).permutation(graph.num_vertices)
+    return ew.Graph.from_edges(order[graph.sources], order[graph.targets], num_vertices=graph.num_vertices)
+
+
+#: Long ones, which need threads that follow chains, and those with many components of middle size.
+STRONG = {
+    "two-way streets": lambda: ew.generate.lattice(1000, 1000, seed=1),
+    "some one-way streets": lambda: ew.generate.lattice(1000, 1000, one_way=0.3, seed=2),
+    "one-way streets only": lambda: ew.generate.lattice(300, 300, one_way=1.0, seed=3),
+    "long path": lambda: renumbered(ew.generate.path(200_000), 4),
+    "long cycle": lambda: renumbered(ew.generate.cycle(200_000), 5),
+    "rising cycles": lambda: chain_of_cycles(2, 50_000, np.arange(100_000)),
+    "falling cycles": lambda: chain_of_cycles(3, 30_000, np.arange(90_000)[::-1]),
+    "shuffled cycles": lambda: chain_of_cycles(7, 10_000, np.random.default_rng(6).permutation(70_000)),
+    "loops": lambda: ew.Graph.from_edges(np.arange(5000), np.arange(5000)),
+    "parallel arcs": lambda: ew.Graph.from_edges(np.arange(9000) % 3000, (np.arange(9000) + 1) % 3000),
+    "no arcs": lambda: ew.Graph.from_edges([], [], num_vertices=100_000),
+    "large hubs": lambda: ew.generate.rmat(20, 16, seed=7),
+    "large uniform": lambda: ew.generate.uniform(500_000, 8_000_000, seed=8),
+    **{
+        f"mean degree {degree}": lambda degree=degree: ew.generate.uniform(
+            400_000, int(400_000 * degree), seed=9
+        )
+        for degree in (0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 3.0)
+    },
+}
+
+
+@pytest.mark.parametrize("make", [graphs, large])
+def test_strong_components(make):
+    for name, graph in make():
+        got, expected = both(ew.scc, graph)
+        same(name, got, expected, "component", "num_components")
+
+
+@pytest.mark.parametrize("name", STRONG)
+def test_strong_components_are_the_same_each_time(name):
+    graph = STRONG[name]()
+    got, expected = both(ew.scc, graph)
+    same(name, got, expected, "component", "num_components")
+    for _ in range(20):
+        same(name, ew.scc(graph, device="cuda"), expected, "component", "num_components")
 
 
 @pytest.mark.parametrize("make", [graphs, large])

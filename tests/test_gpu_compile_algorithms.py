@@ -23,6 +23,7 @@ def kernels(offsets, weight, distance, rank):
         _components_gpu,
         _contract_gpu,
         _pagerank_gpu,
+        _scc_gpu,
         _sssp_gpu,
     )
     from edgewise.graph import gpu_keys
@@ -40,6 +41,7 @@ def kernels(offsets, weight, distance, rank):
         "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
         "forest": (_boruvka_gpu.make_kernel(weight, True), _boruvka_gpu.signature(offsets, weight)),
         "contraction": (_contract_gpu.make_kernel(wide), _contract_gpu.signature(wide)),
+        "strong components": (_scc_gpu.scc_kernel, _scc_gpu.signature(offsets)),
         "pagerank": (
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
@@ -58,6 +60,7 @@ NAMES = (
     "components",
     "forest",
     "contraction",
+    "strong components",
     "pagerank",
     "slots",
     "units",

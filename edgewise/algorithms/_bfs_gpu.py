@@ -36,32 +36,29 @@ from edgewise.balance.few import (
     make_few,
     share,
 )
+from edgewise.balance.find import make_find
 from edgewise.balance.outbox import make_outbox
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
     INT64,
     UINT32,
-    WARP,
     Kernel,
     array,
     atomic_add,
     atomic_min,
-    ballot,
     block_index,
     block_size,
     block_thread,
     compare_and_swap,
     cuda,
     device_function,
-    first_bit,
     fixed_kernel,
     grid_barrier,
     lane,
     num_blocks,
     num_threads,
     pointer,
-    shuffle,
     thread_index,
     tuple_of,
     words,
@@ -81,8 +78,6 @@ FORM_NAMES = ("few", "push", "pull")
 
 #: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
 NOBODY, SEVERAL = 2**31 - 1, -2
-#: In-arcs that one lane looks at.
-LOOK_ALONE = 16
 #: An arc that is pushed costs as much as so many that are pulled.
 PULL_ADVANTAGE = 14
 
@@ -169,34 +164,17 @@ def _count(edges: Any, found: Any, tally: Any, control: Any, turn: Any) -> None:
 
 
 @device_function
+def _is_on_level(u: Any, depth: Any, level: Any) -> Any:
+    return level[u] == depth
+
+
+_find = make_find(_is_on_level)
+
+
+@device_function
 def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any:
     """The first in-neighbour on a level, or -1, for the vertices of those lanes that want it. All lanes take part."""
-    start, end, parent = np.int64(0), np.int64(0), np.int64(-1)
-    if wanted:
-        start, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
-    alone = min(end, start + LOOK_ALONE)
-    for k in range(start, alone):
-        u = np.int64(graph[3][k])
-        if level[u] == depth:
-            parent = u
-            break
-    rest = ballot(parent < 0 and alone < end)
-    while rest != 0:
-        holder = first_bit(rest)
-        first, last, sought = shuffle(alone, holder), shuffle(end, holder), shuffle(depth, holder)
-        while first < last:
-            k, u = first + lane(), np.int64(-1)
-            if k < last:
-                u = np.int64(graph[3][k])
-            hits = ballot(u >= 0 and level[max(u, np.int64(0))] == sought)
-            if hits != 0:
-                u = shuffle(u, first_bit(hits))
-                if lane() == holder:
-                    parent = u
-                break
-            first += WARP
-        rest = np.uint32(rest & (rest - np.uint32(1)))
-    return parent
+    return _find(wanted, v, depth, graph[2], graph[3], level)
 
 
 @device_function

@@ -80,7 +80,7 @@ def _root(v: Any, label: Any) -> Any:
 
 
 @device_function
-def _link(u: Any, v: Any, label: Any) -> Any:
+def link(u: Any, v: Any, label: Any) -> Any:
     """Join the trees of two vertices."""
     a, b = _root(u, label), _root(v, label)
     while a != b:
@@ -92,7 +92,7 @@ def _link(u: Any, v: Any, label: Any) -> Any:
 
 
 @device_function
-def _flatten(n: Any, label: Any) -> Any:
+def flatten(n: Any, label: Any) -> Any:
     """Point every vertex to its root; how many roots this thread saw.
 
     Paths are not halved here: that would write what was an ancestor over the root that another thread wrote.
@@ -144,7 +144,7 @@ def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
     """Link a vertex along one arc."""
     neighbours, label = context
     if takes:
-        _link(v, np.int64(neighbours[k]), label)
+        link(v, np.int64(neighbours[k]), label)
     return np.int64(0), np.int64(0)
 
 
@@ -177,9 +177,9 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
         for arc in range(k, min(end, k + FIRST_ARCS)):
             target = np.int64(targets[arc])
             if arc > k or target > v:
-                _link(v, target, label)
+                link(v, target, label)
     generation = grid_barrier(control, generation)
-    _flatten(n, label)
+    flatten(n, label)
     generation = grid_barrier(control, generation)
     most = most_frequent(n, label, roots, counts, best)
     # Nobody links before all have sampled: every block has to skip the same tree.
@@ -209,7 +209,7 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
         if skip and directed != 0:
             _link_all(v, in_start, in_count, np.int64(0), (graph[3], label))
     generation = grid_barrier(control, generation)
-    found = _flatten(n, label)
+    found = flatten(n, label)
     for step in HALVES:
         found += shuffle_down(found, step)
     if lane() == 0 and found > 0:

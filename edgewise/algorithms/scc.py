@@ -16,8 +16,11 @@ Workshops 2000 (forward and backward); McLendon et al., JPDC 65 (2005) (trimming
 and coloring-based parallel algorithms for strongly connected components", IPDPS 2014 (one pair of searches, then
 something else).
 
-Steps. `_bfs_traverse`, on the rows and on the columns; `_scc_steps` splits the vertices.
+Steps. `_bfs_traverse`, on the rows and on the columns; `_scc_steps` splits the vertices. On a GPU `_scc_gpu` finds the
+same labels with trimming first and colours in place of the depth-first search.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +40,8 @@ class SCCResult(ComponentsResult):
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
         num_components: how many there are.
-        supersteps: levels of both searches; of an undirected graph, as `ComponentsResult` has it.
+        supersteps: levels of both searches, on a GPU supersteps in which both go on; of an undirected graph, as
+            `ComponentsResult` has it.
     """
 
     def verify(self, graph: Graph) -> bool:
@@ -53,18 +57,17 @@ def scc(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> SCCResult:
-    """The strongly connected components of a graph, on the CPU. The same labels for every number of threads.
+    """The strongly connected components of a graph. The same labels on every device, for every number of threads.
 
     In-edges of a directed graph are made if it has none yet; the graph keeps them, and `layout_seconds` says what that
     took. Of an undirected graph these are the connected components.
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose,
-            and no form for a GPU.
+        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
 
     Returns:
-        An `SCCResult`. O(n + m) work.
+        An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
 
     Raises:
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
@@ -78,10 +81,25 @@ def scc(
         memory_limit=memory_limit,
         memory_needed=4 * n + (2 * search_bytes(n) + depth_bytes(n) if graph.directed else 0),
         deliveries=(),
+        gpu_memory=72 * n + graph.num_arcs // 2 if graph.directed else 4 * n,
     ) as run:
-        find = _strong_components if graph.directed and n > 0 else find_components
-        found = find(graph, run)
+        if run.on_gpu and n > 0:
+            found = _on_gpu(graph, run)
+        else:
+            find = _strong_components if graph.directed and n > 0 else find_components
+            found = find(graph, run)
     return SCCResult(graph, run, found)
+
+
+def _on_gpu(graph: Graph, run: Execution) -> tuple[Any, int, int]:
+    """Labels on the GPU, the number of components, and supersteps."""
+    if not graph.directed:
+        from edgewise.algorithms import _components_gpu
+
+        return (*_components_gpu.components(graph, run), _components_gpu.PASSES)
+    from edgewise.algorithms import _scc_gpu
+
+    return _scc_gpu.strong_components(graph, run)
 
 
 def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

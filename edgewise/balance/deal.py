@@ -93,6 +93,16 @@ def reserve(count: Any, control: Any, counter: Any) -> Any:
 
 
 @device_function
+def list_arcs(name: Any, arcs: Any, pieces: Any, control: Any, counter: Any) -> None:
+    """List the pieces of so many arcs of each lane, by a name in the lower half. All lanes of the warp take part."""
+    count = (arcs + PIECE - 1) // PIECE
+    if ballot(count > 0) != 0:
+        position = reserve(count, control, counter)
+        for i in range(count):
+            pieces[position + i] = np.int64(name) | i << 32
+
+
+@device_function
 def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any) -> Any:
     """List the pieces of the vertices of those lanes that want it. All lanes of the warp take part.
 
@@ -110,11 +120,7 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
     arcs = np.int64(0)
     if wanted:
         arcs = degree(v, offsets)
-    count = (arcs + PIECE - 1) // PIECE
-    if ballot(count > 0) != 0:
-        position = reserve(count, control, counter)
-        for i in range(count):
-            pieces[position + i] = np.int64(v) | i << 32
+    list_arcs(v, arcs, pieces, control, counter)
     return arcs
 
 

@@ -272,6 +272,12 @@ def atomic_max(values: Any, i: Any, value: Any) -> Any:
 
 
 @device_function
+def atomic_and(values: Any, i: Any, value: Any) -> Any:
+    """Clear the bits of an element that the value does not have; its old value."""
+    return cuda.atomic.and_(values, i, value)
+
+
+@device_function
 def atomic_exchange(values: Any, i: Any, value: Any) -> Any:
     """Store the value; the old one."""
     return cuda.atomic.exch(values, i, value)
