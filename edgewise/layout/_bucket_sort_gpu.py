@@ -228,7 +228,7 @@ def _counter_of(bucket):
 
 @device_function
 def _count_in_warp(bucket, here, pool):
-    """Count a key of each lane that has one in the warp's counters; how many of its bucket come before it in the warp."""
+    """Count a key of each lane that has one; how many of its bucket were counted before it in the warp."""
     counter, shift = _counter_of(bucket)
     # Lanes that have no key count where nobody reads: that takes less time than a branch.
     counter = counter if here else np.uint32(POOL + lane())
