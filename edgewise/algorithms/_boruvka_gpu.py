@@ -415,8 +415,8 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
     run.explain(f"{rounds} rounds on the GPU")
     if forest.host[GIANT] >= 0:
         run.explain(
-            f"a component that had a part in {ONE_IN} of a sample of vertices took no edges from then on: the others "
-            "took those to it"
+            f"once one in {ONE_IN} of a sample of vertices was in one component, it took no edges: the others took "
+            "those to it"
         )
     return *sorted_edges(forest, weight), rounds
 
