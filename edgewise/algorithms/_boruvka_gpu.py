@@ -289,7 +289,7 @@ def _rename(n: Any, forest: Any, heaviest: Any) -> None:
 @device_function
 def _mark(flag: Any, stamp: Any, control: Any, word: Any) -> None:
     """Raise a word to a stamp if one thread has the flag. Stamps rise, so that nobody need set the word back."""
-    if flag and load_fresh(control, word) < stamp:
+    if flag and control[word] < stamp:
         control[word] = stamp
 
 
@@ -312,13 +312,13 @@ def grow(held: Any, size: Any, forest: Any, heaviest: Any, number: Any, generati
     generation = grid_barrier(control, generation)
     _mark(_join(n, forest), number, control, _JOINED)
     generation = grid_barrier(control, generation)
-    if load_fresh(control, _JOINED) < number:
+    if control[_JOINED] < number:
         return False, generation
     while True:
         stamp = generation
         _mark(_follow(n, forest), stamp, control, _SHORT)
         generation = grid_barrier(control, generation)
-        if load_fresh(control, _SHORT) < stamp:
+        if control[_SHORT] < stamp:
             break
     _rename(n, forest, heaviest)
     return True, grid_barrier(control, generation)
@@ -352,7 +352,7 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
                 host[PROGRESS] = rounds
                 control[_ENDED] = host[CANCEL]
             generation = grid_barrier(control, generation)
-            if load_fresh(control, _ENDED) != 0:
+            if control[_ENDED] != 0:
                 break
             grew, generation = grow(held, size, forest, heaviest, rounds + 1, generation)
             if not grew:
@@ -415,8 +415,8 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
     run.explain(f"{rounds} rounds on the GPU")
     if forest.host[GIANT] >= 0:
         run.explain(
-            f"a component that had a part in {ONE_IN} of a sample of vertices took no edges from then on: the others "
-            "took those to it"
+            f"once one in {ONE_IN} of a sample of vertices was in one component, it took no edges: the others took "
+            "those to it"
         )
     return *sorted_edges(forest, weight), rounds
 
