@@ -8,14 +8,11 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from paths_by_integers import dependencies
+from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
 from edgewise.kernels import launch
-
-WEIGHTS = ("int32", "int64", "float32", "float64")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -58,15 +55,8 @@ def test_small_graphs(name, weighted):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(1, 20), st.booleans(), st.sampled_from(WEIGHTS), st.data())
-def test_drawn_graphs(n, directed, dtype, data):
-    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
-    edges = np.array(data.draw(st.lists(ends, max_size=3 * n)), np.int64).reshape(-1, 2)
-    tenths = data.draw(st.lists(st.integers(1, 5), min_size=len(edges), max_size=len(edges)))
-    weights = (
-        np.array(tenths, dtype) if np.dtype(dtype).kind == "i" else (np.array(tenths) / 10).astype(dtype)
-    )
-    graph = ew.Graph.from_edges(*edges.T, weights, directed=directed, num_vertices=n)
+@given(drawn_graphs)
+def test_drawn_graphs(graph):
     check(graph)
     check(graph, weighted=True)
 
@@ -85,14 +75,6 @@ def test_integer_weights_beyond_float64_are_told_apart():
     found = ew.betweenness(graph, weighted=True, normalized=False, device="cpu")
     np.testing.assert_array_equal(found.centrality, [0, 1, 0, 0])
     assert found.verify(graph)
-
-
-def diamonds(count):
-    """A chain of squares, each of which doubles the number of shortest paths; square i begins at vertex 3 i."""
-    first = 3 * np.arange(count)
-    source = np.concatenate([first, first, first + 1, first + 2])
-    target = np.concatenate([first + 1, first + 2, first + 3, first + 3])
-    return source, target, 3 * count + 1
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -117,18 +99,6 @@ def test_few_paths_beside_very_many():
 def test_a_lattice_has_finite_values_everywhere():
     graph = ew.generate.lattice(700, 40, directed=False)
     check(graph, [0, 13_999])
-
-
-def drawn_for_networkx(seed, directed):
-    """A graph without parallel edges, of which NetworkX knows none here, as ours and as its own; weights in tenths, so
-    that paths of equal length meet, and some do only but for rounding."""
-    drawn = np.random.default_rng(seed)
-    known = nx.gnm_random_graph(12, int(drawn.integers(10, 40)), seed=seed, directed=directed)
-    ends = np.array(known.edges).reshape(-1, 2)
-    weights = drawn.integers(1, 6, len(ends)) if seed % 2 else drawn.integers(1, 6, len(ends)) / 10
-    for (v, u), weight in zip(ends.tolist(), weights.tolist(), strict=True):
-        known.edges[v, u]["weight"] = weight
-    return ew.Graph.from_edges(*ends.T, weights, directed=directed, num_vertices=12), known
 
 
 def test_how_values_are_scaled():
