@@ -68,22 +68,25 @@ class Size(NamedTuple):
     """What a state is made for: see `Accumulation`.
 
     Attributes:
-        num_vertices, num_sums, num_threads, num_rows: n, w, t and b.
+        num_vertices, num_sums, num_threads: n, w and t.
         dtype: that of distances; int32 for a state without heaps.
+        num_copies: of the sums, beside the state.
+        num_rows: b.
     """
 
     num_vertices: int
     num_sums: int
     num_threads: int
-    num_rows: int
     dtype: np.dtype
+    num_copies: int
+    num_rows: int = 1
 
     @property
     def num_bytes(self) -> int:
-        """The memory of such a state."""
+        """The memory of such a state, and of the copies."""
         of_heap = 0 if self.dtype == np.int32 else self.dtype.itemsize + 8
         of_thread = self.num_vertices * (24 + self.dtype.itemsize + of_heap)
-        return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1)
+        return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1 + self.num_copies)
 
     def with_rows(self, num_sources: int, memory_limit: int | None) -> "Size":
         """With as many rows as serve so many sources and as fit, but at least one."""

@@ -18,16 +18,17 @@ Steps. `_brandes`, with weights after the search of `_dijkstra`.
 """
 
 import operator
+import os
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms._betweenness_verify import verify_dependencies
-from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS, Size
-from edgewise.algorithms._dependencies import exact_dtype, sum_over
+from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
+from edgewise.algorithms._dependencies import size_for, sum_over
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, threads_of
+from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -107,6 +108,7 @@ def betweenness(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> BetweennessResult:
     """Betweenness centrality, on the CPU. The same for every number of threads.
 
@@ -124,6 +126,9 @@ def betweenness(
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
             Within the limit, fewer sources are added up at a time. There is no delivery to choose, and no form for a
             GPU.
+        checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
+            interrupted, and a later call with the same arguments goes on from there, to the same values. The file is
+            removed when the run ends well.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
@@ -131,12 +136,14 @@ def betweenness(
     Raises:
         GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a distance
             when they are added to it as float64.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
+        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a
+            checkpoint that is damaged, or that of another graph or of other arguments.
+        OutputError: the checkpoint cannot be written.
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
-    n, dtype = graph.num_vertices, exact_dtype("betweenness", graph, weighted)
-    size = Size(n, n, threads_of("betweenness", schedule), 1, dtype).with_rows(len(chosen), memory_limit)
+    on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
+    size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
     with execution(
         "betweenness",
         device=device,
@@ -147,8 +154,7 @@ def betweenness(
         deliveries=(),
         total=len(chosen),
     ) as run:
-        on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
-        total = sum_over("betweenness", graph, chosen, weighted, on, size, run)
+        total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
     return BetweennessResult(graph, run, total, chosen, weighted, normalized, endpoints)
 
 

@@ -15,16 +15,17 @@ Reference. Brandes, "On variants of shortest-path betweenness centrality and the
 Steps. `_brandes`, with weights after the search of `_dijkstra`.
 """
 
+import os
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms._betweenness_verify import verify_dependencies
-from edgewise.algorithms._brandes import ON_ARCS, Size
-from edgewise.algorithms._dependencies import exact_dtype, sum_over
+from edgewise.algorithms._brandes import ON_ARCS
+from edgewise.algorithms._dependencies import size_for, sum_over
 from edgewise.algorithms.betweenness import chosen_sources, scale_factors
-from edgewise.execution import Execution, Progress, execution, threads_of
+from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -107,6 +108,7 @@ def edge_betweenness(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeBetweennessResult:
     """Betweenness centrality of edges, on the CPU. The same for every number of threads.
 
@@ -122,16 +124,18 @@ def edge_betweenness(
             A number for each arc is kept for each source that is added up at the same time, four or, where that is more
             than 4 GiB, one for each thread; within the limit, fewer. There is no delivery to choose, and no form for a
             GPU.
+        checkpoint: the name of a file for partial sums, as for `betweenness`.
 
     Returns:
         An `EdgeBetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
 
     Raises:
-        GraphError, ParameterError, ScheduleError: as `betweenness`.
+        GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
     chosen = chosen_sources("edge_betweenness", graph, k, sources, seed)
-    n, m, dtype = graph.num_vertices, graph.num_arcs, exact_dtype("edge_betweenness", graph, weighted)
-    size = Size(n, m, threads_of("edge_betweenness", schedule), 1, dtype).with_rows(len(chosen), memory_limit)
+    size = size_for(
+        "edge_betweenness", graph, len(chosen), weighted, ON_ARCS, schedule, memory_limit, checkpoint
+    )
     with execution(
         "edge_betweenness",
         device=device,
@@ -142,5 +146,5 @@ def edge_betweenness(
         deliveries=(),
         total=len(chosen),
     ) as run:
-        total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run)
+        total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run, checkpoint)
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, normalized)
