@@ -7,6 +7,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.algorithms import _brandes, _checkpoint
+from edgewise.algorithms._lengths import arcs_of
 from edgewise.errors import OutputError, ParameterError
 from edgewise.kernels import launch
 
@@ -97,6 +98,19 @@ def test_a_run_that_is_interrupted_within_a_batch_keeps_those_before(tmp_path, m
     result = ew.betweenness(graph, checkpoint=path, **options)
     assert "10 of 16 sources" in result.explain()
     np.testing.assert_array_equal(result.dependency, ew.betweenness(graph, **options).dependency)
+
+
+def test_sums_that_are_half_added_to_are_not_written(graph, tmp_path):
+    path, total = tmp_path / "sums", np.ones(128)
+    with (
+        pytest.raises(Interruption),
+        _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)) as kept,
+    ):
+        kept.keep(9, total)
+        total[:50] += 1
+        raise Interruption
+    assert _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)).restore(total) == 9
+    np.testing.assert_array_equal(total, np.ones(128))
 
 
 def test_the_file_is_written_from_time_to_time(graph, tmp_path, monkeypatch):
