@@ -2,13 +2,14 @@
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
-`betweenness` for what is ready made.
+`betweenness`, `edge_betweenness` for what is ready made.
 """
 
 from edgewise import generate
 from edgewise.algorithms.betweenness import betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.connected_components import connected_components
+from edgewise.algorithms.edge_betweenness import edge_betweenness
 from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
@@ -89,6 +90,7 @@ __all__ = [
     "combiner",
     "connected_components",
     "edge",
+    "edge_betweenness",
     "fields",
     "generate",
     "mst",

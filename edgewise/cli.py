@@ -35,7 +35,7 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="ALGORITHM",
-        help="bfs, sssp, pagerank, components, scc, mst, betweenness, or my_program.py:MyProgram.",
+        help="bfs, sssp, pagerank, components, scc, mst, betweenness, edge_betweenness, or my_program.py:MyProgram.",
     ),
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]

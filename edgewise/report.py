@@ -97,13 +97,14 @@ def largest_components(result: Any, count: int) -> Table:
     return Table(("component", "size"), list(zip(ids.tolist(), sizes[order].tolist(), strict=True)))
 
 
-def heaviest_edges(result: Any, count: int) -> Table:
-    """The heaviest edges of a forest, equal ones in their order."""
-    order = np.argsort(-result.weight.astype(np.float64), kind="stable")[:count]
+def top_edges(result: Any, column: str, count: int) -> Table:
+    """The edges of a result of edges with the largest values in one column, equal ones in their order."""
+    values = getattr(result, column)
+    order = np.argsort(-values.astype(np.float64), kind="stable")[:count]
     ends = (
         result.graph.ids_of(index[order]).tolist() for index in (result.source_index, result.target_index)
     )
-    return Table(("source", "target", "weight"), list(zip(*ends, result.weight[order].tolist(), strict=True)))
+    return Table(("source", "target", column), list(zip(*ends, values[order].tolist(), strict=True)))
 
 
 def _bfs_facts(result: Any) -> Facts:
@@ -158,6 +159,14 @@ def _most_between(result: Any, count: int) -> Table:
     return ranked(result, "centrality", finite(result.centrality), count, largest=True)
 
 
+def _heaviest_edges(result: Any, count: int) -> Table:
+    return top_edges(result, "weight", count)
+
+
+def _edges_most_between(result: Any, count: int) -> Table:
+    return top_edges(result, "centrality", count)
+
+
 def _largest_values(result: Any, count: int) -> Table:
     """Of a program: by its first field."""
     column, values = next(iter(result.columns().items()))
@@ -170,8 +179,11 @@ VIEWS = {
     "pagerank": View(_pagerank_facts, _highest_ranks, passes=lambda result: result.iterations),
     "components": View(_component_facts, largest_components),
     "scc": View(_component_facts, largest_components, passes=lambda result: 2),
-    "mst": View(_mst_facts, heaviest_edges),
+    "mst": View(_mst_facts, _heaviest_edges),
     "betweenness": View(_betweenness_facts, _most_between, passes=lambda result: 2 * result.num_sources),
+    "edge_betweenness": View(
+        _betweenness_facts, _edges_most_between, passes=lambda result: 2 * result.num_sources
+    ),
 }
 PROGRAM_VIEW = View(_program_facts, _largest_values)
 

@@ -10,27 +10,34 @@ from edgewise.algorithms._lengths import distance_dtype
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms.connected_components import verify_components
 from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
-from edgewise.errors import GraphError, ParseError, VerificationError
+from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
 
 Columns = Mapping[str, list[str]]
+
+VERIFIABLE = ("bfs", "sssp", "pagerank", "components")
 
 
 def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[str, Any]) -> None:
     """Check the columns that the result of an algorithm was written as.
 
     Args:
-        algorithm: its name: "bfs", "sssp", "pagerank" or "components".
+        algorithm: its name, one of `VERIFIABLE`.
         graph: the graph that it ran on.
         columns: as `edgewise.io.columns.read_columns` gives them, rows in any order.
         given: the parameters that it ran with, where they are not the defaults.
 
     Raises:
+        ProgramError: another algorithm, whose results are checked by ``verify()`` right after the run only.
         VerificationError: the result is wrong, or is none of this graph.
         ParseError: a column is missing, or its values are of another kind.
         GraphError: the source is not in the graph.
     """
+    if algorithm not in VERIFIABLE:
+        raise ProgramError(
+            f"files of {algorithm} cannot be verified, those of {', '.join(VERIFIABLE)} can; run it with --verify"
+        )
     saved = _Saved(graph, columns)
     if algorithm == "pagerank":
         _verify_pagerank(saved, **given)

@@ -1,12 +1,14 @@
 """Betweenness: small graphs that expose bugs, drawn graphs, counts of paths beyond float64, scaling, planted errors."""
 
-from collections import deque
+import itertools
+import random
 
 import battery
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
@@ -20,43 +22,15 @@ def _threads_even_for_small_graphs():
         yield
 
 
-def by_integers(graph, sources, endpoints=False):
-    """Sums of dependencies, with counts of shortest paths as Python integers, which have no largest."""
-    n, out = graph.num_vertices, {}
-    for u, v in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True):
-        out.setdefault(u, []).append(v)
-    total = np.zeros(n)
-    for source in sources:
-        level, count, order, waiting = {source: 0}, {source: 1}, [], deque([source])
-        while waiting:
-            v = waiting.popleft()
-            order.append(v)
-            for u in out.get(v, ()):
-                if u not in level:
-                    level[u], count[u] = level[v] + 1, 0
-                    waiting.append(u)
-                if level[u] == level[v] + 1:
-                    count[u] += count[v]
-        dependency = dict.fromkeys(order, 0.0)
-        for v in reversed(order):
-            for u in out.get(v, ()):
-                if level[u] == level[v] + 1:
-                    dependency[v] += count[v] / count[u] * (1 + dependency[u])
-            if v != source:
-                total[v] += dependency[v] + endpoints
-        if endpoints:
-            total[source] += len(order) - 1
-    return total
-
-
-def check(graph, sources=None):
+def check(graph, sources=None, weighted=False):
     chosen = range(graph.num_vertices) if sources is None else sources
     for endpoints in (False, True):
-        expected = by_integers(graph, chosen, endpoints)
+        expected, _ = dependencies(graph, chosen, weighted=weighted, endpoints=endpoints)
         found = [
             ew.betweenness(
                 graph,
                 sources=sources,
+                weighted=weighted,
                 endpoints=endpoints,
                 device="cpu",
                 schedule=ew.Schedule(num_threads=threads),
@@ -70,32 +44,46 @@ def check(graph, sources=None):
 
 
 @pytest.mark.parametrize("name", battery.graphs())
-def test_small_graphs(name):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_small_graphs(name, weighted):
     graph = battery.graphs()[name]
-    check(graph, [0, 5, 17] if graph.num_vertices > 100 else None)
+    if weighted and name == "zero weights":
+        with pytest.raises(GraphError, match="the weight 0 is not positive"):
+            ew.betweenness(graph, weighted=True, device="cpu")
+        return
+    check(graph, [0, 5, 17] if graph.num_vertices > 100 else None, weighted)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(1, 20), st.booleans(), st.data())
-def test_drawn_graphs(n, directed, data):
-    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
-    edges = np.array(data.draw(st.lists(ends, max_size=3 * n)), np.int64).reshape(-1, 2)
-    check(ew.Graph.from_edges(*edges.T, directed=directed, num_vertices=n))
+@given(drawn_graphs)
+def test_drawn_graphs(graph):
+    check(graph)
+    check(graph, weighted=True)
 
 
-def diamonds(count):
-    """A chain of squares, each of which doubles the number of shortest paths; square i begins at vertex 3 i."""
-    first = 3 * np.arange(count)
-    source = np.concatenate([first, first, first + 1, first + 2])
-    target = np.concatenate([first + 1, first + 2, first + 3, first + 3])
-    return source, target, 3 * count + 1
+def test_a_large_drawn_graph_with_weights_of_every_dtype():
+    drawn = ew.generate.rmat(11, 8, seed=4)
+    weights = np.random.default_rng(4).integers(1, 1000, drawn.num_arcs)
+    for dtype in WEIGHTS:
+        graph = ew.Graph.from_edges(drawn.sources, drawn.targets, weights.astype(dtype), num_vertices=2048)
+        check(graph, [3, 50, 700, 1], weighted=True)
+
+
+def test_integer_weights_beyond_float64_are_told_apart():
+    large = 2**53
+    graph = ew.Graph.from_edges([0, 1, 0, 2], [1, 3, 2, 3], np.array([large, 1, large, 2]))
+    found = ew.betweenness(graph, weighted=True, normalized=False, device="cpu")
+    np.testing.assert_array_equal(found.centrality, [0, 1, 0, 0])
+    assert found.verify(graph)
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_counts_of_paths_beyond_the_range_of_floats(directed):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_of_paths_beyond_the_range_of_floats(directed, weighted):
     source, target, n = diamonds(1500)
-    graph = ew.Graph.from_edges(source, target, directed=directed, num_vertices=n)
-    check(graph, [0, 1, 2000])
+    weights = 1 + source // 3 % 5 if weighted else None
+    graph = ew.Graph.from_edges(source, target, weights, directed=directed, num_vertices=n)
+    check(graph, [0, 1, 2000], weighted)
 
 
 def test_few_paths_beside_very_many():
@@ -103,8 +91,9 @@ def test_few_paths_beside_very_many():
     beside = np.arange(n, n + 2399)  # one path as long as the others, from the first vertex to the last
     source = np.concatenate([source, [0], beside])
     target = np.concatenate([target, beside, [n - 1]])
-    graph = ew.Graph.from_edges(source, target, num_vertices=n + 2399)
+    graph = ew.Graph.from_edges(source, target, np.ones(len(source)), num_vertices=n + 2399)
     check(graph, [0, 3, n])
+    check(graph, [0, 3, n], weighted=True)
 
 
 def test_a_lattice_has_finite_values_everywhere():
@@ -131,6 +120,23 @@ def test_how_values_are_scaled():
     one_way = ew.Graph.from_edges([0, 1], [1, 2])
     np.testing.assert_allclose(ew.betweenness(one_way, device="cpu").centrality, [0, 0.5, 0])
     np.testing.assert_allclose(ew.betweenness(one_way, normalized=False, device="cpu").centrality, [0, 1, 0])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_values_are_those_of_networkx(directed, seed):
+    graph, known = drawn_for_networkx(seed, directed)
+    for weight, normalized, endpoints, k in itertools.product(
+        (None, "weight"), (False, True), (False, True), (None, 2, 7)
+    ):
+        options = {"normalized": normalized, "endpoints": endpoints}
+        expected = nx.betweenness_centrality(known, k=k, weight=weight, seed=seed, **options)
+        # NetworkX draws its sources like this.
+        sources = None if k is None else random.Random(seed).sample(list(known), k)
+        found = ew.betweenness(graph, sources=sources, weighted=weight is not None, device="cpu", **options)
+        np.testing.assert_allclose(
+            found.centrality, [expected[v] for v in range(graph.num_vertices)], atol=1e-14
+        )
 
 
 def test_sources_are_drawn_by_a_seed():
@@ -164,6 +170,36 @@ def test_the_verifier_finds_planted_errors():
         result.dependency = change(right)
         with pytest.raises(VerificationError, match=problem):
             result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    ("weights", "problem"),
+    [
+        (None, "the graph has no weights"),
+        ([1, 0, 2], "the weight 0 is not positive"),
+        ([1.0, -0.5, 2.0], "the weight -0.5 is not positive"),
+        ([2**62, 1, 1], "could sum to more than int64 holds"),
+        ([1e308, 1.0, 1.0], "could sum to more than float64 holds"),
+        ([1e20, 1.0, 1.0], "a weight is so small beside a distance"),
+    ],
+)
+def test_weights_that_are_refused(weights, problem):
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 0], weights)
+    assert ew.betweenness(graph, device="cpu").verify(graph)
+    with pytest.raises(GraphError, match=problem):
+        ew.betweenness(graph, weighted=True, device="cpu")
+
+
+def test_memory_limits_how_many_sources_are_added_up_at_a_time():
+    graph = ew.generate.rmat(8, 4, seed=1)
+    free = ew.betweenness(graph, device="cpu", schedule=ew.Schedule(num_threads=2))
+    # Two threads of 28 bytes and the total, so that there is room for one row, and not quite for two.
+    tight = (2 * 28 + 8 + 8) * graph.num_vertices + 1000
+    for limit in (tight, 10 * tight):
+        found = ew.betweenness(graph, device="cpu", schedule=ew.Schedule(num_threads=2), memory_limit=limit)
+        np.testing.assert_array_equal(found.dependency, free.dependency)
+    with pytest.raises(MemoryLimitError, match="betweenness needs"):
+        ew.betweenness(graph, device="cpu", schedule=ew.Schedule(num_threads=2), memory_limit=tight - 1001)
 
 
 def test_refusals():

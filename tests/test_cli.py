@@ -103,6 +103,22 @@ def test_components_are_listed_by_size(towns: Path) -> None:
     assert facts["top"] == [{"component": "Lyon", "size": 4}, {"component": "Metz", "size": 1}]
 
 
+def test_betweenness_of_edges_by_weights(towns: Path, tmp_path: Path) -> None:
+    output, checkpoint = tmp_path / "out.csv", tmp_path / "sums.npz"
+    settings = ("weighted=True", "normalized=False", "sources=['Lyon', 'Nice']", f"checkpoint={checkpoint}")
+    options = [word for setting in settings for word in ("--set", setting)]
+    facts = json.loads(
+        succeed("run", "edge_betweenness", towns, *options, "--output", output, "--verify", "--json")
+    )
+    assert facts["sources"] == 2 and facts["verified"] is True
+    # Two of five sources stand for all: from Lyon along three arcs, from Nice over Lyon.
+    assert facts["top"][0] == {"source": "Lyon", "target": "Paris", "centrality": 4 * 5 / 2}
+    columns = read_columns(output)
+    assert list(columns) == ["source", "target", "centrality"]
+    assert columns["source"] == ["Lyon", "Lyon", "Paris", "Nice", "Metz"]
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "towns.txt"]
+
+
 def test_pagerank_of_debian() -> None:
     graph = ROOT / "data" / "debian-bookworm-depends.tsv.gz"
     facts = json.loads(
@@ -193,7 +209,8 @@ def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -
     [
         (
             ("pagerang",),
-            "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst, betweenness.",
+            "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst, betweenness, "
+            "edge_betweenness.",
         ),
         (("bfs",), "bfs needs source: give --source ID"),
         (("bfs", "--source", "Rome"), "the graph has no vertex 'Rome'"),
@@ -391,6 +408,18 @@ def test_ctrl_c_ends_a_long_run(tmp_path: Path, scale: int) -> None:
     assert code == 130
     assert seconds < 5  # one second on a machine that has nothing else to do
     assert os.listdir(tmp_path) == ["g.mtx"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the run has begun")
+def test_ctrl_c_leaves_a_checkpoint(tmp_path: Path) -> None:
+    graph, lattice = tmp_path / "g.mtx", generate.lattice(200, 200)
+    ew.io.write(lattice, graph)
+    ew.betweenness(lattice, k=1, device="cpu")  # so that the command need not compile
+    checkpoint = tmp_path / "sums.npz"
+    code, _ = interrupted(["run", "betweenness", graph, "--set", f"checkpoint={checkpoint}"])
+    assert code == 130
+    assert sorted(os.listdir(tmp_path)) == ["g.mtx", "sums.npz"]
+    assert 0 < np.load(checkpoint)["done"] < 40_000
 
 
 def test_ctrl_c_while_a_file_is_written(tmp_path: Path) -> None:

@@ -159,5 +159,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert code == 2 and text.startswith("edgewise: error: vertex 'b' with distance 1: expected 0")
     code, text = invoke("verify", "sssp", graph, output)
     assert code == 2 and "sssp needs source" in text
+    code, text = invoke("verify", "betweenness", graph, output)
+    assert code == 2 and "files of betweenness cannot be verified, those of bfs, sssp" in text
     code, text = invoke("verify", "my.py:P", graph, output)
     assert code == 2 and "there is no algorithm 'my.py:P'" in text

@@ -1,14 +1,21 @@
-"""Whether dependencies are right, by other arithmetic: counts of paths as logarithms, and dependencies handed to the
-vertices before, source by source. It takes some ten times as long as to find them.
+"""Whether dependencies are right, by other searches and other arithmetic, source by source: distances from `bfs` and
+`sssp`, counts of paths as logarithms, and dependencies handed to the vertices before. It takes some ten times as long
+as to find them.
 
-Besides, all dependencies together are the sum of ``distance - 1`` over all pairs of a source and a vertex that it
-reaches: a path of d arcs has d - 1 vertices between its ends.
+Besides, all dependencies together are sums over pairs of a source and a vertex that it reaches. A path of h arcs has
+h - 1 vertices between its ends; so those on vertices sum to ``h - 1``, and those on arcs to ``h``, where h is the mean
+over all shortest paths of the pair. It follows from those of the vertices before; without weights it is the distance.
 """
 
 from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._brandes import ON_ARCS, ON_VERTICES, ON_VERTICES_AND_ENDS
+from edgewise.algorithms._dependencies import arcs_for
+from edgewise.algorithms._lengths import length, unreached_value
+from edgewise.algorithms.bfs import bfs
+from edgewise.algorithms.sssp import sssp
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function, kernel
@@ -18,34 +25,61 @@ from edgewise.kernels.team import run_alone
 TOLERANCE = 1e-7
 
 
-def verify_dependencies(graph: Graph, sources: np.ndarray, endpoints: bool, total: np.ndarray) -> bool:
-    """Check sums of dependencies against the graph, in O(k (n + m)) for k sources.
+def verify_dependencies(
+    graph: Graph, sources: np.ndarray, weighted: bool, on: int, total: np.ndarray
+) -> bool:
+    """Check sums of dependencies against the graph: a search and O(n log n + m) for each source.
 
     Args:
-        graph: the graph, n vertices.
+        graph: the graph, n vertices and m arcs.
         sources: indices, shape (k,).
-        endpoints: whether paths count for their ends, too.
-        total: float64, shape (n,).
+        weighted: whether arcs have the lengths of their weights.
+        on: what dependencies are on; see `_brandes`.
+        total: float64, shape (n,), or (m,) on arcs.
 
     Raises:
-        VerificationError: naming the first vertex that is wrong.
+        VerificationError: naming the first vertex or arc that is wrong.
     """
-    n = graph.num_vertices
-    if total.shape != (n,):
-        raise VerificationError(f"got {total.shape} values, expected one for each of {n} vertices")
-    expected, between, floats = np.zeros(n), np.zeros(1, np.int64), np.empty((2, n))
-    level, queue = np.full(n, -1, np.int64), np.empty(n, np.int64)
-    run_alone(
-        _add_up, graph.offsets, graph.targets, sources, endpoints, level, queue, *floats, expected, between
-    )
+    n, what = graph.num_vertices, "arcs" if on == ON_ARCS else "vertices"
+    width = graph.num_arcs if on == ON_ARCS else n
+    if total.shape != (width,):
+        raise VerificationError(f"got {total.shape} values, expected one for each of {width} {what}")
+    expected, sum_of_all, floats = np.zeros(width), np.zeros(1), np.empty((3, n))
+    arcs, searched = arcs_for(graph, weighted), _in_wide_dtypes(graph) if weighted else graph
+    for source in sources.tolist():
+        distance = _distances(searched, source, weighted)
+        reached = np.flatnonzero(distance >= 0)
+        order = reached[np.argsort(distance[reached], kind="stable")]
+        run_alone(_add_up, arcs, order, on, distance, *floats, expected, sum_of_all)
     right = np.isclose(total, expected, rtol=TOLERANCE, atol=TOLERANCE)
     if not right.all():
-        v = int(np.argmin(right))
-        name = graph.ids_of(np.array([v])).tolist()[0]
-        raise VerificationError(f"vertex {name!r} has {total[v]}, by its paths it has {expected[v]}")
-    if not np.isclose(total.sum(), between[0], rtol=TOLERANCE, atol=TOLERANCE):
-        raise VerificationError(f"the values sum to {total.sum()}; by all distances they sum to {between[0]}")
+        i = int(np.argmin(right))
+        raise VerificationError(f"{_name(graph, on, i)} has {total[i]}, by its paths it has {expected[i]}")
+    if not np.isclose(total.sum(), sum_of_all[0], rtol=TOLERANCE, atol=TOLERANCE):
+        raise VerificationError(f"the values sum to {total.sum()}; by all paths they sum to {sum_of_all[0]}")
     return True
+
+
+def _name(graph: Graph, on: int, index: int) -> str:
+    if on != ON_ARCS:
+        return f"vertex {graph.ids_of(np.array([index])).tolist()[0]!r}"
+    ends = graph.ids_of(np.array([graph.sources[index], graph.targets[index]])).tolist()
+    return f"the arc from {ends[0]!r} to {ends[1]!r}"
+
+
+def _in_wide_dtypes(graph: Graph) -> Graph:
+    """The same arcs with weights of 64 bits, whose distances are those that dependencies go by; ids 0..n-1."""
+    assert graph.weights is not None
+    wide = graph.weights.astype(np.float64 if graph.weights.dtype.kind == "f" else np.int64)
+    return Graph.from_csr(graph.offsets, graph.targets, wide)
+
+
+def _distances(graph: Graph, source: int, weighted: bool) -> np.ndarray:
+    """Distances from the vertex of an index, shape (n,); -1 where it does not reach."""
+    if not weighted:
+        return bfs(graph, graph.ids_of(np.array([source])).tolist()[0], device="cpu").level
+    distance = sssp(graph, source, device="cpu").distance
+    return np.where(distance == unreached_value(distance.dtype), -1, distance)
 
 
 @device_function
@@ -54,46 +88,54 @@ def _log_of_sum(a: Any, b: Any) -> Any:
     return max(a, b) + np.log1p(np.exp(-abs(a - b)))
 
 
+@device_function
+def _is_shortest(arcs: Any, distance: Any, v: Any, k: Any) -> Any:
+    """Whether an arc from v is on shortest paths."""
+    return distance[arcs.targets[k]] == distance[v] + length(arcs, k)
+
+
 @kernel
 def _add_up(
     thread: Any,
     size: Any,
     control: Any,
-    offsets: Any,
-    targets: Any,
-    sources: Any,
-    endpoints: Any,
-    level: Any,
-    queue: Any,
+    arcs: Any,
+    order: Any,
+    on: Any,
+    distance: Any,
     logs: Any,
+    hops: Any,
     dependency: Any,
     expected: Any,
-    between: Any,
+    sum_of_all: Any,
 ) -> None:
-    for source in sources:
-        level[source], logs[source], queue[0] = 0, 0.0, source
-        head, tail = 0, 1
-        while head < tail:
-            v = queue[head]
-            head += 1
-            dependency[v] = 0.0
-            between[0] += max(level[v] + (1 if endpoints else -1), 0) if v != source else 0
-            for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
-                u = targets[k]
-                if level[u] < 0:
-                    level[u], logs[u], queue[tail] = level[v] + 1, logs[v], u
-                    tail += 1
-                elif level[u] == level[v] + 1:
-                    logs[u] = _log_of_sum(logs[u], logs[v])
-        for i in range(tail - 1, -1, -1):
-            v = queue[i]
-            for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
-                u = targets[k]
-                if level[u] == level[v] + 1:
-                    dependency[v] += np.exp(logs[v] - logs[u]) * (1.0 + dependency[u])
-            if v != source:
-                expected[v] += dependency[v] + (1.0 if endpoints else 0.0)
-        if endpoints:
-            expected[source] += tail - 1
-        for i in range(tail):
-            level[queue[i]] = -1
+    """Add what one source adds, the first vertex in the order of distances."""
+    for v in order:
+        logs[v], hops[v], dependency[v] = -np.inf, 0.0, 0.0
+    source = order[0]
+    logs[source] = 0.0
+    for v in order:
+        for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
+            if _is_shortest(arcs, distance, v, k):
+                u = arcs.targets[k]
+                logs[u] = _log_of_sum(logs[u], logs[v])
+    for v in order:
+        if v != source:
+            sum_of_all[0] += hops[v] + (on == ON_VERTICES_AND_ENDS) - (on == ON_VERTICES)
+        for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
+            if _is_shortest(arcs, distance, v, k):
+                u = arcs.targets[k]
+                hops[u] += np.exp(logs[v] - logs[u]) * (1.0 + hops[v])
+    for i in range(len(order) - 1, -1, -1):
+        v = order[i]
+        for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
+            if _is_shortest(arcs, distance, v, k):
+                u = arcs.targets[k]
+                part = np.exp(logs[v] - logs[u]) * (1.0 + dependency[u])
+                dependency[v] += part
+                if on == ON_ARCS:
+                    expected[k] += part
+        if on != ON_ARCS and v != source:
+            expected[v] += dependency[v] + (on == ON_VERTICES_AND_ENDS)
+    if on == ON_VERTICES_AND_ENDS:
+        expected[source] += len(order) - 1

@@ -1,79 +1,116 @@
 """Brandes' accumulation of dependencies on the CPU: a thread for each source, sums in the order of sources.
 
-From a source, a breadth-first search counts the shortest paths to each vertex. On the way back each vertex v adds up,
-over the targets w that are one level further, ``paths(v) / paths(w) * (1 + dependency(w))``, for which ``share(w)``,
-that is ``(1 + dependency(w)) / paths(w)``, is kept. Threads have a row of dependencies for each of some sources, and
-add these rows in the order of the sources. So the result does not depend on threads.
+From a source, a search finds distances, and the vertices in their order: breadth-first, or Dijkstra's with weights. An
+arc from v to w is on shortest paths if the distance of w is that of v and the length of the arc. Along these arcs the
+shortest paths to each vertex are counted, by breadth-first search already while it goes on. On the way back each vertex
+v adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc;
+``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, is kept for it. Threads have a row of dependencies, on
+vertices or on arcs, for each of some sources, and add these rows in the order of the sources. So the result does not
+depend on threads, nor on how many rows there are.
 
 The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
 thousand. It is ``count * 2**(512 * power)``: where counts stay small nothing looks at powers; else the source is begun
 anew with them. Scaling by powers of two is exact. A quotient of counts is taken for 0 only where their powers differ by
 two or more: it is less than 2**-500 there.
 
-Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001).
+Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
+variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for arcs.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._dijkstra import Heap, make_heap, settle
+from edgewise.algorithms._lengths import length
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 
-#: Sources of which a batch has one or more for each thread.
-ROWS_OF_THREAD = 4
-#: Vertices of which sums are handed out at a time; vertices between two looks at whether the run was cancelled.
+#: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
+ROWS_OF_THREAD, ROOM_OF_ROWS = 4, 1 << 32
+#: Vertices or arcs of which sums are handed out at a time; vertices between two looks at whether the run was cancelled.
 _PIECE, _LOOK = 4096, 1 << 16
 #: Counts without powers may grow so large; with powers, so large, and are then scaled down.
 _LIMIT, _LARGE, _SMALL = 2.0**900, 2.0**512, 2.0**-512
-_SOURCES, _VERTICES = 0, 1
+_SOURCES, _SUMS = 0, 1
+#: What dependencies are on, as kernels are told: on vertices, paths counted for their ends or not, or on arcs.
+ON_VERTICES, ON_VERTICES_AND_ENDS, ON_ARCS = range(3)
 
 _ONE = np.uint64(1)
 
 
 class Accumulation(NamedTuple):
-    """The state of t threads, n vertices and b sources at a time.
+    """The state of t threads, n vertices and b sources at a time, for dependencies on w vertices or arcs.
 
     Attributes:
-        level: int32, shape (t, n): -1 between sources.
+        distance: int32 without weights, int64 or float64 with them, shape (t, n): -1 between sources.
         paths, share: float64, shape (t, n): the first with powers, where they are needed.
         power: int32, shape (t, n).
-        queue: uint32, shape (t, n): vertices in the order of levels.
-        rows: float64, shape (b, n): the dependencies of each source.
-        total: float64, shape (n,): their sum.
+        queue: uint32, shape (t, n): vertices in the order of distances.
+        heap: those of t threads, or of none without weights.
+        rows: float64, shape (b, w): the dependencies of each source.
+        total: float64, shape (w,): their sum.
+        lost: int64, shape (1,): 1 once the weight of an arc was lost beside a distance; sums are of no use then.
     """
 
-    level: np.ndarray
+    distance: np.ndarray
     paths: np.ndarray
     share: np.ndarray
     power: np.ndarray
     queue: np.ndarray
+    heap: Heap
     rows: np.ndarray
     total: np.ndarray
+    lost: np.ndarray
 
 
-def make_accumulation(num_vertices: int, num_threads: int, num_sources: int) -> Accumulation:
+class Size(NamedTuple):
+    """What a state is made for: see `Accumulation`.
+
+    Attributes:
+        num_vertices, num_sums, num_threads: n, w and t.
+        dtype: that of distances; int32 for a state without heaps.
+        num_copies: of the sums, beside the state.
+        num_rows: b.
+    """
+
+    num_vertices: int
+    num_sums: int
+    num_threads: int
+    dtype: np.dtype
+    num_copies: int
+    num_rows: int = 1
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory of such a state, and of the copies."""
+        of_heap = 0 if self.dtype == np.int32 else self.dtype.itemsize + 8
+        of_thread = self.num_vertices * (24 + self.dtype.itemsize + of_heap)
+        return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1 + self.num_copies)
+
+    def with_rows(self, num_sources: int, memory_limit: int | None) -> "Size":
+        """With as many rows as serve so many sources and as fit, but at least one."""
+        of_row = max(8 * self.num_sums, 1)
+        fitting = max(self.num_threads, ROOM_OF_ROWS // of_row)
+        if memory_limit is not None:
+            fitting = min(fitting, (memory_limit - self._replace(num_rows=0).num_bytes) // of_row)
+        return self._replace(num_rows=max(1, min(num_sources, ROWS_OF_THREAD * self.num_threads, fitting)))
+
+
+def make_accumulation(size: Size) -> Accumulation:
     """A state before the first source."""
-    each, n = (num_threads, num_vertices), num_vertices
+    each = (size.num_threads, size.num_vertices)
     return Accumulation(
-        np.full(each, -1, np.int32),
+        np.full(each, -1, size.dtype),
         np.empty(each),
         np.empty(each),
         np.empty(each, np.int32),
         np.empty(each, np.uint32),
-        np.empty((rows_at_a_time(num_threads, num_sources), n)),
-        np.zeros(n),
+        make_heap(size.num_vertices, 0 if size.dtype == np.int32 else size.num_threads, size.dtype),
+        np.empty((size.num_rows, size.num_sums)),
+        np.zeros(size.num_sums),
+        np.zeros(1, np.int64),
     )
-
-
-def rows_at_a_time(num_threads: int, num_sources: int) -> int:
-    """Sources of a batch."""
-    return max(1, min(num_sources, ROWS_OF_THREAD * num_threads))
-
-
-def accumulation_bytes(num_vertices: int, num_threads: int, num_sources: int) -> int:
-    """The memory of such a state."""
-    return num_vertices * (28 * num_threads + 8 * rows_at_a_time(num_threads, num_sources) + 8)
 
 
 @device_function
@@ -91,18 +128,24 @@ def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
 @device_function
 def _count_paths(
     control: Any,
-    offsets: Any,
-    targets: Any,
+    arcs: Any,
     source: Any,
-    level: Any,
+    distance: Any,
     count: Any,
     power: Any,
     queue: Any,
+    reached: Any,
     with_powers: Any,
 ) -> Any:
-    """Find levels and numbers of shortest paths; how many vertices were reached, and whether powers are not needed."""
-    level[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
-    head, tail = np.uint64(0), np.uint64(1)
+    """Count the shortest paths to the vertices in the queue; vertices without a distance get one, and a place in it.
+
+    Returns:
+        How many vertices are in the queue, and whether powers are not needed.
+    """
+    for i in range(reached):
+        count[queue[i]], power[queue[i]] = 0.0, 0
+    count[source] = 1.0
+    head, tail = np.uint64(0), reached
     while head < tail:
         v = np.uint64(queue[head])
         head += _ONE
@@ -111,13 +154,13 @@ def _count_paths(
                 return tail, False
             count[v] *= _SMALL
             power[v] += 1
-        after, paths, paths_power = np.int32(level[v] + 1), count[v], power[v]
-        for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
-            u = np.uint64(targets[k])
-            if level[u] < 0:
-                level[u], count[u], power[u], queue[tail] = after, paths, paths_power, u
+        here, paths, paths_power = distance[v], count[v], power[v]
+        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
+            u, after = np.uint64(arcs.targets[k]), distance.dtype.type(here + length(arcs, k))
+            if distance[u] < 0:
+                distance[u], count[u], power[u], queue[tail] = after, paths, paths_power, u
                 tail += _ONE
-            elif level[u] == after:
+            elif distance[u] == after:
                 if with_powers:
                     _add(count, power, u, paths, paths_power)
                 else:
@@ -129,101 +172,122 @@ def _count_paths(
 
 @device_function
 def _go_back(
-    offsets: Any,
-    targets: Any,
-    level: Any,
+    arcs: Any,
+    distance: Any,
     count: Any,
     share: Any,
     power: Any,
     queue: Any,
     reached: Any,
     with_powers: Any,
+    on: Any,
     row: Any,
 ) -> None:
-    """Write the dependency on each vertex that was reached."""
+    """Write the dependency on each vertex that was reached, or on each arc on shortest paths."""
     i = reached
     while i > 0:
         i -= _ONE
         v = np.uint64(queue[i])
-        after, total = np.int32(level[v] + 1), 0.0
-        for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
-            u = np.uint64(targets[k])
-            if level[u] == after:
+        here, paths, total = distance[v], count[v], 0.0
+        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
+            u = np.uint64(arcs.targets[k])
+            if distance[u] == distance.dtype.type(here + length(arcs, k)):
+                part = 0.0
                 if not with_powers or power[u] == power[v]:
-                    total += share[u]
+                    part = share[u]
                 elif power[u] == power[v] + 1:
-                    total += share[u] * _SMALL
-        row[v] = total * count[v]
-        share[v] = (1.0 + row[v]) / count[v]
+                    part = share[u] * _SMALL
+                total += part
+                if on == ON_ARCS:
+                    row[k] = paths * part
+        if on != ON_ARCS:
+            row[v] = total * paths
+        share[v] = (1.0 + total * paths) / paths
 
 
 @device_function
-def _forget(level: Any, queue: Any, reached: Any) -> None:
+def _forget(distance: Any, queue: Any, reached: Any) -> None:
     for i in range(reached):
-        level[queue[i]] = -1
+        distance[queue[i]] = -1
 
 
 @device_function
-def _depend(
-    control: Any, offsets: Any, targets: Any, source: Any, endpoints: Any, state: Any, thread: Any, row: Any
-) -> None:
-    """Write what one source adds for each vertex."""
-    level, count, power, queue = (
-        state.level[thread],
-        state.paths[thread],
-        state.power[thread],
-        state.queue[thread],
-    )
-    for v in range(len(row)):
-        row[v] = 0.0
-    reached, is_enough = _count_paths(control, offsets, targets, source, level, count, power, queue, False)
-    if not is_enough:
-        _forget(level, queue, reached)
-        reached, _ = _count_paths(control, offsets, targets, source, level, count, power, queue, True)
-    _go_back(offsets, targets, level, count, state.share[thread], power, queue, reached, not is_enough, row)
-    row[source] = 0.0
-    if endpoints:
+def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: Any, row: Any) -> None:
+    """Write what one source adds for each vertex or arc."""
+    distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
+    queue, heap = state.queue[thread], state.heap
+    for place in range(len(row)):
+        row[place] = 0.0
+    reached, with_powers = np.uint64(1), False
+    while True:
+        if len(heap.key) > 0:
+            reached, grows = settle(
+                control,
+                arcs,
+                source,
+                distance,
+                queue,
+                heap.key[thread],
+                heap.vertex[thread],
+                heap.place[thread],
+            )
+            if not grows:
+                state.lost[0] = 1
+                return
+        else:
+            distance[source], queue[0], reached = 0, source, np.uint64(1)
+        reached, is_enough = _count_paths(
+            control, arcs, source, distance, count, power, queue, reached, with_powers
+        )
+        if is_enough:
+            break
+        _forget(distance, queue, reached)
+        with_powers = True
+    _go_back(arcs, distance, count, state.share[thread], power, queue, reached, with_powers, on, row)
+    if on != ON_ARCS:
+        row[source] = 0.0
+    if on == ON_VERTICES_AND_ENDS:
         for i in range(np.uint64(1), reached):
             row[queue[i]] += 1.0
         row[source] = np.float64(reached - _ONE)
-    _forget(level, queue, reached)
+    _forget(distance, queue, reached)
 
 
 @kernel
 def accumulate(
-    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, sources: Any, endpoints: Any, state: Any
+    thread: Any, size: Any, control: Any, arcs: Any, sources: Any, begin: Any, end: Any, on: Any, state: Any
 ) -> None:
-    """Add up the dependencies of all sources.
+    """Add up the dependencies of some of the sources, after those before them.
 
     Args:
-        offsets, targets: the rows, unsigned.
-        sources: int64, shape (k,).
-        endpoints: whether a path counts for its ends, too.
-        state: see `Accumulation`; `total` is filled here.
+        arcs: see `_lengths.Arcs`.
+        sources: int64, shape (k,), of which ``begin`` to ``end`` are meant.
+        on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
+        state: see `Accumulation`; `total` is what the sources before have, and is added to.
     """
-    rows, total, n = state.rows, state.total, len(state.total)
-    for first in range(0, len(sources), len(rows)):
-        count = min(len(rows), len(sources) - first)
+    rows, total, width = state.rows, state.total, len(state.total)
+    if thread == 0:
+        report(control, begin)
+    for first in range(begin, end, len(rows)):
+        count = min(len(rows), end - first)
         while True:
             i = claim(control, _SOURCES, 1, count)
             if i == count:
                 break
-            _depend(
-                control, offsets, targets, np.uint64(sources[first + i]), endpoints, state, thread, rows[i]
-            )
-        if barrier(control, size):
+            _depend(control, arcs, np.uint64(sources[first + i]), on, state, thread, rows[i])
+        if barrier(control, size) or state.lost[0] != 0:
             return
         if thread == 0:
             rewind(control, _SOURCES)
             report(control, first + count)
         while True:
-            start = claim(control, _VERTICES, _PIECE, n)
-            if start == n:
+            start = claim(control, _SUMS, _PIECE, width)
+            if start == width:
                 break
             for i in range(count):
-                for v in range(np.uint64(start), np.uint64(min(start + _PIECE, n))):
-                    total[v] += rows[i, v]
+                for place in range(np.uint64(start), np.uint64(min(start + _PIECE, width))):
+                    total[place] += rows[i, place]
         if barrier(control, size):
             return
         if thread == 0:
-            rewind(control, _VERTICES)
+            rewind(control, _SUMS)

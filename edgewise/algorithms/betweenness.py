@@ -1,31 +1,34 @@
 """Betweenness centrality.
 
 Result. For each vertex, over all pairs of other vertices, the sum of the shares of shortest paths between them that go
-through it; from all sources, from some drawn at random, or from given ones.
+through it; from all sources, from some drawn at random, or from given ones. Shortest are those of fewest arcs, or of
+least weight.
 
 Idea. The share of all shortest paths from one source that go through a vertex, its dependency, follows from those of
 the vertices after it. So a search from each source, and a walk back, find it without listing paths.
 
 Encoding. float64. Numbers of shortest paths leave its range on lattices; they are counted with powers beside them, so
-that results stay finite and right.
+that results stay finite and right. Distances by integer weights are exact; those by floats are float64 sums from the
+source on, and paths are equally long if these are equal, as NetworkX has it.
 
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `_brandes`.
+Steps. `_brandes`, with weights after the search of `_dijkstra`.
 """
 
 import operator
+import os
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms._betweenness_verify import verify_dependencies
-from edgewise.algorithms._bfs_state import rows_and_columns
-from edgewise.algorithms._brandes import accumulate, accumulation_bytes, make_accumulation
+from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
+from edgewise.algorithms._dependencies import size_for, sum_over
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, threads_of
+from edgewise.execution import Execution, Progress, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -48,12 +51,14 @@ class BetweennessResult(Result):
         run: Execution,
         total: np.ndarray,
         sources: np.ndarray,
+        weighted: bool,
         normalized: bool,
         endpoints: bool,
     ) -> None:
         super().__init__(graph, run, len(sources), {"dependency": total})
         self.num_sources = len(sources)
-        self._sources, self._normalized, self._endpoints = sources, normalized, endpoints
+        self._sources, self._weighted = sources, weighted
+        self._normalized, self._endpoints = normalized, endpoints
 
     @cached_property
     def centrality(self) -> np.ndarray:
@@ -67,7 +72,8 @@ class BetweennessResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check the sums: see `_betweenness_verify.verify_dependencies`. It takes longer than to find them."""
-        return verify_dependencies(graph, self._sources, self._endpoints, self.dependency)
+        on = ON_VERTICES_AND_ENDS if self._endpoints else ON_VERTICES
+        return verify_dependencies(graph, self._sources, self._weighted, on, self.dependency)
 
 
 def scale_factors(graph: Graph, sources: np.ndarray, normalized: bool, endpoints: bool) -> Any:
@@ -95,69 +101,80 @@ def betweenness(
     k: int | None = None,
     sources: Any = None,
     seed: int = 0,
+    weighted: bool = False,
     normalized: bool = True,
     endpoints: bool = False,
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> BetweennessResult:
-    """Betweenness centrality by paths of fewest arcs, on the CPU. The same for every number of threads.
+    """Betweenness centrality, on the CPU. The same for every number of threads.
 
-    Weights are not looked at. Of parallel arcs each makes paths of its own.
+    Of parallel arcs each makes paths of its own.
 
     Args:
         graph: directed or undirected.
         k: take so many sources drawn at random, without drawing one twice, instead of all vertices.
         sources: take these, a list of the user's ids, instead.
         seed: of the drawing.
+        weighted: shortest paths are those of least weight, which must be positive, instead of those of fewest arcs.
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            There is no delivery to choose, and no form for a GPU.
+            Within the limit, fewer sources are added up at a time. There is no delivery to choose, and no form for a
+            GPU.
+        checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
+            interrupted, and a later call with the same arguments goes on from there, to the same values. The file is
+            removed when the run ends well.
 
     Returns:
-        A `BetweennessResult`. O(k (n + m)) work.
+        A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
 
     Raises:
-        GraphError: a source that is not in the graph.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
+        GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a distance
+            when they are added to it as float64.
+        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a
+            checkpoint that is damaged, or that of another graph or of other arguments.
+        OutputError: the checkpoint cannot be written.
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
-    chosen = _chosen(graph, k, sources, seed)
-    needed = accumulation_bytes(graph.num_vertices, threads_of("betweenness", schedule), len(chosen))
+    chosen = chosen_sources("betweenness", graph, k, sources, seed)
+    on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
+    size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
     with execution(
         "betweenness",
         device=device,
         schedule=schedule,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=needed,
+        memory_needed=size.num_bytes,
         deliveries=(),
         total=len(chosen),
     ) as run:
-        arcs, state = (
-            rows_and_columns(graph),
-            make_accumulation(graph.num_vertices, run.num_threads, len(chosen)),
-        )
-        work = len(chosen) * (graph.num_vertices + graph.num_arcs)
-        run.launch(accumulate, arcs.offsets, arcs.targets, chosen, endpoints, state, work=work)
-    return BetweennessResult(graph, run, state.total, chosen, normalized, endpoints)
+        total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
+    return BetweennessResult(graph, run, total, chosen, weighted, normalized, endpoints)
 
 
-def _chosen(graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:
-    """The indices of sources, int64."""
+def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:
+    """The indices of sources, int64: those given, or k drawn at random, or all.
+
+    Raises:
+        GraphError: a source that is not in the graph.
+        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
+    """
     n = graph.num_vertices
     if sources is not None:
         if k is not None:
             raise ParameterError(
-                "betweenness: both k and sources are given; expected one of them, or none for all"
+                f"{name}: both k and sources are given; expected one of them, or none for all"
             )
         found = np.atleast_1d(graph.index_of(sources)).astype(np.int64)
         if len(found) == 0 or len(np.unique(found)) < len(found):
             problem = "there are none" if len(found) == 0 else "one is given twice"
-            raise ParameterError(f"betweenness: sources: {problem}; expected a list of different vertices")
+            raise ParameterError(f"{name}: sources: {problem}; expected a list of different vertices")
         return found
     if k is None:
         return np.arange(n)
@@ -167,6 +184,6 @@ def _chosen(graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:
         count = 0
     if not 1 <= count <= n:
         raise ParameterError(
-            f"betweenness: k is {k!r}; expected an integer from 1 to {n:,}, the number of vertices"
+            f"{name}: k is {k!r}; expected an integer from 1 to {n:,}, the number of vertices"
         )
     return np.random.default_rng(seed).choice(n, count, replace=False)

@@ -42,11 +42,17 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 
     It is removed if the block does not; what was there before stays until then.
     """
+    with replacing(path) as aside, open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """The name of a file beside this one, which it replaces if the block ends well, and which goes away if not."""
     name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     aside = path.with_name(f".{name}.{os.getpid()}.part")
     try:
-        with open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
-            yield file
+        yield aside
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
