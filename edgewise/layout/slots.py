@@ -52,7 +52,9 @@ def _number(
     slot_of: Any,
     arc_of: Any,
 ) -> None:
-    """Write the slot of each arc, and the arc of each slot; an empty array is not wanted.
+    """Write the slot of each arc, and the arc of each slot, if its array is not empty.
+
+    Two loops are faster than one: writing at random places holds up what is known only from another such place.
 
     Args:
         following: each vertex's first slot, which is overwritten by the next one.
@@ -62,10 +64,9 @@ def _number(
         v = np.uint32(targets[k])
         slot = np.uint64(following[v])
         following[v] = slot + np.uint64(1 if group_size == 1 or rows[v] < alone else group_size)
-        if len(slot_of):
-            slot_of[k] = slot
-        if len(arc_of):
-            arc_of[slot] = k
+        slot_of[k] = slot
+    for k in range(min(len(targets), len(arc_of))):
+        arc_of[slot_of[k]] = k
 
 
 def arrange(
@@ -93,13 +94,13 @@ def arrange(
         run_alone(_count, targets, degree)
         units = make_units(degree, **how)
         _check_size(units, dtype)
-        slot_of = np.empty(len(targets) if slots else 0, dtype)
+        slot_of = np.empty(len(targets), dtype)
         arc_of = np.empty(units.size if arcs else 0, dtype)
         if units.size > len(targets):
             arc_of.fill(len(targets))
         rows = units.rows, units.heaviest + units.heavy, units.group_size
         run_alone(_number, targets, first_places(units, dtype), *rows, slot_of, arc_of)
-        return units, slot_of, arc_of
+        return units, slot_of if slots else slot_of[:0], arc_of
     return _arrange_on_gpu(targets, num_vertices, np.dtype(dtype), slots, arcs, how)
 
 

@@ -108,31 +108,29 @@ def _measured(
     Sorted rows have the heavy ones first; None if they do not, since they were left as they are, or fell into few
     buckets.
     """
-    n = len(degrees)
-    vertices, begin, found = np.empty(n, np.uint32), np.empty(n + 1, np.int64), np.zeros(2, np.int64)
-    run_alone(_measure, degrees, rows, group_size, heaviest_over, heavy_over, vertices, begin, found)
+    vertices, found = np.empty(len(degrees), np.uint32), np.zeros(2, np.int64)
+    run_alone(_invert, degrees, rows, heaviest_over, heavy_over, vertices, found)
     heaviest, alone = found.tolist()
     if alone < 0:
         return None
-    begin = begin[: alone - (alone - n) // group_size + 1].copy()
+    begin = np.zeros(alone - (alone - len(degrees)) // group_size + 1, np.int64)
+    run_alone(_add_up, degrees, alone, group_size, begin)
     return vertices, begin, heaviest, alone, int(begin[-1])
 
 
 @kernel
-def _measure(
+def _invert(
     thread: Any,
     size: Any,
     control: Any,
     degrees: Any,
     rows: Any,
-    group_size: Any,
     heaviest_over: Any,
     heavy_over: Any,
     vertices: Any,
-    begin: Any,
     found: Any,
 ) -> None:
-    """Invert rows, and add up the places of units; `found` is heaviest and alone, which is -1 out of order."""
+    """Invert rows, and count those left alone; `found` is heaviest and alone, which is -1 out of order."""
     n, heaviest, alone = len(degrees), np.int64(0), np.int64(0)
     for v in range(np.uint64(n)):
         vertices[rows[v]] = v
@@ -143,30 +141,42 @@ def _measure(
                 return
             alone += np.int64(1)
             heaviest += np.int64(degrees[row] > heaviest_over)
-    found[0], found[1], begin[0] = heaviest, alone, 0
+    found[0], found[1] = heaviest, alone
+
+
+@kernel
+def _add_up(
+    thread: Any, size: Any, control: Any, degrees: Any, alone: Any, group_size: Any, begin: Any
+) -> None:
+    """Add up the places of units."""
     for row in range(alone):
         begin[row + 1] = begin[row] + (np.int64(degrees[row]) + ALIGNED - 1) // ALIGNED * ALIGNED
-    unit = alone
-    for first in range(alone, n, group_size):
-        longest = np.int64(0)
-        for row in range(first, min(first + group_size, n)):
+    if group_size == 1:
+        for row in range(alone, len(degrees)):
+            begin[row + 1] = begin[row] + np.int64(degrees[row])
+        return
+    for unit in range(alone, len(begin) - 1):
+        first, longest = alone + (unit - alone) * group_size, np.int64(0)
+        for row in range(first, min(first + group_size, len(degrees))):
             longest = max(longest, np.int64(degrees[row]))
         begin[unit + 1] = begin[unit] + longest * group_size
-        unit += 1
 
 
 def first_places(units: Units, dtype: Any) -> np.ndarray:
     """The first place of each vertex, on the host, shape (n,)."""
     first = np.empty(len(units.rows), dtype)
-    run_alone(_place, units.rows, units.begin, units.heaviest + units.heavy, units.group_size, first)
+    run_alone(_place, units.vertices, units.begin, units.heaviest + units.heavy, units.group_size, first)
     return first
 
 
 @kernel
 def _place(
-    thread: Any, size: Any, control: Any, rows: Any, begin: Any, alone: Any, group_size: Any, first: Any
+    thread: Any, size: Any, control: Any, vertices: Any, begin: Any, alone: Any, group_size: Any, first: Any
 ) -> None:
-    for v in range(np.uint64(len(rows))):
-        row = np.int64(rows[v])
-        group = (row - alone) // group_size
-        first[v] = begin[row] if row < alone else begin[alone + group] + (row - alone) - group * group_size
+    singles = len(vertices) if group_size == 1 else alone
+    for row in range(singles):
+        first[vertices[row]] = begin[row]
+    for group in range(len(begin) - 1 - singles):
+        start = singles + group * group_size
+        for row in range(start, min(start + group_size, len(vertices))):
+            first[vertices[row]] = begin[singles + group] + row - start
