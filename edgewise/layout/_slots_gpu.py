@@ -51,9 +51,9 @@ def row_place(row: Any, layout: Any) -> Any:
     return first, first + degree * size, size
 
 
-#: Words of the control array of `measure_kernel`: the barrier; the rows that are among the heaviest, and all that are
-#: left alone; whether they do not come first.
-_HEAVIEST, _ALONE, _DISORDER, _WORDS = 1, 2, 3, 4
+#: Words of the control array of `measure_kernel`: the barrier; `numbers` of `edgewise.layout.units.Units`; the rows that
+#: are left alone; whether they do not come first.
+_HEAVIEST, _HEAVY, _GROUP_SIZE, _SIZE, _ALONE, _DISORDER, _WORDS = range(1, 8)
 
 
 def measure_signature() -> tuple[Any, ...]:
@@ -85,10 +85,12 @@ def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, hea
         atomic_add(control, _HEAVIEST, heaviest)
         atomic_add(control, _ALONE, alone)
     grid_barrier(control, np.int64(0))
-    heaviest, alone = control[_HEAVIEST], control[_ALONE]
+    heaviest, alone, size = control[_HEAVIEST], control[_ALONE], np.int64(0)
     for row in range(thread_index(), alone, num_threads()):
         degree = np.int64(degrees[row])
-        lengths[row + 1] = (degree + ALIGNED - 1) // ALIGNED * ALIGNED
+        length = (degree + ALIGNED - 1) // ALIGNED * ALIGNED
+        lengths[row + 1] = length
+        size += length
         if degree <= (heaviest_over if row < heaviest else heavy_over):
             control[_DISORDER] = 1
     for group in range(thread_index(), (n - alone + group_size - 1) // group_size, num_threads()):
@@ -96,6 +98,14 @@ def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, hea
         for row in range(first, min(first + group_size, n)):
             longest = max(longest, np.int64(degrees[row]))
         lengths[alone + group + 1] = longest * group_size
+        size += longest * group_size
+    for step in HALVES:
+        size += shuffle_down(size, step)
+    if lane() == 0 and size != 0:
+        atomic_add(control, _SIZE, size)
+    if thread_index() == 0:
+        control[_HEAVY] = alone - heaviest
+        control[_GROUP_SIZE] = group_size
 
 
 @functools.cache
@@ -105,21 +115,20 @@ def _measure() -> Kernel:
 
 def measured(
     degrees: Any, rows: Any, group_size: int, heaviest_over: int, heavy_over: int
-) -> tuple[Any, Any, int, int, int] | None:
+) -> tuple[Any, Any, Any, list[int]] | None:
     """What `edgewise.layout.units` measures on the CPU, in arrays on the GPU."""
     n = len(degrees)
-    # What the host asks for lies side by side: the last begin, which is the size, and control.
-    vertices, shared = empty(n, np.uint32), zeros(n + 1 + _WORDS, np.int64)
-    begin, control = shared[: n + 1], shared[n + 1 :]
+    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_WORDS, np.int64)
     _measure().start(
         [degrees, rows, vertices, begin, words(control), n, group_size, heaviest_over, heavy_over]
     )
     cupy().cumsum(begin, out=begin)
-    size, _, heaviest, alone, disorder = host_copy(shared[n:]).tolist()
+    *numbers, alone, disorder = host_copy(control)[_HEAVIEST:].tolist()
     if disorder:
         return None
     # A copy, since all of it is longer by far.
-    return vertices, begin[: alone - (alone - n) // group_size + 1].copy(), heaviest, alone, size
+    begin = begin[: alone - (alone - n) // group_size + 1].copy()
+    return vertices, begin, control[_HEAVIEST:_ALONE], numbers
 
 
 def slots_signature(made: np.dtype) -> tuple[Any, ...]:

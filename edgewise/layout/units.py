@@ -93,17 +93,15 @@ def make_units(
         degrees, rows = degrees[order], inverse(xp, order)[rows]
         found = measure(degrees, rows, group_size, *bounds)
         assert found is not None, "heavy rows come first now"
-    vertices, begin, heaviest, alone, size = found
-    heavy, groups = alone - heaviest, len(begin) - 1 - alone
-    numbers = xp.asarray(np.array([heaviest, heavy, group_size, size]))
+    vertices, begin, numbers, (heaviest, heavy, _, size) = found
+    groups = len(begin) - 1 - heaviest - heavy
     return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers)
 
 
 def _measured(
     degrees: np.ndarray, rows: np.ndarray, group_size: int, heaviest_over: int, heavy_over: int
-) -> tuple[np.ndarray, np.ndarray, int, int, int] | None:
-    """The vertex of each row, where units begin, how many rows are among the heaviest, how many are left alone, and all
-    places.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]] | None:
+    """The vertex of each row, where units begin, and `numbers` of `Units`, as an array and as a list.
 
     Sorted rows have the heavy ones first; None if they do not, since they were left as they are, or fell into few
     buckets.
@@ -115,7 +113,8 @@ def _measured(
         return None
     begin = np.zeros(alone - (alone - len(degrees)) // group_size + 1, np.int64)
     run_alone(_add_up, degrees, alone, group_size, begin)
-    return vertices, begin, heaviest, alone, int(begin[-1])
+    numbers = [heaviest, alone - heaviest, group_size, int(begin[-1])]
+    return vertices, begin, np.array(numbers), numbers
 
 
 @kernel
