@@ -84,6 +84,7 @@ def compare_balanced(graph, balances):
     balance = next(balance for balance in balances if not isinstance(balance, ew.EdgeBased))
     got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=2)
     np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+    same(*both(ew.scc, graph, balance=next(balances)), "component", "num_components")
 
 
 def compare_options():
@@ -189,6 +190,9 @@ def compare_strong_components():
             assert told in got.explain(), (name, got.explain())
             assert got.verify(graph)
     _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT = usual
+    for delivery in ("auto", ew.Pull()):
+        got, expected = both(ew.scc, falling, balance=ew.WarpMapped(8), delivery=delivery)
+        same(got, expected, "component", "num_components")
 
 
 def compare_building():

@@ -328,8 +328,11 @@ EXACT = {
     ew.sssp: ("distance", "parent_index"),
     ew.connected_components: ("component", "num_components"),
     forest: FOREST,
+    ew.scc: ("component", "num_components"),
     ew.pagerank: ("iterations", "converged"),
 }
+#: Those that have no source.
+OF_THE_WHOLE = (ew.connected_components, ew.scc, ew.pagerank)
 #: Large graphs on which components, too, have few supersteps.
 BALANCED = ("star", "lattice", "hubs")
 
@@ -377,13 +380,30 @@ def test_kinds_of_graphs_as_programs(balance):
                 same(name, got, expected, *EXACT[algorithm])
                 if algorithm is ew.sssp:
                     assert got.distance.dtype == expected.distance.dtype
-        got = as_program(ew.connected_components, graph, balance=balance)
-        same(name, got, ew.connected_components(graph, device="cpu"), "component", "num_components")
+        for algorithm in (ew.connected_components, ew.scc):
+            got = as_program(algorithm, graph, balance=balance)
+            same(name, got, algorithm(graph, device="cpu"), *EXACT[algorithm])
         for delivery in ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
             got = as_program(forest, graph, balance=balance, delivery=delivery)
             expected = forest(graph, device="cpu")
             same(name, got, expected, *FOREST)
             assert got.weight.dtype == expected.weight.dtype
+
+
+@pytest.mark.parametrize("delivery", ["auto", ew.Push(), ew.Pull()], ids=str)
+def test_strong_components_as_programs(delivery):
+    """Also where the rest after two searches takes several rounds."""
+    graphs = {
+        "cycles": chain_of_cycles(3, 300, np.random.default_rng(6).permutation(900)),
+        "falling cycles": chain_of_cycles(2, 300, np.arange(600)[::-1]),
+        "sparse": ew.generate.uniform(20_000, 26_000, seed=1),
+        "one-way streets": LARGE["one-way streets"](),
+    }
+    for name, graph in graphs.items():
+        got = as_program(ew.scc, graph, balance=ew.MergePath(), delivery=delivery)
+        same(name, got, ew.scc(graph, device="cpu"), "component", "num_components")
+    got = ew.scc(graph, device="cuda", schedule=ew.Schedule(ew.Buffered()))
+    same("buffered", got, ew.scc(graph, device="cpu"), "component", "num_components")
 
 
 def test_bfs_as_a_program_from_several_sources_and_to_a_depth():

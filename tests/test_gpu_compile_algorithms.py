@@ -125,3 +125,11 @@ def test_algorithms_as_programs_compile(make, values, capability, balance):
     assert b".text.kernel" in code_of(
         make(_as_program), values, capability, schedule=ew.Schedule(balance=balance)
     )
+
+
+@pytest.mark.parametrize("name", ["Trim", "Reach", "Colours"])
+def test_strong_components_as_programs_compile(name):
+    from edgewise.algorithms import _scc_as_program
+
+    program = getattr(_scc_as_program, name)
+    assert b".text.kernel" in code_of(program, {}, OLDEST, schedule=ew.Schedule(balance=ew.WarpMapped(8)))

@@ -304,18 +304,22 @@ def _carry_out(
     limit: int | None = None,
     **values: Any,
 ) -> ProgramResult:
-    """Run a program as part of a run, by its schedule."""
-    return _call(Prepared(program, graph, "cuda", run.schedule), run, memory_limit, limit, **values)
+    """Run a program once as part of a run."""
+    return call(prepared_for(program, graph, run), run, memory_limit, limit, **values)
 
 
-def _call(
-    prepared: Prepared,
-    run: Execution,
-    memory_limit: int | None,
-    limit: int | None = None,
-    **values: Any,
+def prepared_for(program: type[Program], graph: Graph, run: Execution) -> Prepared:
+    """A program to be called as part of a run, by its schedule. Preparing it is laying out."""
+    started = time.perf_counter()
+    prepared = Prepared(program, graph, "cuda", run.schedule)
+    run.layout_seconds += time.perf_counter() - started
+    return prepared
+
+
+def call(
+    prepared: Prepared, run: Execution, memory_limit: int | None, limit: int | None = None, **values: Any
 ) -> ProgramResult:
-    """Run a prepared program as part of a run; what is neither running nor compiling is laying out."""
+    """Call a program as part of a run; what is neither running nor compiling is laying out."""
     started, compiled = time.perf_counter(), compile_seconds()
     result = prepared(max_supersteps=limit, progress=run.progress, memory_limit=memory_limit, **values)
     spent = time.perf_counter() - started - (compile_seconds() - compiled)
@@ -323,10 +327,15 @@ def _call(
     return result
 
 
-def _explain(run: Execution, result: ProgramResult) -> None:
+def tell_schedule(run: Execution, what: str) -> None:
+    """Explain what is carried out by what the schedule says."""
     parts = {name: getattr(run.schedule, name) for name in ("delivery", "balance", "layout")}
     told = ", ".join(f"{name} {part}" for name, part in parts.items() if part != "auto")
-    run.explain(f"a program on the GPU: {told}")
+    run.explain(f"{what} on the GPU: {told}")
+
+
+def _explain(run: Execution, result: ProgramResult) -> None:
+    tell_schedule(run, "a program")
     run.notes.extend(result.explain().splitlines())
 
 
@@ -405,9 +414,9 @@ def forest(
     """
     wide, rounds = _wide(weight), 0
     grown = plant(graph.num_vertices, wide)
-    find = Prepared(edges_program(weight), _both_ways(graph, graph.weighted, run), "cuda", run.schedule)
+    find = prepared_for(edges_program(weight), _both_ways(graph, graph.weighted, run), run)
     while True:
-        found = _call(find, run, memory_limit, component=host_copy(grown.component))
+        found = call(find, run, memory_limit, component=host_copy(grown.component))
         if not contract(grown, found.on_device("lightest"), found.on_device("end")):
             break
         rounds += 1

@@ -37,8 +37,9 @@ LEFT, COLLECTED, BOTH = -1, -2, -4
 #: Halves of a piece's name: the vertex, and what is added for the direction against arcs.
 VERTEX, BACK = 0x7FFFFFFF, 1 << 31
 #: Lists of at most so many pieces have threads follow chains, of at most so many vertices, with at most so many arcs
-#: each way. A step of a chain is four accesses that wait for each other, about a third of a superstep.
-SHORT, CHAIN, CHAIN_ARCS = 512, 64, 8
+#: each way. A step of a chain is four accesses that wait for each other, about a third of a superstep, in which one
+#: thread looks at one vertex; so longer lists and vertices of more arcs are for all threads.
+SHORT, CHAIN, CHAIN_ARCS = 128, 64, 3
 
 
 class State(NamedTuple):
@@ -259,7 +260,8 @@ def _follow(node: Any, state: Any, listing: Any) -> Any:
 
 @device_function
 def _visit(takes: Any, node: Any, key: Any, k: Any, context: Any) -> Any:
-    """Look at one arc of a listed node, lanes of a warp at once. Returns how many arcs were listed."""
+    """Look at one arc of a listed node, lanes of a warp at once. Returns how many arcs were listed, without those that
+    chains left aside, which are few."""
     state, listing, block, follows = context
     found = np.int64(-1)
     if takes:

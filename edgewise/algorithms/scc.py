@@ -29,9 +29,9 @@ from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._scc_steps import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms.connected_components import ComponentsResult, find_components
-from edgewise.execution import Execution, Progress, execution
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
-from edgewise.schedule import Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class SCCResult(ComponentsResult):
@@ -65,14 +65,17 @@ def scc(
     Args:
         graph: directed or undirected; weights are not looked at.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
+            On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and these have
+            deliveries.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
 
     Raises:
-        ScheduleError: a device, a delivery, a balance or a layout that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
+    as_program = runs_as_program("scc", device, schedule)
     with execution(
         "scc",
         device=device,
@@ -80,15 +83,33 @@ def scc(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=4 * n + (2 * search_bytes(n) + depth_bytes(n) if graph.directed else 0),
-        deliveries=(),
-        gpu_memory=72 * n + graph.num_arcs // 2 if graph.directed else 4 * n,
+        deliveries=(Push, Pull, Buffered) if as_program else (),
+        gpu_memory=0 if as_program else _gpu_bytes(graph),
     ) as run:
-        if run.on_gpu and n > 0:
+        if as_program and n > 0:
+            found = _as_programs(graph, memory_limit, run)
+        elif run.on_gpu and n > 0:
             found = _on_gpu(graph, run)
         else:
             find = _strong_components if graph.directed and n > 0 else find_components
             found = find(graph, run)
     return SCCResult(graph, run, found)
+
+
+def _gpu_bytes(graph: Graph) -> int:
+    """The memory that a run takes on a GPU: arrays of vertices, and two lists of pieces of arcs both ways."""
+    return 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
+
+
+def _as_programs(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
+    """Labels, the number of components, and supersteps."""
+    if not graph.directed:
+        from edgewise.algorithms import _as_program
+
+        return _as_program.components(graph, memory_limit, run)
+    from edgewise.algorithms import _scc_as_program
+
+    return _scc_as_program.strong_components(graph, memory_limit, run)
 
 
 def _on_gpu(graph: Graph, run: Execution) -> tuple[Any, int, int]:
