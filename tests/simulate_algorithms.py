@@ -163,6 +163,8 @@ def compare_forests():
         got, _ = both(ew.mst, graph, balance=ew.WarpMapped(8))
         same(got, expected, "source_index", "target_index", "weight", "num_components")
         assert got.weight.dtype == expected.weight.dtype
+
+
 def compare_strong_components():
     """Rounds of colours, searches from many vertices and those that pull, threads that follow no chains."""
     from edgewise.algorithms import _scc_gpu, _scc_gpu_steps

@@ -215,6 +215,8 @@ def test_the_same_forest_each_time():
     expected = ew.mst(graph, symmetrize=True, device="cpu")
     for _ in range(100):
         same("hubs", ew.mst(graph, symmetrize=True, device="cuda"), expected, *FOREST)
+
+
 def chain_of_cycles(length, count, order):
     """Cycles, each with an arc to the next; the vertices get numbers in the order that is given."""
     v = np.arange(length * count)
@@ -331,8 +333,6 @@ EXACT = {
     ew.scc: ("component", "num_components"),
     ew.pagerank: ("iterations", "converged"),
 }
-#: Those that have no source.
-OF_THE_WHOLE = (ew.connected_components, ew.scc, ew.pagerank)
 #: Large graphs on which components, too, have few supersteps.
 BALANCED = ("star", "lattice", "hubs")
 

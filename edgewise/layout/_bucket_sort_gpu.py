@@ -223,7 +223,9 @@ def _count(pool, counter):
 def _counter_of(bucket):
     """The word of this warp's counters that counts a bucket, and its first bit there."""
     row = np.uint32(block_thread() // WARP * COLUMNS)
-    return np.uint32(row + bucket % np.uint32(COLUMNS)), np.uint32((bucket // np.uint32(COLUMNS)) << np.uint32(4))
+    return np.uint32(row + bucket % np.uint32(COLUMNS)), np.uint32(
+        (bucket // np.uint32(COLUMNS)) << np.uint32(4)
+    )
 
 
 @device_function
