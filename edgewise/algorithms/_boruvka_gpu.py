@@ -263,14 +263,14 @@ def _follow(n: Any, forest: Any) -> Any:
     above, short = forest.above, False
     for v in range(thread_index(), n, num_threads()):
         if forest.component[v] == v:
-            first = np.int64(above[v])
-            end, following = v, first
+            # Not from v itself: where the walk begins with `end = v`, libnvvm 13 takes v for `end` after the loop.
+            end = np.int64(above[v])
+            following = np.int64(above[end])
             for _ in range(STEPS):
                 if following == end:
                     break
                 end, following = following, np.int64(above[following])
-            if end != first:
-                above[v] = end
+            above[v] = end
             short = short or following != end
     return short
 
