@@ -17,7 +17,7 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import _bfs_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
+    from edgewise.algorithms import _bfs_gpu, _brandes_gpu, _components_gpu, _pagerank_gpu, _sssp_gpu
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
 
@@ -35,6 +35,7 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
         ),
+        "betweenness": (_brandes_gpu.make_kernel(special), _brandes_gpu.signature(offsets)),
         "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
         "units": (_slots_gpu.measure_kernel, _slots_gpu.measure_signature()),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
@@ -48,6 +49,7 @@ NAMES = (
     "parents of distances",
     "components",
     "pagerank",
+    "betweenness",
     "slots",
     "units",
     "keys",

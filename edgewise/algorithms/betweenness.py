@@ -12,7 +12,7 @@ that results stay finite and right.
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `_brandes`.
+Steps. `_brandes`, and on a GPU `_brandes_gpu`.
 """
 
 import operator
@@ -24,8 +24,8 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._bfs_state import rows_and_columns
 from edgewise.algorithms._brandes import accumulate, accumulation_bytes, make_accumulation
-from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, threads_of
+from edgewise.errors import ParameterError, ScheduleError
+from edgewise.execution import Execution, Progress, execution, runs_as_program, threads_of
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -46,7 +46,7 @@ class BetweennessResult(Result):
         self,
         graph: Graph,
         run: Execution,
-        total: np.ndarray,
+        total: Any,
         sources: np.ndarray,
         normalized: bool,
         endpoints: bool,
@@ -102,9 +102,11 @@ def betweenness(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> BetweennessResult:
-    """Betweenness centrality by paths of fewest arcs, on the CPU. The same for every number of threads.
+    """Betweenness centrality by paths of fewest arcs. The same for every number of threads.
 
-    Weights are not looked at. Of parallel arcs each makes paths of its own.
+    Weights are not looked at. Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a
+    time as there is memory for, up to 32, and in-edges are made if a directed graph has none. Sums are added in another
+    order there: they are the same for each call with as many sources at a time, and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.
@@ -115,7 +117,7 @@ def betweenness(
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            There is no delivery to choose, and no form for a GPU.
+            There is no delivery to choose. On a GPU, `memory_limit` bounds the sources that are done at a time.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work.
@@ -125,8 +127,14 @@ def betweenness(
         ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
+    if runs_as_program("betweenness", device, schedule):
+        raise ScheduleError(
+            "betweenness: the schedule has a balance, a layout or a buffer; this algorithm has none to choose. Leave "
+            "them at 'auto'"
+        )
     chosen = _chosen(graph, k, sources, seed)
-    needed = accumulation_bytes(graph.num_vertices, threads_of("betweenness", schedule), len(chosen))
+    n, m = graph.num_vertices, graph.num_arcs
+    needed = accumulation_bytes(n, threads_of("betweenness", schedule), len(chosen))
     with execution(
         "betweenness",
         device=device,
@@ -136,14 +144,22 @@ def betweenness(
         memory_needed=needed,
         deliveries=(),
         total=len(chosen),
+        gpu_memory=batch_bytes(n, m, 1),
     ) as run:
-        arcs, state = (
-            rows_and_columns(graph),
-            make_accumulation(graph.num_vertices, run.num_threads, len(chosen)),
-        )
-        work = len(chosen) * (graph.num_vertices + graph.num_arcs)
-        run.launch(accumulate, arcs.offsets, arcs.targets, chosen, endpoints, state, work=work)
-    return BetweennessResult(graph, run, state.total, chosen, normalized, endpoints)
+        if run.on_gpu and len(chosen):
+            from edgewise.algorithms import _brandes_gpu
+
+            total = _brandes_gpu.accumulate(graph, chosen, endpoints, memory_limit, run)
+        else:
+            arcs, state = rows_and_columns(graph), make_accumulation(n, run.num_threads, len(chosen))
+            work, total = len(chosen) * (n + m), state.total
+            run.launch(accumulate, arcs.offsets, arcs.targets, chosen, endpoints, state, work=work)
+    return BetweennessResult(graph, run, total, chosen, normalized, endpoints)
+
+
+def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:
+    """The memory of a run on a GPU with so many sources at a time."""
+    return num_vertices * (40 + 20 * sources) + num_arcs // 256
 
 
 def _chosen(graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:
