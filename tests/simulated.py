@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 
-def simulated(script):
+def simulated(script, *arguments):
     """The lines that a script prints in the simulator."""
     here = Path(__file__).resolve().parent
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(here.parent)}
     done = subprocess.run(
-        [sys.executable, str(here / script)],
+        [sys.executable, str(here / script), *arguments],
         env=environment,
         capture_output=True,
         text=True,

@@ -20,6 +20,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms import (
         _bfs_gpu,
         _boruvka_gpu,
+        _brandes_gpu,
         _components_gpu,
         _contract_gpu,
         _pagerank_gpu,
@@ -46,6 +47,7 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.make_kernel(rank, special, special),
             _pagerank_gpu.signature(rank),
         ),
+        "betweenness": (_brandes_gpu.make_kernel(special), _brandes_gpu.signature(offsets)),
         "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
         "units": (_slots_gpu.measure_kernel, _slots_gpu.measure_signature()),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
@@ -62,6 +64,7 @@ NAMES = (
     "contraction",
     "strong components",
     "pagerank",
+    "betweenness",
     "slots",
     "units",
     "keys",

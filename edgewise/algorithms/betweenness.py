@@ -14,7 +14,7 @@ source on, and paths are equally long if these are equal, as NetworkX has it.
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `_brandes`, with weights after the search of `_dijkstra`.
+Steps. `_brandes`, with weights after the search of `_dijkstra`; on a GPU `_brandes_gpu`.
 """
 
 import operator
@@ -27,8 +27,8 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution
+from edgewise.errors import ParameterError, ScheduleError
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -49,7 +49,7 @@ class BetweennessResult(Result):
         self,
         graph: Graph,
         run: Execution,
-        total: np.ndarray,
+        total: Any,
         sources: np.ndarray,
         weighted: bool,
         normalized: bool,
@@ -110,9 +110,12 @@ def betweenness(
     memory_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> BetweennessResult:
-    """Betweenness centrality, on the CPU. The same for every number of threads.
+    """Betweenness centrality. The same for every number of threads.
 
-    Of parallel arcs each makes paths of its own.
+    Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a time as there is memory for, up
+    to 32, and in-edges are made if a directed graph has none. Sums are added in another order there: they are the same
+    for each call with as many sources at a time, and differ from the CPU's by rounding. There is no form for a GPU by
+    weights, or with a checkpoint.
 
     Args:
         graph: directed or undirected.
@@ -124,8 +127,7 @@ def betweenness(
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            Within the limit, fewer sources are added up at a time. There is no delivery to choose, and no form for a
-            GPU.
+            Within the limit, fewer sources are done at a time. There is no delivery to choose.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values. The file is
             removed when the run ends well.
@@ -142,8 +144,14 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
+    if runs_as_program("betweenness", device, schedule):
+        raise ScheduleError(
+            "betweenness: the schedule has a balance, a layout or a buffer; this algorithm has none to choose. Leave "
+            "them at 'auto'"
+        )
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
+    on_cpu_only = weighted or checkpoint is not None
     with execution(
         "betweenness",
         device=device,
@@ -153,9 +161,20 @@ def betweenness(
         memory_needed=size.num_bytes,
         deliveries=(),
         total=len(chosen),
+        gpu_memory=None if on_cpu_only else batch_bytes(graph.num_vertices, graph.num_arcs, 1),
     ) as run:
-        total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
+        if run.on_gpu and len(chosen):
+            from edgewise.algorithms import _brandes_gpu
+
+            total = _brandes_gpu.accumulate(graph, chosen, endpoints, memory_limit, run)
+        else:
+            total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
     return BetweennessResult(graph, run, total, chosen, weighted, normalized, endpoints)
+
+
+def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:
+    """The memory of a run on a GPU with so many sources at a time."""
+    return num_vertices * (40 + 20 * sources) + num_arcs // 256
 
 
 def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:

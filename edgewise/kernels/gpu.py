@@ -260,6 +260,12 @@ def atomic_add(values: Any, i: Any, value: Any) -> Any:
 
 
 @device_function
+def atomic_or(values: Any, i: Any, value: Any) -> Any:
+    """Set bits of an element; its old value."""
+    return cuda.atomic.or_(values, i, value)
+
+
+@device_function
 def atomic_min(values: Any, i: Any, value: Any) -> Any:
     """Lower an element to the value; its old value."""
     return cuda.atomic.min(values, i, value)

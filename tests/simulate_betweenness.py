@@ -1,0 +1,81 @@
+"""Run betweenness on a GPU that tests/simulator.py pretends, and compare it with the CPU.
+
+With the argument "warps" the simulator has warps of several lanes: see tests/simulated_warps.py. They are slow.
+"""
+
+import sys
+
+import numpy as np
+from simulated_warps import LANES, with_warps
+from simulator import pretend
+
+import edgewise as ew
+
+GRAPHS = {
+    "one vertex": ew.Graph.from_edges([], [], num_vertices=1),
+    "path": ew.generate.path(7),
+    "star": ew.Graph.from_edges([0] * 40, range(1, 41), directed=False),
+    "loops and parallel arcs": ew.Graph.from_edges([0, 0, 0, 1, 1, 2, 1], [0, 1, 1, 1, 2, 3, 3]),
+    "two parts": ew.Graph.from_edges([0, 1, 2, 4, 5, 4], [1, 2, 0, 5, 6, 6]),
+    "directed": ew.generate.uniform(12, 40, seed=1),
+    "undirected": ew.generate.uniform(15, 25, seed=3, directed=False),
+}
+
+
+def compare(graph, sources, endpoints=False, **changes):
+    """Compare sums from sources with the CPU, constants of the GPU's form being changed; what it says about itself."""
+    from edgewise.algorithms import _brandes_gpu
+
+    usual = {name: getattr(_brandes_gpu, name) for name in changes}
+    vars(_brandes_gpu).update(changes)
+    options = {"sources": graph.ids_of(np.array(sources)), "endpoints": endpoints}
+    got, expected = (ew.betweenness(graph, device=device, **options) for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-12, atol=1e-12)
+    vars(_brandes_gpu).update(usual)
+    told = got.explain()
+    assert "GPU" in told
+    return told
+
+
+def compare_forms(graph):
+    """Both forms of a level, counts that are all taken for too large, and more sources than there is room for."""
+    n, first = graph.num_vertices, graph.targets[graph.offsets[0] : graph.offsets[1]]
+    compare(graph, range(min(n, LANES + 1)), endpoints=True, PULL_ADVANTAGE=0)
+    told = compare(graph, [0], PULL_ADVANTAGE=1000)
+    assert ("pulled" in told) == graph.out_degree[first].any(), told
+    told = compare(graph, range(0, n, n // 2 + 1), endpoints=True, LIMIT=0.0)
+    assert ("powers" in told) == (len(first) > 0), told
+
+
+def squares(count, times):
+    """A chain of squares of edges that are there so many times, and a path of other vertices beside it."""
+    first = 3 * np.arange(count)
+    source = np.concatenate([first, first, first + 1, first + 2]).repeat(times)
+    target = np.concatenate([first + 1, first + 2, first + 3, first + 3]).repeat(times)
+    end, beside = 3 * count, 3 * count + np.arange(1, 2 * count)
+    return ew.Graph.from_edges(np.concatenate([source, [0], beside]), np.concatenate([target, beside, [end]]))
+
+
+def compare_powers():
+    """Few paths beside so many that they need powers; these are of 2**60 here."""
+    from edgewise.algorithms._brandes_gpu import FIRST
+
+    told = compare(squares(16, 16), [0, 3], LARGE=2.0**60, SMALL=2.0**-60, LIMIT=FIRST)
+    assert "powers" in told
+
+
+def main():
+    """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
+    in_warps = "warps" in sys.argv
+    if in_warps:
+        with_warps()
+    pretend()
+    for name, graph in GRAPHS.items():
+        compare_forms(graph)
+        print(name, flush=True)
+    if not in_warps:
+        compare_powers()
+
+
+if __name__ == "__main__":
+    main()
