@@ -112,10 +112,10 @@ def betweenness(
 ) -> BetweennessResult:
     """Betweenness centrality. The same for every number of threads.
 
-    Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a time as there is memory for, up
-    to 32, and in-edges are made if a directed graph has none. Sums are added in another order there: they are the same
-    for each call with as many sources at a time, and differ from the CPU's by rounding. There is no form for a GPU by
-    weights, or with a checkpoint.
+    Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a time as there is memory for,
+    up to 32, and in-edges are made if a directed graph has none. Sums are added in another order there: they are the
+    same for each call with as many sources at a time, and differ from the CPU's by rounding. There is no form for a GPU
+    by weights, or with a checkpoint.
 
     Args:
         graph: directed or undirected.

@@ -51,8 +51,8 @@ def row_place(row: Any, layout: Any) -> Any:
     return first, first + degree * size, size
 
 
-#: Words of the control array of `measure_kernel`: the barrier; `numbers` of `edgewise.layout.units.Units`; rows that are
-#: left alone; whether they do not come first.
+#: Words of the control array of `measure_kernel` after the barrier's: `numbers` of `edgewise.layout.units.Units`; rows
+#: that are left alone; whether they do not come first.
 _HEAVIEST, _HEAVY, _GROUP_SIZE, _SIZE, _ALONE, _DISORDER, _WORDS = range(1, 8)
 
 
