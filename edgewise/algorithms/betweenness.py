@@ -24,11 +24,11 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._bfs_state import rows_and_columns
 from edgewise.algorithms._brandes import accumulate, accumulation_bytes, make_accumulation
-from edgewise.errors import ParameterError, ScheduleError
+from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, execution, runs_as_program, threads_of
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Schedule
+from edgewise.schedule import Buffered, Pull, Schedule
 
 
 class BetweennessResult(Result):
@@ -117,7 +117,9 @@ def betweenness(
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            There is no delivery to choose. On a GPU, `memory_limit` bounds the sources that are done at a time.
+            There is no delivery to choose. On a GPU, `memory_limit` bounds the sources that are done at a time, and a
+            schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
+            can be pulled or buffered.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work.
@@ -127,11 +129,7 @@ def betweenness(
         ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
-    if runs_as_program("betweenness", device, schedule):
-        raise ScheduleError(
-            "betweenness: the schedule has a balance, a layout or a buffer; this algorithm has none to choose. Leave "
-            "them at 'auto'"
-        )
+    as_program = runs_as_program("betweenness", device, schedule)
     chosen = _chosen(graph, k, sources, seed)
     n, m = graph.num_vertices, graph.num_arcs
     needed = accumulation_bytes(n, threads_of("betweenness", schedule), len(chosen))
@@ -142,11 +140,15 @@ def betweenness(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=needed,
-        deliveries=(),
+        deliveries=(Pull, Buffered) if as_program else (),
         total=len(chosen),
-        gpu_memory=batch_bytes(n, m, 1),
+        gpu_memory=8 * n if as_program else batch_bytes(n, m, 1),
     ) as run:
-        if run.on_gpu and len(chosen):
+        if as_program and len(chosen):
+            from edgewise.algorithms import _as_program
+
+            total = _as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
+        elif run.on_gpu and len(chosen):
             from edgewise.algorithms import _brandes_gpu
 
             total = _brandes_gpu.accumulate(graph, chosen, endpoints, memory_limit, run)
