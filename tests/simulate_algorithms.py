@@ -85,6 +85,9 @@ def compare_balanced(graph, balances):
     got, expected = both(ew.pagerank, graph, balance=balance, max_iterations=2)
     np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
     same(*both(ew.scc, graph, balance=next(balances)), "component", "num_components")
+    for options in ({"delivery": ew.Buffered()}, {"endpoints": True}):
+        got, expected = both(ew.betweenness, graph, balance=balance, sources=[0, 7], **options)
+        np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-11, atol=1e-12)
 
 
 def compare_options():

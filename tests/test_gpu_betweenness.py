@@ -4,9 +4,10 @@ import battery
 import numpy as np
 import pytest
 from simulate_betweenness import squares
+from test_gpu import BALANCES
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import MemoryLimitError, ScheduleError
 
 pytestmark = pytest.mark.gpu
 
@@ -108,3 +109,38 @@ def test_progress_and_interruptions():
     with pytest.raises(KeyboardInterrupt):
         ew.betweenness(graph, device="cuda", progress=stop)
     both(graph, [0, 7])
+
+
+@pytest.mark.parametrize("balance", BALANCES, ids=str)
+def test_as_a_program_with_every_strategy(balance):
+    schedule = ew.Schedule(balance=balance)
+    if isinstance(balance, ew.EdgeBased):
+        with pytest.raises(ScheduleError, match="EdgeBased"):
+            ew.betweenness(SMALL["heavy row"], device="cuda", schedule=schedule)
+        return
+    graphs = [*SMALL.values(), *(LARGE[name]() for name in ("R-MAT", "directed R-MAT", "one-way streets"))]
+    for graph in graphs:
+        n = graph.num_vertices
+        sources = sorted({0, n // 2, n - 1})
+        got = ew.betweenness(graph, sources=sources, endpoints=n % 2 == 0, device="cuda", schedule=schedule)
+        expected = ew.betweenness(graph, sources=sources, endpoints=n % 2 == 0, device="cpu")
+        assert f"balance {balance}" in got.explain()
+        np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        ew.Schedule(ew.Buffered()),
+        ew.Schedule(layout=ew.Layout()),
+        ew.Schedule(ew.Pull(), balance=ew.MergePath()),
+    ],
+    ids=str,
+)
+def test_as_a_program_with_counts_of_paths_beyond_the_range_of_floats(schedule):
+    graph = squares(1200, 4)
+    got, expected = (
+        ew.betweenness(graph, sources=[0, 3], device=device, schedule=given)
+        for device, given in (("cuda", schedule), ("cpu", None))
+    )
+    np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-9, atol=1e-9)

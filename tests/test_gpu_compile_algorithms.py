@@ -119,8 +119,26 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             ew.NodeSplitting(),
             marks=pytest.mark.slow,
         ),
+        (lambda programs: programs.DirectedDependencies, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        pytest.param(
+            lambda programs: programs.Dependencies,
+            {"source": 0},
+            OLDEST,
+            ew.WarpMapped(8),
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["bfs", "components", "sssp", "negative weights", "forest", "pagerank", "weighted pagerank"],
+    ids=[
+        "bfs",
+        "components",
+        "sssp",
+        "negative weights",
+        "forest",
+        "pagerank",
+        "weighted pagerank",
+        "directed betweenness",
+        "betweenness",
+    ],
 )
 def test_algorithms_as_programs_compile(make, values, capability, balance):
     from edgewise.algorithms import _as_program

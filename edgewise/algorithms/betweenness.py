@@ -27,11 +27,11 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.errors import ParameterError, ScheduleError
+from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
-from edgewise.schedule import Schedule
+from edgewise.schedule import Buffered, Pull, Schedule
 
 
 class BetweennessResult(Result):
@@ -127,7 +127,9 @@ def betweenness(
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            Within the limit, fewer sources are done at a time. There is no delivery to choose.
+            Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a schedule
+            with a balance, a layout or a buffer makes it run as a program, one source after the other, which can be
+            pulled or buffered.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values. The file is
             removed when the run ends well.
@@ -144,14 +146,13 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
-    if runs_as_program("betweenness", device, schedule):
-        raise ScheduleError(
-            "betweenness: the schedule has a balance, a layout or a buffer; this algorithm has none to choose. Leave "
-            "them at 'auto'"
-        )
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
-    on_cpu_only = weighted or checkpoint is not None
+    gpu_memory, as_program = None, False
+    if not weighted and checkpoint is None:
+        as_program = runs_as_program("betweenness", device, schedule)
+        n = graph.num_vertices
+        gpu_memory = 8 * n if as_program else batch_bytes(n, graph.num_arcs, 1)
     with execution(
         "betweenness",
         device=device,
@@ -159,11 +160,15 @@ def betweenness(
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=size.num_bytes,
-        deliveries=(),
+        deliveries=(Pull, Buffered) if as_program else (),
         total=len(chosen),
-        gpu_memory=None if on_cpu_only else batch_bytes(graph.num_vertices, graph.num_arcs, 1),
+        gpu_memory=gpu_memory,
     ) as run:
-        if run.on_gpu and len(chosen):
+        if as_program and len(chosen):
+            from edgewise.algorithms import _as_program
+
+            total = _as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
+        elif run.on_gpu and len(chosen):
             from edgewise.algorithms import _brandes_gpu
 
             total = _brandes_gpu.accumulate(graph, chosen, endpoints, memory_limit, run)
