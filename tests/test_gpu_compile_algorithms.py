@@ -92,6 +92,15 @@ def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
 
 
 INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))
+
+
+def dependencies():
+    """The programs for betweenness, in a file of their own."""
+    from edgewise.algorithms import _betweenness_as_program
+
+    return _betweenness_as_program
+
+
 WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
 
 
@@ -119,9 +128,9 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
             ew.NodeSplitting(),
             marks=pytest.mark.slow,
         ),
-        (lambda programs: programs.DirectedDependencies, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        (lambda _: dependencies().DirectedDependencies, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
         pytest.param(
-            lambda programs: programs.Dependencies,
+            lambda _: dependencies().Dependencies,
             {"source": 0},
             OLDEST,
             ew.WarpMapped(8),

@@ -6,7 +6,6 @@ are negative, are part of the program.
 """
 
 import functools
-import math
 import time
 from typing import Any
 
@@ -30,13 +29,11 @@ from edgewise.program import (
     ANY,
     HALT,
     INFINITY,
-    MAX,
     MIN,
     SUM,
     WEIGHT,
     Program,
     aggregator,
-    combiner,
     edge,
     parameter,
     vertex,
@@ -45,10 +42,6 @@ from edgewise.run import Prepared, ProgramResult
 
 #: Supersteps of Bellman-Ford before a negative cycle is looked for; then so many times as many, from the start.
 FIRST_LOOK, LOOK_AGAIN = 64, 8
-#: Which ways an edge can be taken.
-THERE, BACK, BOTH_WAYS = 1, 2, 3
-#: The logarithm of nothing; with anything that is added it gives that.
-LOG_OF_NOTHING = -1e300
 
 
 class BreadthFirst(Program):
@@ -275,66 +268,6 @@ class WeightedPageRank(PageRank):
         return state.share[edge.source] * edge.weight
 
 
-def _log_of_sum(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b))."""
-    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
-
-
-class Dependencies(Program):
-    """Dependencies of a source, where every edge goes both ways: levels and numbers of shortest paths on the way there,
-    and after the deepest level d the way back, on which vertices of level k send in superstep 2 d + 2 - k.
-
-    Numbers of paths may be greater than any float, and are kept as logarithms; so are messages.
-    """
-
-    source = parameter("int64")
-    ways = edge("int32", init=BOTH_WAYS)
-    level = vertex("int32", init=-1)
-    log_paths = vertex("float64")
-    dependency = vertex("float64")
-    combine = combiner(_log_of_sum, identity=LOG_OF_NOTHING)
-    message = "float64"
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        if v == state.source:
-            state.level[v] = 0
-            return ACTIVE
-        return HALT
-
-    @staticmethod
-    def edge_compute(edge: Any, state: Any) -> Any:
-        if edge.ways != BACK and state.level[edge.target] == -1:
-            return state.log_paths[edge.source]
-        is_next = state.level[edge.source] == 2 * state.deepest + 2 - state.superstep
-        if edge.ways != THERE and is_next and state.level[edge.target] == state.level[edge.source] - 1:
-            share = math.log1p(state.dependency[edge.source]) - state.log_paths[edge.source]
-            return state.log_paths[edge.target] + share
-        return None
-
-    @staticmethod
-    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
-        if state.level[v] == -1:
-            state.level[v] = state.superstep
-            state.log_paths[v] = message
-            return ACTIVE
-        if state.level[v] > 0 and message > LOG_OF_NOTHING / 2:
-            state.dependency[v] = math.exp(message)
-        waits = state.level[v] > 1 and state.level[v] < 2 * state.deepest + 2 - state.superstep
-        return ACTIVE if waits else HALT
-
-    @aggregator(MAX, "int64")
-    @staticmethod
-    def deepest(v: Any, state: Any) -> Any:
-        return state.level[v]
-
-
-class DirectedDependencies(Dependencies):
-    """The same for a directed graph that has every edge the other way, too; weights say which ways there are."""
-
-    ways = edge(WEIGHT)
-
-
 @functools.cache
 def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
     """The program for distances of this dtype."""
@@ -401,7 +334,7 @@ def tell_schedule(run: Execution, what: str) -> None:
     run.explain(f"{what} on the GPU: {told}")
 
 
-def _explain(run: Execution, result: ProgramResult) -> None:
+def explain(run: Execution, result: ProgramResult) -> None:
     tell_schedule(run, "a program")
     run.notes.extend(result.explain().splitlines())
 
@@ -417,7 +350,7 @@ def search(
         given["level"][sources] = 0
     depth = min(limit, graph.num_vertices)
     result = _carry_out(BreadthFirst, graph, run, memory_limit, depth, **given)
-    _explain(run, result)
+    explain(run, result)
     level, parent = result.on_device("level"), result.on_device("parent")
     make_parents(graph, level, parent, run)
     return level, parent, result.supersteps
@@ -436,7 +369,7 @@ def shortest_paths(
     graph_on_gpu(graph, run)
     program = paths_program(dtype, negative=False)
     result = _carry_out(program, graph, run, memory_limit, source=start)
-    _explain(run, result)
+    explain(run, result)
     distance, parent = result.on_device("distance"), result.on_device("parent")
     orphans = nearest_parents(graph, start, distance, parent, run)
     return distance, parent, result.supersteps, orphans
@@ -455,7 +388,7 @@ def _signed_paths(
         refuse_cycle(graph, start, result.parent)
         steps *= LOOK_AGAIN
     run.explain("Bellman-Ford, for there are negative weights: each superstep is two of a program")
-    _explain(run, result)
+    explain(run, result)
     return result.on_device("distance"), result.on_device("parent"), result.supersteps // 2
 
 
@@ -466,7 +399,7 @@ def components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[
     """
     both_ways = _both_ways(graph, False, run)
     result = _carry_out(Components, both_ways, run, memory_limit)
-    _explain(run, result)
+    explain(run, result)
     component, xp = result.on_device("component"), cupy()
     return component, int((component == xp.arange(graph.num_vertices)).sum()), result.supersteps
 
@@ -488,7 +421,7 @@ def forest(
             break
         rounds += 1
     run.explain(f"{rounds} rounds, each of which is two supersteps of a program")
-    _explain(run, found)
+    explain(run, found)
     source, target, heavy = sorted_edges(grown, wide)
     return source, target, heavy.astype(weight), rounds
 
@@ -505,40 +438,6 @@ def _both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
         return graph
     made: Graph = laid_out(graph, ("both ways", weighted), make, "laid out the edges both ways", run)
     return made
-
-
-def dependencies(
-    graph: Graph, sources: np.ndarray, endpoints: bool, memory_limit: int | None, run: Execution
-) -> Any:
-    """Sums of dependencies on the GPU, one source after the other; arguments as of `_brandes_gpu.accumulate`.
-
-    Messages go along edges and back, so those of a directed graph are laid out both ways; the graph keeps that.
-    """
-    n, xp, program, both_ways = graph.num_vertices, cupy(), Dependencies, graph
-    if graph.directed:
-
-        def make() -> Graph:
-            here, there = copy_of(graph.sources), graph.on_gpu("targets")
-            ends = xp.concatenate([here, there]), xp.concatenate([there, here])
-            ways = xp.full(2 * graph.num_arcs, THERE, np.int32)
-            ways[graph.num_arcs :] = BACK
-            return Graph.from_edges(*ends, ways, num_vertices=n)
-
-        program = DirectedDependencies
-        both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
-    total, prepared = xp.zeros(n), Prepared(program, both_ways, "cuda", run.schedule)
-    for done, source in enumerate(sources.tolist()):
-        result = prepared(source=source, memory_limit=memory_limit)
-        total += result.on_device("dependency")
-        if endpoints:
-            after = result.on_device("level") > 0
-            total += after
-            total[source] += after.sum()
-        if run.progress is not None:
-            run.progress(done + 1)
-    run.layout_seconds += prepared.layout_seconds
-    _explain(run, result)
-    return total
 
 
 def rank(
@@ -565,7 +464,7 @@ def rank(
         even=each if walk.jump is None else 0.0,
         **{name: values for name, values in given.items() if values is not None},
     )
-    _explain(run, result)
+    explain(run, result)
     iterations, before = result.supersteps, result.on_device("before")
     residual = result.aggregates["change"] if iterations else 0.0
     return Ranked(

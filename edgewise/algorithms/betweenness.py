@@ -165,9 +165,9 @@ def betweenness(
         gpu_memory=gpu_memory,
     ) as run:
         if as_program and len(chosen):
-            from edgewise.algorithms import _as_program
+            from edgewise.algorithms import _betweenness_as_program
 
-            total = _as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
+            total = _betweenness_as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
         elif run.on_gpu and len(chosen):
             from edgewise.algorithms import _brandes_gpu
 
