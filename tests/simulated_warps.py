@@ -4,6 +4,7 @@ A vote or a shuffle waits until all lanes of the warp have come to one. Where a 
 another branch, the wait ends with an error after a while; a GPU would hang there or give any answer.
 """
 
+import sys
 import threading
 
 import numpy as np
@@ -49,6 +50,8 @@ def _shuffle_down(value, lanes):
 
 def with_warps():
     """Give the simulator such warps. To be called before kernels are loaded."""
+    # The simulator's own thread polls, and would keep lanes from running for 5 ms each time.
+    sys.setswitchinterval(1e-5)
     gpu.WARP, gpu.THREADS = LANES, THREADS
     gpu.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
     gpu.ballot, gpu.warp_barrier = _ballot, lambda: _exchange(None)
