@@ -55,16 +55,16 @@ def test_components(real, device):
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
-def test_strong_components(real):
-    result = ew.scc(real.graph, device="cpu")
+def test_strong_components(real, device):
+    result = ew.scc(real.graph, device=device)
     assert result.verify(real.graph)
     expected = real.answers["scc"]
     assert result.num_components == expected["count"]
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
-def test_minimum_spanning_forest(real):
-    result = ew.mst(real.graph, symmetrize=real.graph.directed, device="cpu")
+def test_minimum_spanning_forest(real, device):
+    result = ew.mst(real.graph, symmetrize=real.graph.directed, device=device)
     assert result.verify(real.graph)
     expected = real.answers["msf"]
     assert result.num_edges == expected["edges"]
@@ -76,9 +76,9 @@ def test_minimum_spanning_forest(real):
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in golden.SMALL[6:])) for name in golden.SMALL],
 )
-def test_betweenness(name):
+def test_betweenness(name, device):
     known = golden.load(name)
-    result = ew.betweenness(known.graph, device="cpu")
+    result = ew.betweenness(known.graph, device=device)
     expected = known.answers["betweenness"]
     place = {int(number): i for i, number in enumerate(known.numbers)}
     for number, value, *_ in expected["top"]:
