@@ -22,10 +22,10 @@ demo: $(VENV)/.core
 	@echo "a program of your own: examples/, and README.md for the Python interface."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 test-all: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not gpu"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"
 
 test-gpu: $(VENV)/.test $(VENV)/.cuda13
 	$(BIN)/python -m pytest -m gpu
