@@ -23,7 +23,7 @@ import numpy as np
 
 from edgewise.algorithms._dijkstra import Heap, make_heap, settle
 from edgewise.algorithms._lengths import length
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function, inner_function, kernel
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 
 #: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
@@ -126,7 +126,7 @@ def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
 
 
 @device_function
-def _count_paths(
+def _search_and_count(
     control: Any,
     arcs: Any,
     source: Any,
@@ -134,18 +134,15 @@ def _count_paths(
     count: Any,
     power: Any,
     queue: Any,
-    reached: Any,
     with_powers: Any,
 ) -> Any:
-    """Count the shortest paths to the vertices in the queue; vertices without a distance get one, and a place in it.
+    """Find numbers of arcs and of shortest paths, and put the vertices that are reached into the queue in their order.
 
     Returns:
-        How many vertices are in the queue, and whether powers are not needed.
+        How many vertices are reached, and whether powers are not needed.
     """
-    for i in range(reached):
-        count[queue[i]], power[queue[i]] = 0.0, 0
-    count[source] = 1.0
-    head, tail = np.uint64(0), reached
+    distance[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
+    head, tail = np.uint64(0), np.uint64(1)
     while head < tail:
         v = np.uint64(queue[head])
         head += _ONE
@@ -154,9 +151,9 @@ def _count_paths(
                 return tail, False
             count[v] *= _SMALL
             power[v] += 1
-        here, paths, paths_power = distance[v], count[v], power[v]
+        after, paths, paths_power = distance.dtype.type(distance[v] + 1), count[v], power[v]
         for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
-            u, after = np.uint64(arcs.targets[k]), distance.dtype.type(here + length(arcs, k))
+            u = np.uint64(arcs.targets[k])
             if distance[u] < 0:
                 distance[u], count[u], power[u], queue[tail] = after, paths, paths_power, u
                 tail += _ONE
@@ -168,6 +165,54 @@ def _count_paths(
         if head % _LOOK == 0 and cancelled(control):
             break
     return tail, True
+
+
+@device_function
+def _count_in_order(
+    control: Any,
+    arcs: Any,
+    source: Any,
+    distance: Any,
+    count: Any,
+    power: Any,
+    queue: Any,
+    reached: Any,
+    with_powers: Any,
+) -> Any:
+    """Count the shortest paths to the vertices in the queue; whether powers are not needed."""
+    for i in range(reached):
+        count[queue[i]], power[queue[i]] = 0.0, 0
+    count[source] = 1.0
+    for i in range(reached):
+        v = np.uint64(queue[i])
+        if count[v] > (_LARGE if with_powers else _LIMIT):
+            if not with_powers:
+                return False
+            count[v] *= _SMALL
+            power[v] += 1
+        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
+            u = np.uint64(arcs.targets[k])
+            if distance[u] == distance.dtype.type(distance[v] + length(arcs, k)):
+                if with_powers:
+                    _add(count, power, u, count[v], power[v])
+                else:
+                    count[u] += count[v]
+        if i % _LOOK == 0 and cancelled(control):
+            break
+    return True
+
+
+@inner_function
+def _share_along(
+    arcs: Any, k: Any, here: Any, mine: Any, distance: Any, share: Any, power: Any, with_powers: Any
+) -> Any:
+    """The share of the vertex that an arc leads to, beside the power of its own; 0 off shortest paths."""
+    u = np.uint64(arcs.targets[k])
+    if distance[u] != distance.dtype.type(here + length(arcs, k)):
+        return 0.0
+    if not with_powers or power[u] == mine:
+        return share[u]
+    return share[u] * _SMALL if power[u] == mine + 1 else 0.0
 
 
 @device_function
@@ -188,19 +233,16 @@ def _go_back(
     while i > 0:
         i -= _ONE
         v = np.uint64(queue[i])
-        here, paths, total = distance[v], count[v], 0.0
-        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
-            u = np.uint64(arcs.targets[k])
-            if distance[u] == distance.dtype.type(here + length(arcs, k)):
-                part = 0.0
-                if not with_powers or power[u] == power[v]:
-                    part = share[u]
-                elif power[u] == power[v] + 1:
-                    part = share[u] * _SMALL
+        here, mine, paths, total = distance[v], power[v], count[v], 0.0
+        first, end = np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])
+        if on == ON_ARCS:
+            for k in range(first, end):
+                part = _share_along(arcs, k, here, mine, distance, share, power, with_powers)
                 total += part
-                if on == ON_ARCS:
-                    row[k] = paths * part
-        if on != ON_ARCS:
+                row[k] = paths * part
+        else:
+            for k in range(first, end):
+                total += _share_along(arcs, k, here, mine, distance, share, power, with_powers)
             row[v] = total * paths
         share[v] = (1.0 + total * paths) / paths
 
@@ -218,7 +260,7 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
     queue, heap = state.queue[thread], state.heap
     for place in range(len(row)):
         row[place] = 0.0
-    reached, with_powers = np.uint64(1), False
+    with_powers = False
     while True:
         if len(heap.key) > 0:
             reached, grows = settle(
@@ -234,11 +276,13 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
             if not grows:
                 state.lost[0] = 1
                 return
+            is_enough = _count_in_order(
+                control, arcs, source, distance, count, power, queue, reached, with_powers
+            )
         else:
-            distance[source], queue[0], reached = 0, source, np.uint64(1)
-        reached, is_enough = _count_paths(
-            control, arcs, source, distance, count, power, queue, reached, with_powers
-        )
+            reached, is_enough = _search_and_count(
+                control, arcs, source, distance, count, power, queue, with_powers
+            )
         if is_enough:
             break
         _forget(distance, queue, reached)
