@@ -393,6 +393,7 @@ def accumulate(
         end = min(done + step, len(sources))
         for with_powers in (False, True):
             control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+            host[PROGRESS] = done
             powers = empty(n * width if with_powers else 1, np.int32)
             _kernel(on_gpu.offsets, with_powers).start(
                 [
