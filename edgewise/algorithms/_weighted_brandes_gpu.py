@@ -59,7 +59,7 @@ from edgewise.balance.teams import (
     turn_of_lane,
 )
 from edgewise.engine.keys import key_dtype
-from edgewise.engine.near_far import HOST_WORDS, SUPERSTEPS, make_piles, piles_arguments
+from edgewise.engine.near_far import HOST_WORDS, SUPERSTEPS, Piles, make_piles, piles_arguments
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
@@ -288,6 +288,25 @@ def _arrays_of(graph: Graph, weighted: bool, run: Execution) -> tuple[list[Any],
     return [offsets, targets, targets, in_offsets, in_sources, in_sources], (on_gpu.offsets, None)
 
 
+def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Search:
+    """Arrays for sums, as a kernel takes them, without room for powers."""
+    room = m // LONG + 1
+    return Search(
+        dist=piles.best,
+        waiting=words(empty(n, np.int32)),
+        listed=empty(n, np.uint32),
+        starts=empty(n + 2, np.int64),
+        paths=empty(n, np.float64),
+        powers=empty(1, np.int32),
+        shares=empty(n, np.float64),
+        totals=total,
+        long_rows=empty(room, np.int64),
+        long_out_rows=empty(room, np.int64),
+        control=words(control),
+        host=piles.host,
+    )
+
+
 def accumulate(
     graph: Graph,
     sources: np.ndarray,
@@ -319,29 +338,20 @@ def accumulate(
     delta, unreached = gpu_delta(graph) if weighted else float(n), _sssp_gpu.unreached_key(distance)
     host = signals(HOST_WORDS + 2)
     piles = make_piles(n, m, distance)._replace(host=host)
-    control, room = zeros(CONTROL_WORDS, np.int64), m // LONG + 1
-    search = Search(
-        piles.best,
-        words(empty(n, np.int32)),
-        empty(n, np.uint32),
-        empty(n + 2, np.int64),
-        empty(n, np.float64),
-        empty(1, np.int32),
-        empty(n, np.float64),
-        total,
-        empty(room, np.int64),
-        empty(room, np.int64),
-        words(control),
-        host,
-    )
-    anew, supersteps = 0, np.zeros(2, np.int64)
+    control = zeros(CONTROL_WORDS, np.int64)
+    search = _make_search(piles, n, m, control, total)
+    over, anew, supersteps = done, 0, np.zeros(2, np.int64)
+
+    def ask(_: int) -> None:
+        if run.progress is not None:
+            run.progress(over)
 
     def count(source: int, with_powers: bool) -> None:
         control.fill(0)
         _kernel(*kinds, distance, with_powers).start([*arrays, *search, n, source, on, has_long])
-        wait(host, None)
+        wait(host, ask)
 
-    for i, source in enumerate(sources[done:].tolist(), done + 1):
+    for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         distances = _sssp_gpu.distances_kernel(*kinds, distance)
         distances.start([*arrays, *piles_arguments(piles), delta, n, source, unreached])
@@ -354,7 +364,7 @@ def accumulate(
         if host[OUTCOME] == WEIGHT_LOST:
             raise WeightLost
         supersteps += host[SUPERSTEPS], host[LEVELS]
-        yield i
+        yield over + 1
     if anew:
         run.explain(f"counts of paths left float64 for {anew:,} sources: these had powers, too")
     run.explain(
