@@ -40,20 +40,16 @@ def compare_all(graph, kinds):
     n, weights = graph.num_vertices, next(kinds)
     given, sources = weighted(graph, weights), range(0, n, n // 2 + 1)
     compare(given, sources, options={"weighted": True, "endpoints": True})
-    compare(given, sources, ew.edge_betweenness, {"weighted": True}, LIMIT=0.0)
-    compare(given, [0], options={"weighted": True})
     compare(graph, sources, ew.edge_betweenness)
-    told = compare(given, sources, options={"weighted": True}, LIMIT=0.0)
-    assert "powers" in told
+    assert "powers" in compare(given, sources, ew.edge_betweenness, {"weighted": True}, LIMIT=0.0)
 
 
 def compare_powers():
-    """Few paths beside so many that they need powers; these are of 2**60 here."""
+    """Few paths beside so many that they need powers; these are of 2**20 here."""
     from edgewise.algorithms._path_counts_gpu import FIRST
 
-    few = {"LARGE": 2.0**60, "SMALL": 2.0**-60, "LIMIT": FIRST}
-    assert "powers" in compare(squares(16, 16, 0.5), [0, 3], options={"weighted": True}, **few)
-    assert "powers" in compare(squares(16, 16), [0, 3], ew.edge_betweenness, **few)
+    few = {"LARGE": 2.0**20, "SMALL": 2.0**-20, "LIMIT": FIRST}
+    assert "powers" in compare(squares(6, 16, 0.5), [0], options={"weighted": True}, **few)
 
 
 def refused(error, problem, run):
@@ -83,13 +79,13 @@ def compare_checkpoints():
     from edgewise.algorithms import _dependencies_gpu
 
     _dependencies_gpu.STEP = 2
-    graph = weighted(GRAPHS["undirected"], "float64")
+    graph = weighted(GRAPHS["two parts"], "float64")
     for algorithm, options in (
         (ew.betweenness, {"weighted": True}),
         (ew.betweenness, {"memory_limit": 80 * graph.num_vertices}),
         (ew.edge_betweenness, {}),
     ):
-        given = {"device": "cuda", "sources": list(range(7)), **options}
+        given = {"device": "cuda", "sources": list(range(5)), **options}
         whole, seen = algorithm(graph, **given), []
 
         def stop(done, seen=seen):
@@ -107,9 +103,9 @@ def compare_checkpoints():
                 ),
             )
             done = int(np.load(path)["done"])
-            assert 0 < done <= seen[-1] < 7
+            assert 0 < done <= seen[-1] < 5
             result = algorithm(graph, checkpoint=path, **given)
-            assert f"{done} of 7 sources" in result.explain()
+            assert f"{done} of 5 sources" in result.explain()
             assert result.dependency.tobytes() == whole.dependency.tobytes()
             assert not path.exists()
 
