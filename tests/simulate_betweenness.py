@@ -3,7 +3,9 @@
 With the argument "warps" the simulator has warps of several lanes: see tests/simulated_warps.py. They are slow.
 """
 
+import contextlib
 import sys
+from types import MappingProxyType
 
 import numpy as np
 from simulated_warps import LANES, with_warps
@@ -21,17 +23,29 @@ GRAPHS = {
     "undirected": ew.generate.uniform(15, 25, seed=3, directed=False),
 }
 
+ENDPOINTS = {"endpoints": True}
 
-def compare(graph, sources, endpoints=False, **changes):
+
+@contextlib.contextmanager
+def changed(**constants):
+    """Constants of the GPU's form have other values for a while, in every file that uses them."""
+    from edgewise.algorithms import _brandes_gpu, _path_counts_gpu, _weighted_brandes_gpu
+
+    files = [vars(file) for file in (_brandes_gpu, _path_counts_gpu, _weighted_brandes_gpu)]
+    usual = [{name: file[name] for name in constants if name in file} for file in files]
+    for file, names in zip(files, usual, strict=True):
+        file.update({name: constants[name] for name in names})
+    yield
+    for file, names in zip(files, usual, strict=True):
+        file.update(names)
+
+
+def compare(graph, sources, algorithm=ew.betweenness, options=MappingProxyType({}), **constants):
     """Compare sums from sources with the CPU, constants of the GPU's form being changed; what it says about itself."""
-    from edgewise.algorithms import _brandes_gpu
-
-    usual = {name: getattr(_brandes_gpu, name) for name in changes}
-    vars(_brandes_gpu).update(changes)
-    options = {"sources": graph.ids_of(np.array(sources)), "endpoints": endpoints}
-    got, expected = (ew.betweenness(graph, device=device, **options) for device in ("cuda", "cpu"))
+    given = {"sources": graph.ids_of(np.array(sources)), **options}
+    with changed(**constants):
+        got, expected = (algorithm(graph, device=device, **given) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-12, atol=1e-12)
-    vars(_brandes_gpu).update(usual)
     told = got.explain()
     assert "GPU" in told
     return told
@@ -40,25 +54,27 @@ def compare(graph, sources, endpoints=False, **changes):
 def compare_forms(graph):
     """Both forms of a level, counts that are all taken for too large, and more sources than there is room for."""
     n, first = graph.num_vertices, graph.targets[graph.offsets[0] : graph.offsets[1]]
-    compare(graph, range(min(n, LANES + 1)), endpoints=True, PULL_ADVANTAGE=0)
+    compare(graph, range(min(n, LANES + 1)), options=ENDPOINTS, PULL_ADVANTAGE=0)
     told = compare(graph, [0], PULL_ADVANTAGE=1000)
     assert ("pulled" in told) == graph.out_degree[first].any(), told
-    told = compare(graph, range(0, n, n // 2 + 1), endpoints=True, LIMIT=0.0)
+    told = compare(graph, range(0, n, n // 2 + 1), options=ENDPOINTS, LIMIT=0.0)
     assert ("powers" in told) == (len(first) > 0), told
 
 
-def squares(count, times):
-    """A chain of squares of edges that are there so many times, and a path of other vertices beside it."""
+def squares(count, times, weights=None):
+    """A chain of squares of edges that are there so many times, and a path of other vertices beside it;
+    all edges of one weight."""
     first = 3 * np.arange(count)
     source = np.concatenate([first, first, first + 1, first + 2]).repeat(times)
     target = np.concatenate([first + 1, first + 2, first + 3, first + 3]).repeat(times)
     end, beside = 3 * count, 3 * count + np.arange(1, 2 * count)
-    return ew.Graph.from_edges(np.concatenate([source, [0], beside]), np.concatenate([target, beside, [end]]))
+    source, target = np.concatenate([source, [0], beside]), np.concatenate([target, beside, [end]])
+    return ew.Graph.from_edges(source, target, None if weights is None else np.full(len(source), weights))
 
 
 def compare_powers():
     """Few paths beside so many that they need powers; these are of 2**60 here."""
-    from edgewise.algorithms._brandes_gpu import FIRST
+    from edgewise.algorithms._path_counts_gpu import FIRST
 
     told = compare(squares(16, 16), [0, 3], LARGE=2.0**60, SMALL=2.0**-60, LIMIT=FIRST)
     assert "powers" in told

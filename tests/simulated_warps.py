@@ -8,6 +8,8 @@ import sys
 import threading
 
 import numpy as np
+from numba.cuda.np.numpy_support import as_dtype
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from edgewise.kernels import gpu
 
@@ -15,6 +17,7 @@ from edgewise.kernels import gpu
 LANES, THREADS, SECONDS = 4, 8, 60
 
 _barriers = [threading.Barrier(LANES) for _ in range(THREADS // LANES)]
+_making = threading.Lock()
 _given = np.empty((THREADS // LANES, LANES), object)
 
 
@@ -48,10 +51,20 @@ def _shuffle_down(value, lanes):
     return given[lane + lanes] if lane + lanes < LANES else value
 
 
+def _shared_array(shared, shape, dtype):
+    """The array that the threads of a block share by a line of a kernel. The simulator's own function may give two
+    threads that ask at the same time two arrays."""
+    asking = sys._getframe(1)
+    with _making:
+        line = asking.f_code.co_filename, asking.f_lineno
+        return shared._allocations.setdefault(line, np.empty(shape, as_dtype(dtype)))
+
+
 def with_warps():
     """Give the simulator such warps. To be called before kernels are loaded."""
     # The simulator's own thread polls, and would keep lanes from running for 5 ms each time.
     sys.setswitchinterval(1e-5)
+    FakeCUDAShared.array = _shared_array
     gpu.WARP, gpu.THREADS = LANES, THREADS
     gpu.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
     gpu.ballot, gpu.warp_barrier = _ballot, lambda: _exchange(None)

@@ -25,10 +25,20 @@ LARGE = {
 }
 
 
-def both(graph, sources=None, tolerance=1e-11, memory_limit=None, **options):
-    """Compare the sums of dependencies on the GPU with those of the CPU, which has no limit; the result on the GPU."""
-    got = ew.betweenness(graph, sources=sources, device="cuda", memory_limit=memory_limit, **options)
-    expected = ew.betweenness(graph, sources=sources, device="cpu", **options)
+def both(
+    graph,
+    sources=None,
+    tolerance=1e-11,
+    memory_limit=None,
+    algorithm=ew.betweenness,
+    checkpoint=None,
+    **options,
+):
+    """Compare the sums of dependencies on the GPU with those of the CPU, which has no limit and no checkpoint; the
+    result on the GPU."""
+    there = {"memory_limit": memory_limit, "checkpoint": checkpoint}
+    got = algorithm(graph, sources=sources, device="cuda", **there, **options)
+    expected = algorithm(graph, sources=sources, device="cpu", **options)
     assert "GPU" in got.explain()
     np.testing.assert_allclose(got.dependency, expected.dependency, rtol=tolerance, atol=1e-9)
     np.testing.assert_allclose(got.centrality, expected.centrality, rtol=tolerance, atol=1e-12)

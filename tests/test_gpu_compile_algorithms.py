@@ -26,6 +26,7 @@ def kernels(offsets, weight, distance, rank):
         _pagerank_gpu,
         _scc_gpu,
         _sssp_gpu,
+        _weighted_brandes_gpu,
     )
     from edgewise.graph import gpu_keys
     from edgewise.layout import _slots_gpu
@@ -48,6 +49,14 @@ def kernels(offsets, weight, distance, rank):
             _pagerank_gpu.signature(rank),
         ),
         "betweenness": (_brandes_gpu.make_kernel(special), _brandes_gpu.signature(offsets)),
+        "weighted betweenness": (
+            _weighted_brandes_gpu.make_kernel(wide, True, special),
+            _weighted_brandes_gpu.signature(offsets, weight, wide),
+        ),
+        "distances": (
+            _sssp_gpu.make_distances_kernel(wide, True),
+            _sssp_gpu.distances_signature(offsets, weight, wide),
+        ),
         "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
         "units": (_slots_gpu.measure_kernel, _slots_gpu.measure_signature()),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
@@ -65,6 +74,8 @@ NAMES = (
     "strong components",
     "pagerank",
     "betweenness",
+    "weighted betweenness",
+    "distances",
     "slots",
     "units",
     "keys",
@@ -72,6 +83,13 @@ NAMES = (
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
 CASES += [("slots", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
+#: Cases that resemble others.
+SLOW = [
+    ("weighted betweenness", OLDEST, BIG),
+    ("distances", NEWEST_MEASURED, SMALL),
+    ("distances", OLDEST, BIG),
+]
+CASES = [pytest.param(*case, marks=pytest.mark.slow if case in SLOW else ()) for case in CASES]
 
 
 @pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)
@@ -89,6 +107,21 @@ def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
     kernel = _boruvka_gpu.make_kernel(np.dtype(weight), weighted)
     kinds = _boruvka_gpu.signature(np.dtype(np.uint32), np.dtype(weight))
     assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_powers", [False, True])
+def test_edge_betweenness_compiles(with_powers):
+    """By numbers of arcs; `kernels` has kernels with weights."""
+    from edgewise.algorithms import _sssp_gpu, _weighted_brandes_gpu
+
+    whole, offsets = np.dtype(np.int32), np.dtype(np.uint32)
+    kernel = _weighted_brandes_gpu.make_kernel(whole, False, with_powers)
+    kinds = _weighted_brandes_gpu.signature(offsets, whole, whole)
+    assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
+    search = _sssp_gpu.make_distances_kernel(whole, False)
+    kinds = _sssp_gpu.distances_signature(offsets, whole, whole)
+    assert b".text.kernel" in gpu.compile_kernel(search, kinds, NEWEST_MEASURED, None)
 
 
 INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))

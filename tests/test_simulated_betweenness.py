@@ -6,6 +6,9 @@ from simulated import simulated
 pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
 
+GRAPHS = ["one vertex", "path", "star", "loops and parallel arcs", "two parts", "directed", "undirected"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -14,5 +17,8 @@ pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed"
     ],
 )
 def test_betweenness_gives_the_right_answers_in_the_simulator(arguments):
-    graphs = ["one vertex", "path", "star", "loops and parallel arcs", "two parts", "directed", "undirected"]
-    assert simulated("simulate_betweenness.py", *arguments) == graphs
+    assert simulated("simulate_betweenness.py", *arguments) == GRAPHS
+
+
+def test_betweenness_by_weights_and_of_edges_gives_the_right_answers_in_the_simulator():
+    assert simulated("simulate_weighted_betweenness.py") == GRAPHS

@@ -17,9 +17,7 @@ Rows are added up by `edgewise.balance.teams`, in an order that depends on the g
 dependencies are added level by level, the deepest first, and within a level in the order of sources. So the same call
 gives the same bits, which differ from the CPU's by rounding.
 
-Counts begin with 2**-960, so they may grow by 2**1920 without leaving the range of float64. Where they grow further,
-the batch and all after it are done anew with powers: a number is ``value * 2**(512 * power)``, a sum keeps the largest
-power and what is one below it. Scaling by powers of two is exact.
+Where counts leave the range of float64, the batch and all after it are done anew with powers: see `_path_counts_gpu`.
 
 References. Brandes, Journal of Mathematical Sociology 25 (2001); Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper,
 Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2015 (masks); Sariyüce, Kaya, Saule
@@ -27,6 +25,7 @@ and Çatalyürek, "Betweenness centrality on GPUs and heterogeneous architecture
 """
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,12 +53,14 @@ from edgewise.algorithms._brandes_gpu_steps import (
     flush,
     forget,
     hand_in_counts,
+    has_long_rows,
     next_pass,
     push,
     push_long,
     put,
 )
 from edgewise.algorithms._gpu_graph import graph_on_gpu, graph_types
+from edgewise.algorithms._path_counts_gpu import FIRST, LARGE, LIMIT, SMALL, make_plus
 from edgewise.algorithms.betweenness import batch_bytes
 from edgewise.balance.deal import WARPS, degree
 from edgewise.balance.outbox import BOX_WORDS
@@ -96,7 +97,6 @@ from edgewise.kernels.gpu_host import (
     copy_of,
     empty,
     fits,
-    resident,
     signals,
     wait,
     written_forms,
@@ -107,9 +107,6 @@ FORM_NAMES = ("pushed", "pulled")
 
 #: An arc that is pushed costs as much as so many that are pulled.
 PULL_ADVANTAGE = 2
-#: Counts without powers begin with this, and may grow so large; with powers, so large, and are then scaled down.
-FIRST, LIMIT = 2.0**-960, 2.0**960
-LARGE, SMALL = 2.0**512, 2.0**-512
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
@@ -127,28 +124,7 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
 
 def make_kernel(with_powers: bool) -> Any:
     """The kernel for counts with or without powers."""
-    first_count = 1.0 if with_powers else FIRST
-
-    if with_powers:
-
-        @device_function
-        def plus(a, p, b, q):
-            """The sum of a * 2**(512 p) and b * 2**(512 q)."""
-            if b == 0.0 or (a != 0.0 and p > q + 1):
-                return a, p
-            if a == 0.0 or q > p + 1:
-                return b, q
-            if p == q:
-                return a + b, p
-            if p > q:
-                return a + b * SMALL, p
-            return a * SMALL + b, q
-
-    else:
-
-        @device_function
-        def plus(a, p, b, q):
-            return a + b, p
+    first_count, plus = 1.0 if with_powers else FIRST, make_plus(with_powers)
 
     @device_function
     def settle_paths(leads, v, wanted, paths, power, first, rows, context):
@@ -372,7 +348,7 @@ def _kernel(offsets: np.dtype, with_powers: bool) -> Kernel:
     return fixed_kernel(make_kernel, signature(offsets), with_powers)
 
 
-def _sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
+def sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
     """A power of two, no more than there is memory for."""
     width = WARP
     while width > 1:
@@ -385,62 +361,71 @@ def _sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None)
 
 
 def accumulate(
-    graph: Graph, sources: np.ndarray, endpoints: bool, memory_limit: int | None, run: Execution
-) -> Any:
-    """Sums of dependencies, float64 on the GPU, shape (n,).
+    graph: Graph,
+    sources: np.ndarray,
+    done: int,
+    width: int,
+    step: int,
+    endpoints: bool,
+    total: Any,
+    run: Execution,
+) -> Iterator[int]:
+    """Add the dependencies of sources to sums; how many sources these are over, after each `step` more.
 
     Args:
         graph: in-edges are made if it has none.
-        sources: int64, at least one vertex, all different.
+        sources: vertices, int64, of which some were done before.
+        done: how many.
+        width: how many sources to do at a time: see `sources_at_a_time`.
+        step: how many sources to do in one launch.
         endpoints: whether paths count for their ends, too.
-        memory_limit: bytes that the run may allocate, or None.
+        total: float64 on the GPU, shape (n,).
         run: the run that this is.
     """
-    n, m, count = graph.num_vertices, graph.num_arcs, len(sources)
+    n, m = graph.num_vertices, graph.num_arcs
     on_gpu = graph_on_gpu(graph, run)
-    has_long = resident(graph, "long rows", lambda: _has_long_rows(on_gpu))
-    width = _sources_at_a_time(graph, count, memory_limit)
+    has_long = has_long_rows(graph, on_gpu)
     masks, listed, listed_masks = (empty(length, np.uint32) for length in (4 * n, n * width, n * width))
-    starts, totals, d_sources = empty(n + 2, np.int64), zeros(n, np.float64), copy_of(sources)
+    starts, d_sources = empty(n + 2, np.int64), copy_of(sources)
     values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)
-    done, forms = 0, np.zeros(len(FORM_NAMES), np.int64)
-    for with_powers in (False, True):
-        control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
-        powers = empty(n * width if with_powers else 1, np.int32)
-        _kernel(on_gpu.offsets, with_powers).start(
-            [
-                *on_gpu.rows,
-                *on_gpu.columns,
-                words(masks),
-                listed,
-                listed_masks,
-                starts,
-                totals,
-                words(control),
-                host,
-                values,
-                powers,
-                long_rows,
-                d_sources,
-                n,
-                m,
-                count,
-                done,
-                width.bit_length() - 1,
-                endpoints,
-                has_long,
-            ]
-        )
-        wait(host, run.progress)
-        forms += host[FORMS : FORMS + len(forms)]
-        done = int(host[DONE])
-        if done == count:
-            break
-        run.explain(f"counts of paths left float64 after {done:,} sources: the others have powers, too")
+    forms = np.zeros(len(FORM_NAMES), np.int64)
+    while done < len(sources):
+        end = min(done + step, len(sources))
+        for with_powers in (False, True):
+            control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+            host[PROGRESS] = done
+            powers = empty(n * width if with_powers else 1, np.int32)
+            _kernel(on_gpu.offsets, with_powers).start(
+                [
+                    *on_gpu.rows,
+                    *on_gpu.columns,
+                    words(masks),
+                    listed,
+                    listed_masks,
+                    starts,
+                    total,
+                    words(control),
+                    host,
+                    values,
+                    powers,
+                    long_rows,
+                    d_sources,
+                    n,
+                    m,
+                    end,
+                    done,
+                    width.bit_length() - 1,
+                    endpoints,
+                    has_long,
+                ]
+            )
+            wait(host, run.progress)
+            forms += host[FORMS : FORMS + len(forms)]
+            done = int(host[DONE])
+            if done == end:
+                break
+            run.explain(
+                f"counts of paths left float64 after {done:,} sources: those up to {end:,} have powers, too"
+            )
+        yield done
     run.explain(f"sources on the GPU: {width} at a time; levels: {written_forms(forms, FORM_NAMES)}")
-    return totals
-
-
-def _has_long_rows(on_gpu: Any) -> bool:
-    """Whether some vertex has so many out-edges or in-edges that a block takes them."""
-    return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.rows[0], on_gpu.columns[0]))

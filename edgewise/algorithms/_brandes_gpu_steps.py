@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._gpu_graph import GraphOnGpu
 from edgewise.balance.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.balance.outbox import make_outbox
 from edgewise.balance.teams import LONG, list_long, take_long
+from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
     WARP,
     atomic_add,
@@ -22,7 +24,7 @@ from edgewise.kernels.gpu import (
     num_threads,
     thread_index,
 )
-from edgewise.kernels.gpu_host import CANCEL
+from edgewise.kernels.gpu_host import CANCEL, resident
 
 #: Words of `control`: word 0 counts arrivals at the barrier. A pass over vertices has a set of words, three sets in
 #: turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
@@ -265,3 +267,13 @@ def add_ends(batch: Any, state: Any, sources: Any, generation: Any) -> Any:
     if me < batch.used:
         state.totals[sources[batch.done + me]] += np.float64(state.control[REACHED + me] - 1)
     return grid_barrier(state.control, generation)
+
+
+def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
+    """Whether some vertex has so many out-edges or in-edges that a block takes them."""
+
+    def look() -> bool:
+        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.rows[0], on_gpu.columns[0]))
+
+    found: bool = resident(graph, "long rows", look)
+    return found

@@ -30,13 +30,13 @@ def size_for(
         num_vertices=graph.num_vertices,
         num_sums=graph.num_arcs if on == ON_ARCS else graph.num_vertices,
         num_threads=threads_of(name, schedule),
-        dtype=_exact_dtype(name, graph, weighted),
+        dtype=exact_dtype(name, graph, weighted),
         num_copies=0 if checkpoint is None else COPIES,
     )
     return size.with_rows(num_sources, memory_limit)
 
 
-def _exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
+def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     """The dtype of distances: int32 by numbers of arcs, int64 or float64 by weights.
 
     Args:
@@ -74,6 +74,18 @@ def arcs_for(graph: Graph, weighted: bool) -> Arcs:
     return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))
 
 
+class WeightLost(Exception):
+    """A weight is lost beside a distance when it is added to it."""
+
+
+def refusal_of_weights(name: str) -> GraphError:
+    """What users are told then."""
+    return GraphError(
+        f"{name}: a weight is so small beside a distance that their sum is that distance in float64; expected "
+        "weights that each make a path longer. Scale and round them to integers, or leave such arcs out"
+    )
+
+
 def sum_over(
     name: str,
     graph: Graph,
@@ -106,10 +118,7 @@ def sum_over(
         work = (end - begin) * (graph.num_vertices + graph.num_arcs)
         run.launch(accumulate, arcs, sources, begin, end, on, state, work=work)
         if state.lost[0]:
-            raise GraphError(
-                f"{name}: a weight is so small beside a distance that their sum is that distance in float64; expected "
-                "weights that each make a path longer. Scale and round them to integers, or leave such arcs out"
-            )
+            raise refusal_of_weights(name)
 
     if checkpoint is None:
         add_up(0, count)

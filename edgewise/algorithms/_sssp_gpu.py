@@ -174,10 +174,9 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
     return find_parents
 
 
-def make_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
+def make_search(distance: np.dtype, weighted: bool) -> Any:
+    """A device function that finds distances, for the same variants as `make_kernel`."""
     plus, raised, weight_of = make_sums(distance, weighted)
-    find_parents = make_find_parents(distance, weighted)
 
     @device_function
     def message(v, key, k, target, step, context):
@@ -197,6 +196,28 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
 
     near_far = make_near_far(distance, message, waiting, rise, is_current)
 
+    @device_function
+    def search(graph, piles, block, delta, n, source, unreached):
+        """Write distances; what the last barrier returned. Arguments as for the kernels."""
+        dist, near, control = piles[0], piles[2], piles[7]
+        prepare(n, unreached, piles, block)
+        generation = grid_barrier(control, np.int64(0))
+        if thread_index() == 0:
+            dist[source] = 0
+            near[0] = source
+            control[NEAR] = 1
+            control[EDGES] = degree(source, graph[0])
+        generation = grid_barrier(control, generation)
+        threshold = raised(np.int64(0), delta)
+        return near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
+
+    return search
+
+
+def make_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
+    search, find_parents = make_search(distance, weighted), make_find_parents(distance, weighted)
+
     def sssp_kernel(graph, piles, parent, delta, n, source, unreached):
         """Distances and parents; see the module.
 
@@ -210,25 +231,34 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
         block = share(words_of_32, words_of_64)
-        dist, near, control, host = piles[0], piles[2], piles[7], piles[8]
+        dist, control, host = piles[0], piles[7], piles[8]
         me = thread_index()
-        prepare(n, unreached, piles, block)
         for v in range(me, n, num_threads()):
             parent[v] = np.uint32(0xFFFFFFFF)
-        generation = grid_barrier(control, np.int64(0))
-        if me == 0:
-            dist[source] = 0
-            near[0] = source
-            control[NEAR] = 1
-            control[EDGES] = degree(source, graph[0])
-        generation = grid_barrier(control, generation)
-        threshold = raised(np.int64(0), delta)
-        generation = near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
+        generation = search(graph, piles, block, delta, n, source, unreached)
         orphans = find_parents(n, source, unreached, graph, dist, parent, piles[3], control, generation)
         if me == 0:
             host[ORPHANS] = orphans
 
     return sssp_kernel
+
+
+def distances_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of what `make_distances_kernel` makes."""
+    return (weighted_graph_types(offsets, weight), piles_types(distance), FLOAT64, *[INT64] * 3)
+
+
+def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
+    search = make_search(distance, weighted)
+
+    def distances_kernel(graph, piles, delta, n, source, unreached):
+        """Distances; arguments as for the other kernel."""
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        search(graph, piles, share(words_of_32, words_of_64), delta, n, source, unreached)
+
+    return distances_kernel
 
 
 def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
@@ -274,12 +304,20 @@ def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> K
 
 
 @functools.cache
+def distances_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    """The kernel for graphs with such offsets and weights, or 1 for each arc, on the current GPU."""
+    types = distances_signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_distances_kernel, types, distance, weight is not None)
+
+
+@functools.cache
 def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
     types = parents_signature(offsets, weight or np.dtype(np.int32), distance)
     return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
 
 
-def _unreached_key(dtype: np.dtype) -> Any:
+def unreached_key(dtype: np.dtype) -> Any:
+    """The key of no distance."""
     return np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]
 
 
@@ -299,7 +337,7 @@ def shortest_paths(
     arrays, kinds = weighted_graph_on_gpu(graph, run)
     kernel = _kernel(*kinds, dtype)
     piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
-    unreached = _unreached_key(dtype)
+    unreached = unreached_key(dtype)
     kernel.start([*arrays, *piles_arguments(piles), words(parent), delta, n, start, unreached])
     host = piles.host
     wait(host, run.progress)
@@ -321,7 +359,7 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
     control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
     hubs = empty(graph.num_arcs // HUB + 1, np.uint32)
     found = [words(keys), words(parent.view(np.uint32)), hubs, words(control), host]
-    numbers = [graph.num_vertices, start, _unreached_key(dtype)]
+    numbers = [graph.num_vertices, start, unreached_key(dtype)]
     _parents_kernel(*kinds, dtype).start([*arrays, *found, *numbers])
     wait(host, None)
     return int(host[ORPHANS])

@@ -14,7 +14,7 @@ source on, and paths are equally long if these are equal, as NetworkX has it.
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `_brandes`, with weights after the search of `_dijkstra`; on a GPU `_brandes_gpu`.
+Steps. `_brandes`, with weights after the search of `_dijkstra`; on a GPU `_brandes_gpu`, or `_weighted_brandes_gpu`.
 """
 
 import operator
@@ -27,7 +27,7 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.errors import ParameterError
+from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
@@ -113,9 +113,9 @@ def betweenness(
     """Betweenness centrality. The same for every number of threads.
 
     Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a time as there is memory for,
-    up to 32, and in-edges are made if a directed graph has none. Sums are added in another order there: they are the
-    same for each call with as many sources at a time, and differ from the CPU's by rounding. There is no form for a GPU
-    by weights, or with a checkpoint.
+    up to 32, by weights one after the other, and in-edges are made if a directed graph has none. Sums are added in
+    another order there: they are the same for each call with as many sources at a time, and differ from the CPU's by
+    rounding.
 
     Args:
         graph: directed or undirected.
@@ -129,10 +129,10 @@ def betweenness(
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
             Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a schedule
             with a balance, a layout or a buffer makes it run as a program, one source after the other, which can be
-            pulled or buffered.
+            pulled or buffered; not by weights or with a checkpoint.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
-            interrupted, and a later call with the same arguments goes on from there, to the same values. The file is
-            removed when the run ends well.
+            interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
+            kind of device, on a GPU with as many sources at a time. The file is removed when the run ends well.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
@@ -148,11 +148,11 @@ def betweenness(
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
-    gpu_memory, as_program = None, False
-    if not weighted and checkpoint is None:
-        as_program = runs_as_program("betweenness", device, schedule)
-        n = graph.num_vertices
-        gpu_memory = 8 * n if as_program else batch_bytes(n, graph.num_arcs, 1)
+    as_program = runs_as_program("betweenness", device, schedule)
+    if as_program and (weighted or checkpoint is not None):
+        raise no_program("betweenness", "by weights, or with a checkpoint,")
+    n, m = graph.num_vertices, graph.num_arcs
+    gpu_memory = 8 * n if as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
     with execution(
         "betweenness",
         device=device,
@@ -169,9 +169,11 @@ def betweenness(
 
             total = _betweenness_as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
         elif run.on_gpu and len(chosen):
-            from edgewise.algorithms import _brandes_gpu
+            from edgewise.algorithms import _dependencies_gpu
 
-            total = _brandes_gpu.accumulate(graph, chosen, endpoints, memory_limit, run)
+            total = _dependencies_gpu.sum_over(
+                "betweenness", graph, chosen, weighted, on, memory_limit, run, checkpoint
+            )
         else:
             total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
     return BetweennessResult(graph, run, total, chosen, weighted, normalized, endpoints)
@@ -180,6 +182,19 @@ def betweenness(
 def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:
     """The memory of a run on a GPU with so many sources at a time."""
     return num_vertices * (40 + 20 * sources) + num_arcs // 256
+
+
+def source_bytes(num_vertices: int, num_arcs: int, num_sums: int) -> int:
+    """The memory of a run on a GPU that does one source after the other, for so many sums."""
+    return 76 * num_vertices + 9 * num_arcs // 64 + 8 * num_sums
+
+
+def no_program(name: str, what: str) -> ScheduleError:
+    """The refusal of a schedule that has an algorithm run as a program."""
+    return ScheduleError(
+        f"{name}: {what} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
+        "Leave them at 'auto'"
+    )
 
 
 def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:

@@ -12,7 +12,7 @@ the sum of its two arcs' in the end.
 Reference. Brandes, "On variants of shortest-path betweenness centrality and their generic computation", Social Networks
 30 (2008), section 3.3.
 
-Steps. `_brandes`, with weights after the search of `_dijkstra`.
+Steps. `_brandes`, with weights after the search of `_dijkstra`; on a GPU `_weighted_brandes_gpu`.
 """
 
 import os
@@ -24,8 +24,8 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.algorithms.betweenness import chosen_sources, scale_factors
-from edgewise.execution import Execution, Progress, execution
+from edgewise.algorithms.betweenness import chosen_sources, no_program, scale_factors, source_bytes
+from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
@@ -48,7 +48,7 @@ class EdgeBetweennessResult(Result):
         self,
         graph: Graph,
         run: Execution,
-        total: np.ndarray,
+        total: Any,
         sources: np.ndarray,
         weighted: bool,
         normalized: bool,
@@ -110,10 +110,11 @@ def edge_betweenness(
     memory_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeBetweennessResult:
-    """Betweenness centrality of edges, on the CPU. The same for every number of threads.
+    """Betweenness centrality of edges. The same for every number of threads.
 
     Of parallel edges each makes paths of its own and has a value of its own. (NetworkX counts the paths along all of
-    them once, and then divides their value between them.)
+    them once, and then divides their value between them.) On a GPU, sources are done one after the other, and in-edges
+    are made if a directed graph has none. Sums are the same for each call there, and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.
@@ -121,9 +122,9 @@ def edge_betweenness(
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
             some sources are scaled up to those over all, as NetworkX does.
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            A number for each arc is kept for each source that is added up at the same time, four or, where that is more
-            than 4 GiB, one for each thread; within the limit, fewer. There is no delivery to choose, and no form for a
-            GPU.
+            On the CPU, a number for each arc is kept for each source that is added up at the same time, four or, where
+            that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery, no balance and
+            no layout to choose.
         checkpoint: the name of a file for partial sums, as for `betweenness`.
 
     Returns:
@@ -136,6 +137,8 @@ def edge_betweenness(
     size = size_for(
         "edge_betweenness", graph, len(chosen), weighted, ON_ARCS, schedule, memory_limit, checkpoint
     )
+    if runs_as_program("edge_betweenness", device, schedule):
+        raise no_program("edge_betweenness", "of edges,")
     with execution(
         "edge_betweenness",
         device=device,
@@ -145,6 +148,14 @@ def edge_betweenness(
         memory_needed=size.num_bytes,
         deliveries=(),
         total=len(chosen),
+        gpu_memory=source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs),
     ) as run:
-        total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run, checkpoint)
+        if run.on_gpu and len(chosen):
+            from edgewise.algorithms import _dependencies_gpu
+
+            total = _dependencies_gpu.sum_over(
+                "edge_betweenness", graph, chosen, weighted, ON_ARCS, memory_limit, run, checkpoint
+            )
+        else:
+            total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run, checkpoint)
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, normalized)

@@ -153,7 +153,7 @@ def _on_gpu(
     """Distances, parents and supersteps, where no weight is negative."""
     from edgewise.algorithms import _sssp_gpu
 
-    width = _GPU_DELTA * _auto_delta(graph) if delta == "auto" else float(delta)
+    width = gpu_delta(graph) if delta == "auto" else float(delta)
     return _attach_orphans(graph, start, _sssp_gpu.shortest_paths(graph, start, dtype, width, run), run)
 
 
@@ -182,6 +182,11 @@ def _auto_delta(graph: Graph) -> float:
         mean = float(graph.stored("weights")[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
     return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
+
+
+def gpu_delta(graph: Graph) -> float:
+    """The same for a GPU."""
+    return _GPU_DELTA * _auto_delta(graph)
 
 
 def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> _Paths:

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
 
     Attributes:
         offsets, neighbours: of the rows.
-        masks, now: uint32, an array, and uint64; the mask of vertex v is at now + v.
+        masks, now: uint32, an array, and uint64; the mask of vertex v is at now + v. Not for sums of terms.
         values, powers: float64 and int32: those of v begin at v << shift. Powers are for sums that have them.
         shift: each vertex has 1 << shift values.
     """
@@ -126,7 +126,12 @@ def take_long(desk: Any) -> Any:
     return desk.taken[0]
 
 
-def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., Any]) -> tuple[Any, Any]:
+def make_sums(
+    has_powers: bool,
+    plus: Callable[..., Any],
+    settle: Callable[..., Any],
+    term: Callable[..., Any] | None = None,
+) -> tuple[Any, Any]:
     """What adds up rows.
 
     Args:
@@ -135,6 +140,8 @@ def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., 
         settle: ``settle(leads, v, wanted, total, power, first, rows, context)``, called by all lanes of a warp at once
             when rows are added up, by those that have a sum with `leads`: vertex, what is wanted of it, the sum of the
             slot of this lane, and the first lane of its team.
+        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, where vertices have one value each;
+            asked once for each arc. Without it, the value that is wanted of the neighbour.
 
     Returns:
         ``add_up(v, start, length, wanted, takes, rows, desk, context)``, to be called by all lanes of a warp at once,
@@ -160,7 +167,7 @@ def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., 
         return np.uint32(np.int64(bits) & (np.int64(bits) - 1))
 
     @device_function
-    def add_up_row(k, end, step, wanted, places, rows):
+    def add_up_neighbours(v, k, end, step, wanted, places, rows, context):
         """What this lane's group adds up of a row; k is the first arc that this lane looks at."""
         slot, total, power = slot_of_lane(rows.shift), 0.0, np.int32(0)
         while ballot(k < end) != 0:
@@ -186,6 +193,20 @@ def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., 
             k += step
         return total, power
 
+    term_of: Any = term
+
+    @device_function
+    def add_up_terms(v, k, end, step, wanted, places, rows, context):
+        """What this lane adds up of a row; k is the first of its arcs."""
+        total, power = 0.0, np.int32(0)
+        while k < end:
+            value, its_power = term_of(v, k, context)
+            total, power = plus(total, power, value, its_power)
+            k += step
+        return total, power
+
+    add_up_row = add_up_neighbours if term is None else add_up_terms
+
     @device_function
     def add_groups(total, power, team, shift):
         """The sum over the groups of a team, in its first lanes."""
@@ -208,7 +229,7 @@ def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., 
             row, k, arcs = shuffle(v, holder), shuffle(start, holder), shuffle(length, holder)
             end = k + arcs if active else k
             needed = np.uint32(shuffle(np.int32(wanted), holder))
-            total, power = add_up_row(k + place, end, team, needed, places, rows)
+            total, power = add_up_row(row, k + place, end, team, needed, places, rows, context)
             total, power = add_groups(total, power, team, rows.shift)
             settle(active and place < 1 << rows.shift, row, needed, total, power, first, rows, context)
             bits = without_lowest(bits)
@@ -232,7 +253,7 @@ def make_sums(has_powers: bool, plus: Callable[..., Any], settle: Callable[..., 
         while i < count:
             v, wanted = desk.rows[i] & 0xFFFFFFFF, np.uint32(desk.rows[i] >> 32)
             k, end = np.int64(rows.offsets[v]) + block_thread(), np.int64(rows.offsets[v + 1])
-            total, power = add_up_row(k, end, block_size(), wanted, places, rows)
+            total, power = add_up_row(np.int32(v), k, end, block_size(), wanted, places, rows, context)
             total, power = add_groups(total, power, np.int64(WARP), rows.shift)
             if leads:
                 desk.sums[mine] = total

@@ -1,0 +1,127 @@
+"""Run betweenness by weights and of edges on a GPU that tests/simulator.py pretends, with warps of several lanes (see
+tests/simulated_warps.py), and compare it with the CPU."""
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from simulate_betweenness import GRAPHS, compare, squares
+from simulated_warps import with_warps
+from simulator import pretend
+
+import edgewise as ew
+from edgewise.errors import GraphError, ScheduleError
+
+#: Of few values, so that there are several shortest paths.
+WEIGHTS = {
+    name: (np.array([1, 2, 3]) * unit).astype(dtype)
+    for name, unit, dtype in (
+        ("int32", 1, np.int32),
+        ("int64", 1 << 40, np.int64),
+        ("float32", 0.1, np.float32),
+        ("float64", 0.1, np.float64),
+    )
+}
+
+
+def weighted(graph, name):
+    """The graph with weights of a kind."""
+    ends = graph.sources, graph.targets
+    if not graph.directed:
+        first = ends[0] <= ends[1]
+        ends = ends[0][first], ends[1][first]
+    weights = np.resize(WEIGHTS[name], len(ends[0]))
+    return ew.Graph.from_edges(*ends, weights, graph.directed, num_vertices=graph.num_vertices)
+
+
+def compare_all(graph, kinds):
+    """By weights of the next kind, of edges with and without them, and with counts that are taken for too large."""
+    n, weights = graph.num_vertices, next(kinds)
+    given, sources = weighted(graph, weights), range(0, n, n // 2 + 1)
+    compare(given, sources, options={"weighted": True, "endpoints": True})
+    compare(graph, sources, ew.edge_betweenness)
+    assert "powers" in compare(given, sources, ew.edge_betweenness, {"weighted": True}, LIMIT=0.0)
+
+
+def compare_powers():
+    """Few paths beside so many that they need powers; these are of 2**20 here."""
+    from edgewise.algorithms._path_counts_gpu import FIRST
+
+    few = {"LARGE": 2.0**20, "SMALL": 2.0**-20, "LIMIT": FIRST}
+    assert "powers" in compare(squares(6, 16, 0.5), [0], options={"weighted": True}, **few)
+
+
+def refused(error, problem, run):
+    try:
+        run()
+    except error as found:
+        assert problem in str(found), found
+    else:
+        raise AssertionError(problem)
+
+
+def compare_refusals():
+    """Weights that are lost, and schedules."""
+    lost = ew.Graph.from_edges([0, 1, 1], [1, 2, 3], [1e30, 1.0, 1e30])
+    for algorithm in (ew.betweenness, ew.edge_betweenness):
+        refused(GraphError, "in float64", lambda run=algorithm: run(lost, weighted=True, device="cuda"))
+    compare(lost, [2], options={"weighted": True})
+    told = ew.Schedule(balance=ew.MergePath())
+    refused(ScheduleError, "of edges", lambda: ew.edge_betweenness(lost, device="cuda", schedule=told))
+    refused(
+        ScheduleError, "by weights", lambda: ew.betweenness(lost, weighted=True, device="cuda", schedule=told)
+    )
+
+
+def compare_checkpoints():
+    """An interrupted run goes on to the same bits."""
+    from edgewise.algorithms import _dependencies_gpu
+
+    _dependencies_gpu.STEP = 2
+    graph = weighted(GRAPHS["two parts"], "float64")
+    for algorithm, options in (
+        (ew.betweenness, {"weighted": True}),
+        (ew.betweenness, {"memory_limit": 80 * graph.num_vertices}),
+        (ew.edge_betweenness, {}),
+    ):
+        given = {"device": "cuda", "sources": list(range(5)), **options}
+        whole, seen = algorithm(graph, **given), []
+
+        def stop(done, seen=seen):
+            seen.append(done)
+            if done >= 3:
+                raise InterruptedError
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "sums"
+            refused(
+                InterruptedError,
+                "",
+                lambda run=algorithm, given=given, stop=stop, path=path: run(
+                    graph, checkpoint=path, progress=stop, **given
+                ),
+            )
+            done = int(np.load(path)["done"])
+            assert 0 < done <= seen[-1] < 5
+            result = algorithm(graph, checkpoint=path, **given)
+            assert f"{done} of 5 sources" in result.explain()
+            assert result.dependency.tobytes() == whole.dependency.tobytes()
+            assert not path.exists()
+
+
+def main():
+    """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
+    with_warps()
+    pretend()
+    kinds = itertools.cycle(WEIGHTS)
+    for name, graph in GRAPHS.items():
+        compare_all(graph, kinds)
+        print(name, flush=True)
+    compare_powers()
+    compare_refusals()
+    compare_checkpoints()
+
+
+if __name__ == "__main__":
+    main()
