@@ -399,14 +399,21 @@ class Kernel:
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
         self._function = driver.CUfunction(int(self._kernel.handle))
         self._launch = driver.cuLaunchCooperativeKernel
-        self._shared_bytes = shared_bytes
-        if shared_bytes:
-            room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device.device_id)
-            _check(driver.cuKernelSetAttribute(room, shared_bytes, *owner))
+        self._shared_bytes, self._asked = shared_bytes, set[int]()
+        self._ask_for_shared(device.device_id)
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, shared_bytes)
         #: Blocks that run at the same time: the most that a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
+
+    def _ask_for_shared(self, device: int) -> None:
+        """Ask for the memory that blocks share, once for each GPU."""
+        from cuda.bindings import driver
+
+        if self._shared_bytes and device not in self._asked:
+            room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device)
+            _check(driver.cuKernelSetAttribute(room, self._shared_bytes, *owner))
+            self._asked.add(device)
 
     def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
         """Start the kernel on the current stream.
@@ -425,6 +432,7 @@ class Kernel:
         if getattr(_thread, "device", None) != device:
             current_device().set_current()
             _thread.device = device
+        self._ask_for_shared(device)
         passed = [*_passed(arguments)]
         values, addresses = _argument_words(len(passed))
         values[:] = passed

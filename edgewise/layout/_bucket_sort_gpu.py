@@ -49,7 +49,7 @@ from edgewise.kernels.gpu import (
     warp_barrier,
     words,
 )
-from edgewise.kernels.gpu_host import cupy, empty, room, zeros
+from edgewise.kernels.gpu_host import capability, cupy, empty, room, zeros
 
 #: The most buckets: one for each thread of a block.
 MOST_BUCKETS = THREADS
@@ -64,6 +64,8 @@ COLUMNS = MOST_BUCKETS // 2
 #: for each lane comes after them, to which is added what nobody asks for.
 POOL = max(WARPS * COLUMNS, MOST_BUCKETS, TILE)
 POOL_BYTES = 4 * (POOL + WARP)
+#: Older GPUs have less shared memory than that.
+OLDEST = (8, 0)
 #: Words for sums of warps, or two extremes.
 SHARED_WORDS = max(WARPS, 2)
 #: The fewest keys that a block has, if there are so many.
@@ -322,7 +324,8 @@ def make_sort_kernel(logarithmic):
                 bucket = bucket_of(held[j], scale)
                 _count(pool, bucket if j * WARP < left else np.uint32(POOL + lane()))
             first -= TILE
-            _load(given, max(first, begin), end, held)
+            if first >= begin:
+                _load(given, first, end, held)
 
     @device_function
     def place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions):
@@ -424,6 +427,16 @@ def _user() -> tuple[int, ...]:
     thread."""
     cuda = cupy().cuda
     return cuda.runtime.getDevice(), cuda.get_current_stream().ptr, threading.get_ident()
+
+
+def can_sort(num_buckets: int) -> bool:
+    """Whether the kernel has so many buckets, and the current GPU so much shared memory."""
+    return num_buckets <= MOST_BUCKETS and _has_memory(*_user()[:1])
+
+
+@functools.cache
+def _has_memory(*device: int) -> bool:
+    return capability() >= OLDEST
 
 
 @functools.lru_cache(maxsize=16)

@@ -6,11 +6,12 @@ al. 2016, section 4.1). With t the largest and b the smallest of the numbers s(k
     (t - s(key)) * (num_buckets - 1) // (t - b)
 
 Linear buckets have s(key) = key, as in the paper (its Listing 1, in 64 bits). There a few large keys leave all others
-in the last bucket. Logarithmic buckets have s(key) = 2**26 * (e + x / 2**e - 1), rounded down, where x = key + 1 and
-e is the number of x's leading bit: that is the logarithm to base 2, with straight lines between the powers of 2. The
-keys of such a bucket differ by about the same factor everywhere.
+in the last two buckets. Logarithmic buckets have s(key) = 2**26 * (e + x / 2**e - 1), rounded down, where x = key + 1
+and e is the number of x's leading bit: that is the logarithm to base 2, with straight lines between the powers of 2.
+The keys of such a bucket differ by about the same factor everywhere.
 
-On a GPU that takes one launch, and the host does not wait for it: see `edgewise.layout._bucket_sort_gpu`.
+On a GPU of compute capability 8.0 or newer that takes one launch, and the host does not wait for it: see
+`edgewise.layout._bucket_sort_gpu`.
 """
 
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ def bucket_sort(keys: Any, num_buckets: int = 1000, scale: str = "linear", thres
     if len(keys) and scale != "exact":
         from edgewise.layout import _bucket_sort_gpu as gpu
 
-        if num_buckets <= gpu.MOST_BUCKETS:
+        if gpu.can_sort(num_buckets):
             keys = keys if keys.flags.c_contiguous else xp.ascontiguousarray(keys)
             return Sorted(*gpu.sort_on_gpu(keys, num_buckets, scale == "logarithmic", threshold))
     with cuda_door().room("sorting", SORT_BYTES * len(keys)):
