@@ -401,6 +401,7 @@ def test_to_scipy_gives_arrays_of_its_own() -> None:
 def test_rows_with_ids_in_any_order() -> None:
     graph = Graph.from_csr([0, 1, 2, 2], [1, 2], vertices=[30, 10, 20])
     assert graph.index_of([10, 20, 30]).tolist() == [1, 2, 0]
+    assert graph.index_of(range(10, 31, 10)).tolist() == [1, 2, 0]
     assert graph.ids_of(graph.targets).tolist() == [10, 20]
     with pytest.raises(GraphError, match="no vertex 15"):
         graph.index_of(15)

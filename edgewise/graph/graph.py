@@ -285,7 +285,7 @@ class Graph:
         Raises:
             GraphError: an id that is not in the graph.
         """
-        if isinstance(vertex, list | tuple | np.ndarray) and np.ndim(vertex) > 0:
+        if isinstance(vertex, list | tuple | range | np.ndarray) and np.ndim(vertex) > 0:
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
 
