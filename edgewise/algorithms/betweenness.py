@@ -34,11 +34,11 @@ from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
 
 
-class BetweennessResult(Result):
-    """Betweenness centrality.
+class DependencyResult(Result):
+    """Sums of dependencies over sources, on vertices or on arcs.
 
     Attributes:
-        dependency: float64, shape (n,): of each vertex the sum over sources, before it is scaled.
+        dependency: float64: of each vertex or arc the sum over sources, before it is scaled.
         num_sources: how many sources there were.
         supersteps: the same.
     """
@@ -52,28 +52,33 @@ class BetweennessResult(Result):
         total: Any,
         sources: np.ndarray,
         weighted: bool,
+        on: int,
         normalized: bool,
-        endpoints: bool,
     ) -> None:
         super().__init__(graph, run, len(sources), {"dependency": total})
         self.num_sources = len(sources)
-        self._sources, self._weighted = sources, weighted
-        self._normalized, self._endpoints = normalized, endpoints
+        self._sources, self._weighted, self._on, self._normalized = sources, weighted, on, normalized
+
+    def _factors(self) -> Any:
+        """See `scale_factors`."""
+        return scale_factors(self.graph, self._sources, self._normalized, self._on != ON_VERTICES)
+
+    def verify(self, graph: Graph) -> bool:
+        """Check the sums: see `_betweenness_verify.verify_dependencies`. It takes longer than to find them."""
+        return verify_dependencies(graph, self._sources, self._weighted, self._on, self.dependency)
+
+
+class BetweennessResult(DependencyResult):
+    """Betweenness centrality of vertices; `dependency` has the shape (n,)."""
 
     @cached_property
     def centrality(self) -> np.ndarray:
         """Scaled as asked for, float64, shape (n,)."""
-        factor = scale_factors(self.graph, self._sources, self._normalized, self._endpoints)
-        return self.dependency * factor
+        return self.dependency * self._factors()
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``centrality``."""
         return {"centrality": self.centrality}
-
-    def verify(self, graph: Graph) -> bool:
-        """Check the sums: see `_betweenness_verify.verify_dependencies`. It takes longer than to find them."""
-        on = ON_VERTICES_AND_ENDS if self._endpoints else ON_VERTICES
-        return verify_dependencies(graph, self._sources, self._weighted, on, self.dependency)
 
 
 def scale_factors(graph: Graph, sources: np.ndarray, normalized: bool, endpoints: bool) -> Any:
@@ -176,7 +181,7 @@ def betweenness(
             )
         else:
             total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
-    return BetweennessResult(graph, run, total, chosen, weighted, normalized, endpoints)
+    return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)
 
 
 def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:

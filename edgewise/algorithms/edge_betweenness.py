@@ -21,41 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.algorithms.betweenness import chosen_sources, no_program, scale_factors, source_bytes
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.algorithms.betweenness import DependencyResult, chosen_sources, no_program, source_bytes
+from edgewise.execution import Progress, execution, runs_as_program
 from edgewise.graph import Graph
-from edgewise.result import HostArray, Result
 from edgewise.schedule import Schedule
 
 
-class EdgeBetweennessResult(Result):
+class EdgeBetweennessResult(DependencyResult):
     """Betweenness centrality of edges: of arcs, where the graph is directed.
 
     Edges are in the order of the graph's arcs; an undirected one stands where its end of lower index has it.
-
-    Attributes:
-        dependency: float64, shape (num_arcs,): of each arc the sum over sources, before it is scaled.
-        num_sources: how many sources there were.
-        supersteps: the same.
+    `dependency` has the shape (num_arcs,).
     """
-
-    dependency = HostArray()
-
-    def __init__(
-        self,
-        graph: Graph,
-        run: Execution,
-        total: Any,
-        sources: np.ndarray,
-        weighted: bool,
-        normalized: bool,
-    ) -> None:
-        super().__init__(graph, run, len(sources), {"dependency": total})
-        self.num_sources = len(sources)
-        self._sources, self._weighted, self._normalized = sources, weighted, normalized
 
     @cached_property
     def _arcs(self) -> np.ndarray:
@@ -80,7 +59,7 @@ class EdgeBetweennessResult(Result):
         both = (
             self.dependency if self.graph.directed else self.dependency + self.dependency[self.graph.in_arcs]
         )
-        return both[self._arcs] * scale_factors(self.graph, self._sources, self._normalized, endpoints=True)
+        return both[self._arcs] * self._factors()
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``source``, ``target`` (the user's ids) and ``centrality``: of edges, not of vertices."""
@@ -90,10 +69,6 @@ class EdgeBetweennessResult(Result):
     def table(self) -> dict[str, np.ndarray]:
         """The same: there is no column of vertices."""
         return self.columns()
-
-    def verify(self, graph: Graph) -> bool:
-        """Check the sums: see `_betweenness_verify.verify_dependencies`. It takes longer than to find them."""
-        return verify_dependencies(graph, self._sources, self._weighted, ON_ARCS, self.dependency)
 
 
 def edge_betweenness(
@@ -158,4 +133,4 @@ def edge_betweenness(
             )
         else:
             total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run, checkpoint)
-    return EdgeBetweennessResult(graph, run, total, chosen, weighted, normalized)
+    return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)
