@@ -27,10 +27,10 @@ def main():
     from edgewise.layout import _bucket_sort_gpu as gpu
 
     gpu._user = lambda: ()
-    assert gpu.can_sort(4) and not gpu.can_sort(5)
+    assert gpu.can_sort(4, 0) and not gpu.can_sort(5, 0)
     gpu._has_memory.cache_clear()
     gpu.capability = lambda: (7, 5)
-    assert not gpu.can_sort(4)
+    assert not gpu.can_sort(4, 0)
     for name, given in KEYS.items():
         keys = np.minimum(np.array(given), 2**32 - 1).astype(np.uint32)
         for num_buckets, scale, threshold in WAYS:

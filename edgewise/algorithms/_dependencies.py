@@ -93,10 +93,11 @@ def sum_over(
     weighted: bool,
     on: int,
     size: Size,
+    memory_limit: int | None,
     run: Execution,
     checkpoint: Any,
-) -> np.ndarray:
-    """The sums of dependencies over sources, float64, shape (size.num_sums,).
+) -> Any:
+    """The sums of dependencies over sources, float64, shape (size.num_sums,), on the GPU if the run is there.
 
     Args:
         name: what runs, for messages.
@@ -105,6 +106,7 @@ def sum_over(
         weighted: whether arcs have the lengths of their weights.
         on: what dependencies are on; see `_brandes`.
         size: what `size_for` has for all this.
+        memory_limit: bytes that the run may allocate, or None.
         run: the run.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
 
@@ -112,6 +114,10 @@ def sum_over(
         GraphError: a float weight is lost beside a distance.
         ParameterError, OutputError: a file that is no checkpoint of this run, or cannot be written.
     """
+    if run.on_gpu and len(sources):
+        from edgewise.algorithms import _dependencies_gpu
+
+        return _dependencies_gpu.sum_over(name, graph, sources, weighted, on, memory_limit, run, checkpoint)
     arcs, state, count = arcs_for(graph, weighted), make_accumulation(size), len(sources)
 
     def add_up(begin: int, end: int) -> None:

@@ -173,14 +173,8 @@ def betweenness(
             from edgewise.algorithms import _betweenness_as_program
 
             total = _betweenness_as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
-        elif run.on_gpu and len(chosen):
-            from edgewise.algorithms import _dependencies_gpu
-
-            total = _dependencies_gpu.sum_over(
-                "betweenness", graph, chosen, weighted, on, memory_limit, run, checkpoint
-            )
         else:
-            total = sum_over("betweenness", graph, chosen, weighted, on, size, run, checkpoint)
+            total = sum_over("betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint)
     return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)
 
 

@@ -125,12 +125,7 @@ def edge_betweenness(
         total=len(chosen),
         gpu_memory=source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs),
     ) as run:
-        if run.on_gpu and len(chosen):
-            from edgewise.algorithms import _dependencies_gpu
-
-            total = _dependencies_gpu.sum_over(
-                "edge_betweenness", graph, chosen, weighted, ON_ARCS, memory_limit, run, checkpoint
-            )
-        else:
-            total = sum_over("edge_betweenness", graph, chosen, weighted, ON_ARCS, size, run, checkpoint)
+        total = sum_over(
+            "edge_betweenness", graph, chosen, weighted, ON_ARCS, size, memory_limit, run, checkpoint
+        )
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)

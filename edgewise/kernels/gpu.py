@@ -407,13 +407,14 @@ class Kernel:
 
     def _ask_for_shared(self, device: int) -> None:
         """Ask for the memory that blocks share, once for each GPU."""
+        if self._shared_bytes == 0 or device in self._asked:
+            return
         from cuda.bindings import driver
 
-        if self._shared_bytes and device not in self._asked:
-            room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device)
-            _check(driver.cuKernelSetAttribute(room, self._shared_bytes, *owner))
-            self._asked.add(device)
+        room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device)
+        _check(driver.cuKernelSetAttribute(room, self._shared_bytes, *owner))
+        self._asked.add(device)
 
     def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
         """Start the kernel on the current stream.

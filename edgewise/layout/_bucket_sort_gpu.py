@@ -429,13 +429,13 @@ def _user() -> tuple[int, ...]:
     return cuda.runtime.getDevice(), cuda.get_current_stream().ptr, threading.get_ident()
 
 
-def can_sort(num_buckets: int) -> bool:
-    """Whether the kernel has so many buckets, and the current GPU so much shared memory."""
-    return num_buckets <= MOST_BUCKETS and _has_memory(*_user()[:1])
+def can_sort(num_buckets: int, device: int) -> bool:
+    """Whether the kernel has so many buckets, and the current GPU, of this number, so much shared memory."""
+    return num_buckets <= MOST_BUCKETS and _has_memory(device)
 
 
 @functools.cache
-def _has_memory(*device: int) -> bool:
+def _has_memory(device: int) -> bool:
     return capability() >= OLDEST
 
 

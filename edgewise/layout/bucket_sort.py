@@ -63,7 +63,7 @@ def bucket_sort(keys: Any, num_buckets: int = 1000, scale: str = "linear", thres
     if len(keys) and scale != "exact":
         from edgewise.layout import _bucket_sort_gpu as gpu
 
-        if gpu.can_sort(num_buckets):
+        if gpu.can_sort(num_buckets, keys.device.id):
             keys = keys if keys.flags.c_contiguous else xp.ascontiguousarray(keys)
             return Sorted(*gpu.sort_on_gpu(keys, num_buckets, scale == "logarithmic", threshold))
     with cuda_door().room("sorting", SORT_BYTES * len(keys)):
