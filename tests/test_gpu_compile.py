@@ -1,9 +1,12 @@
 """Every kernel of the CUDA engine compiles for every architecture, which needs no GPU and says nothing of answers:
 tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU."""
 
+import types
+import weakref
 from functools import partial
 
 import kept_messages
+import numpy as np
 import pytest
 from test_engines import PROGRAMS
 
@@ -104,3 +107,18 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():
         pytest.skip("there is a GPU here")
     with pytest.raises(ew.errors.DeviceError, match="device='cuda'"):
         ew.run(PROGRAMS["components"][0], ew.Graph.from_edges([0], [1]), device="cuda")
+
+
+def test_the_words_of_an_array_keep_its_memory():
+    """A pool gives memory to the next array once nobody has the one before."""
+
+    class OnGpu:
+        size, dtype = 7, np.dtype(np.int32)
+        data = types.SimpleNamespace(ptr=4096)
+
+    values = OnGpu()
+    passed, there = gpu.words(values), weakref.ref(values)
+    del values
+    assert there() is not None
+    assert passed == (0, 0, 7, 4, 4096, 7, 4)
+    assert [*gpu._passed([passed, 3])] == [0, 0, 7, 4, 4096, 7, 4, 3]

@@ -319,10 +319,18 @@ def tuple_of(kinds: list[Any]) -> Any:
     return types.Tuple(kinds)
 
 
-def words(values: Any) -> tuple[int, ...]:
+class Words(tuple[int, ...]):
+    """What is passed for an argument of type `array`: it keeps the array, whose memory is used again otherwise."""
+
+    values: Any
+
+
+def words(values: Any) -> Words:
     """What is passed for an argument of type `array`."""
     size, itemsize = values.size, values.dtype.itemsize
-    return (0, 0, size, itemsize, values.data.ptr, size, itemsize)
+    passed = Words((0, 0, size, itemsize, values.data.ptr, size, itemsize))
+    passed.values = values
+    return passed
 
 
 class _Architecture:
