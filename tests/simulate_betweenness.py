@@ -73,11 +73,13 @@ def squares(count, times, weights=None):
 
 
 def compare_powers():
-    """Few paths beside so many that they need powers; these are of 2**60 here."""
+    """Few paths beside so many that they need powers; these are of 2**60 here. The run goes on with powers from a level
+    at which no count has one yet, and from one at which some have."""
     from edgewise.algorithms._path_counts_gpu import FIRST
 
-    told = compare(squares(16, 16), [0, 3], LARGE=2.0**60, SMALL=2.0**-60, LIMIT=FIRST)
-    assert "powers" in told
+    for limit in (FIRST, FIRST * 2.0**70):
+        told = compare(squares(16, 16), [0, 3], LARGE=FIRST * 2.0**60, SMALL=2.0**-60, LIMIT=limit)
+        assert "powers" in told
 
 
 def main():

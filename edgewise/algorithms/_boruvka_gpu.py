@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms._components_gpu import SAMPLE, SLOTS, most_frequent
+from edgewise.algorithms._forest_edges_gpu import NO_EDGE, sorted_edges
 from edgewise.algorithms._gpu_graph import weighted_graph_on_gpu, weighted_graph_types
 from edgewise.algorithms._lightest_gpu import (
     NOBODY,
@@ -31,7 +32,6 @@ from edgewise.algorithms._lightest_gpu import (
     make_lightest,
     most_longer,
     vertex_of,
-    weights_of,
 )
 from edgewise.engine.keys import key_dtype
 from edgewise.execution import Execution
@@ -58,7 +58,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import CANCEL, PROGRESS, cupy, empty, signals, wait, zeros
+from edgewise.kernels.gpu_host import CANCEL, PROGRESS, empty, signals, wait, zeros
 
 #: Words of `control` after the barrier's: pieces besides the first ones of rows; the last round in which a root joined
 #: another; the last pass over roots that left one short of its end; whether the run is to end.
@@ -67,8 +67,6 @@ CONTROL_WORDS = 20
 #: Words of the host's array after CANCEL and PROGRESS.
 ROUNDS, GIANT = 2, 3
 HOST_WORDS = 4
-#: The ends of no edge.
-NO_EDGE = np.int64(2**63 - 1)
 #: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
 #: that waits keeps nobody from joining it or others.
 ONE_IN = 8
@@ -243,8 +241,8 @@ def _join(n: Any, forest: Any) -> Any:
     """
     component, joined = forest.component, False
     for v in range(thread_index(), n, num_threads()):
-        ends = forest.ends[v]
-        if component[v] == v and ends != NO_EDGE:
+        ends = forest.ends[v] if component[v] == v else NO_EDGE
+        if ends != NO_EDGE:
             other = np.int64(component[ends >> 32])
             if other == v:
                 other = np.int64(component[ends & 0xFFFFFFFF])
@@ -418,14 +416,4 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
             f"once one in {ONE_IN} of a sample of vertices was in one component, it took no edges: the others took "
             "those to it"
         )
-    return *sorted_edges(forest, weight), rounds
-
-
-def sorted_edges(forest: Forest, weight: np.dtype) -> tuple[Any, Any, Any]:
-    """Lower and higher ends and weights of the edges of all vertices that joined others, in the order of their ends."""
-    xp = cupy()
-    joined = xp.flatnonzero(forest.component != xp.arange(len(forest.component), dtype=np.int32))
-    ends = forest.ends[joined]
-    order = xp.argsort(ends)
-    ends, keys = ends[order], forest.weight[joined[order]]
-    return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights_of(keys, weight, xp)
+    return *sorted_edges(forest.ends, forest.weight, weight), rounds

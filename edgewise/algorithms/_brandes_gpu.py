@@ -17,7 +17,8 @@ Rows are added up by `edgewise.balance.teams`, in an order that depends on the g
 dependencies are added level by level, the deepest first, and within a level in the order of sources. So the same call
 gives the same bits, which differ from the CPU's by rounding.
 
-Where counts leave the range of float64, the batch and all after it are done anew with powers: see `_path_counts_gpu`.
+Where counts leave the range of float64, the batch goes on with powers from the level that it has reached, and all after
+it have them from the start: see `_path_counts_gpu`.
 
 References. Brandes, Journal of Mathematical Sociology 25 (2001); Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper,
 Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2015 (masks); Sariyüce, Kaya, Saule
@@ -40,6 +41,7 @@ from edgewise.algorithms._brandes_gpu_steps import (
     FORMS,
     FOUND,
     HOST_WORDS,
+    KNOWN,
     LONG_ROWS,
     TOO_LARGE,
     UNFINISHED,
@@ -118,7 +120,7 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
         tuple_of([array(vertex), *lists, array(word), pointer(word)]),
         tuple_of([pointer(real), pointer(np.dtype(np.int32)), pointer(word)]),
         pointer(word),
-        *[INT64] * 7,
+        *[INT64] * 10,
     )
 
 
@@ -206,15 +208,22 @@ def make_kernel(with_powers: bool) -> Any:
             add_paths(v, start, length, wanted, i < end, rows, desk, context)
 
     @device_function
-    def search(graph, state, numbers, batch, block, passes, generation):
+    def search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation):
         """Find the levels and numbers of paths of a batch.
 
-        Returns the deepest level, how many were pushed and pulled, whether the run is to end, passes and the barrier's
-        turn.
+        Args:
+            depth: the deepest level that is known.
+            edges, unfinished: out-edges of that level, and in-edges of vertices that some source had not reached.
+            graph, state, numbers, batch, block: see the kernel.
+            passes, generation: passes, and the barrier's turn.
+
+        Returns:
+            The deepest level, how many were pushed and pulled, whether the run is to end, passes and the barrier's
+            turn.
         """
         n, control, has_long = batch.n, state.control, batch.has_long
-        pushed, pulled, depth, begin, end = np.int64(0), np.int64(0), np.int64(0), np.int64(0), batch.used
-        edges, unfinished, stopped = np.int64(0), batch.m, False
+        begin, end = state.starts[depth], state.starts[depth + 1]
+        pushed, pulled, stopped = np.int64(0), np.int64(0), False
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth - 1, depth, state)
@@ -257,6 +266,10 @@ def make_kernel(with_powers: bool) -> Any:
             begin, end, depth = end, end + found, depth + 1
             if thread_index() == 0:
                 state.starts[depth + 1] = end
+        if thread_index() == 0 and stopped:
+            state.host[KNOWN] = depth
+            state.host[KNOWN + 1] = edges
+            state.host[KNOWN + 2] = unfinished
         return depth - 1, pushed, pulled, stopped, passes, generation
 
     @device_function
@@ -286,7 +299,31 @@ def make_kernel(with_powers: bool) -> Any:
             depth -= 1
         return stopped, passes, generation
 
-    def brandes_kernel(graph, arrays, numbers, sources, n, m, num_sources, done, shift, endpoints, has_long):
+    @device_function
+    def give_powers(batch, numbers):
+        """Give powers to numbers of paths that had none."""
+        for i in range(thread_index(), batch.n << batch.shift, num_threads()):
+            is_large = numbers[0][i] > LARGE
+            numbers[1][i] = is_large
+            if is_large:
+                numbers[0][i] *= SMALL
+
+    def brandes_kernel(
+        graph,
+        arrays,
+        numbers,
+        sources,
+        n,
+        m,
+        num_sources,
+        done,
+        shift,
+        endpoints,
+        has_long,
+        depth,
+        edges,
+        unfinished,
+    ):
         """Add up the dependencies of sources; see the module.
 
         Args:
@@ -300,6 +337,8 @@ def make_kernel(with_powers: bool) -> Any:
             shift: 1 << shift sources at a time.
             endpoints: whether paths count for their ends, too.
             has_long: whether there are long rows.
+            depth, edges, unfinished: the level that the first batch has reached without powers, see `search`; 0 if it
+                is not begun.
         """
         boxes = cuda.shared.array(BOX_WORDS, UINT32)
         held = cuda.shared.array(WARPS, UINT32)
@@ -319,11 +358,17 @@ def make_kernel(with_powers: bool) -> Any:
             used = min(np.int64(1) << shift, num_sources - done)
             batch = Batch(n, m, shift, done, used, np.uint32((np.int64(1) << used) - 1), has_long, ends)
             me = thread_index()
-            if with_powers and me < used:
-                numbers[1][sources[done + me] << shift | me] = 0
-            generation = begin_batch(batch, state, numbers[0], sources, first_count, generation)
-            found = search(graph, state, numbers, batch, block, passes, generation)
+            if depth == 0:
+                edges, unfinished = np.int64(0), m
+                if with_powers and me < used:
+                    numbers[1][sources[done + me] << shift | me] = 0
+                generation = begin_batch(batch, state, numbers[0], sources, first_count, generation)
+            elif with_powers:
+                give_powers(batch, numbers)
+                generation = grid_barrier(state.control, generation)
+            found = search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation)
             deepest, more, others, stopped, passes, generation = found
+            depth = np.int64(0)
             pushed += more
             pulled += others
             if not stopped:
@@ -390,7 +435,7 @@ def accumulate(
     values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)
     forms = np.zeros(len(FORM_NAMES), np.int64)
     while done < len(sources):
-        end = min(done + step, len(sources))
+        end, known = min(done + step, len(sources)), [0, 0, m]
         for with_powers in (False, True):
             control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
             host[PROGRESS] = done
@@ -417,6 +462,7 @@ def accumulate(
                     width.bit_length() - 1,
                     endpoints,
                     has_long,
+                    *known,
                 ]
             )
             wait(host, run.progress)
@@ -424,6 +470,7 @@ def accumulate(
             done = int(host[DONE])
             if done == end:
                 break
+            known = host[KNOWN:].tolist()
             run.explain(
                 f"counts of paths left float64 after {done:,} sources: those up to {end:,} have powers, too"
             )

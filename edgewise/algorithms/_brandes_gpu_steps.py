@@ -37,9 +37,10 @@ EDGES, UNFINISHED, COUNTS = 0, 1, 2
 #: Vertices that each source has reached.
 REACHED = SETS + 3 * SET_WORDS
 CONTROL_WORDS = REACHED + WARP
-#: Words of the host's array after CANCEL and PROGRESS.
-DONE, FORMS = 2, 3
-HOST_WORDS = 5
+#: Words of the host's array after CANCEL and PROGRESS: sources that are done; levels of either form; where the batch
+#: after these was stopped: its deepest level, out-edges of that, in-edges of vertices that some source had not reached.
+DONE, FORMS, KNOWN = 2, 3, 5
+HOST_WORDS = 8
 #: Passes between looks at the host's words.
 LOOK = 64
 

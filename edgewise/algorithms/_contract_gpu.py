@@ -11,7 +11,6 @@ import numpy as np
 from edgewise.algorithms._boruvka_gpu import (
     CONTROL_WORDS,
     HOST_WORDS,
-    NO_EDGE,
     ROUNDS,
     Forest,
     Size,
@@ -23,6 +22,7 @@ from edgewise.algorithms._boruvka_gpu import (
     make_forest,
     offer,
 )
+from edgewise.algorithms._forest_edges_gpu import NO_EDGE
 from edgewise.algorithms._lightest_gpu import NOT_YET, make_key
 from edgewise.kernels.gpu import (
     INT64,

@@ -4,9 +4,10 @@ A row is the out-edges of a vertex or, from row n on, its in-edges. A piece is a
 the first is the beginning of row p; what longer rows have more is listed, row and number of the piece in the lower and
 upper half. So rows of any length are dealt out evenly, and short ones need no list.
 
-A warp has a piece in each lane, and its lanes go over all their arcs, as in `edgewise.balance.deal`. Lanes with arcs of
-one piece lie side by side: a scan of minima that stops where a piece begins leaves each piece's lightest arc in its
-last lane, where the lane that has the piece takes it. So there is no atomic operation.
+A warp has a piece in each lane. Where all are short, each lane goes over the arcs of its own. Else the lanes go over
+all their arcs side by side, as in `edgewise.balance.deal`. Lanes with arcs of one piece lie next to each other: a scan
+of minima that stops where a piece begins leaves each piece's lightest arc in its last lane, where the lane that has the
+piece takes it. So there is no atomic operation.
 
 Arcs of one vertex are in a strict order by their weight, then by the vertex at their other end. Weights are compared by
 keys, integers of as many bits in the same order.
@@ -20,6 +21,7 @@ from edgewise.balance.deal import PIECE, arcs_of_piece, degree, holder_of, reser
 from edgewise.engine.keys import key_dtype, make_keys
 from edgewise.kernels.gpu import (
     HALVES,
+    SIMULATED,
     WARP,
     ballot,
     device_function,
@@ -32,6 +34,8 @@ from edgewise.kernels.gpu import (
 
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
+#: Arcs up to which a piece is short.
+SHORT = 2 if SIMULATED else 8
 _LOWER_HALF = 0xFFFFFFFF
 
 
@@ -134,7 +138,23 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return (key_of(graph[5][k - m]) if weighted else key_type(1)), np.int32(graph[4][k - m])
 
     @device_function
+    def lightest_of_lane(start, arcs, mine, key, end, looks, component, m, graph):
+        """As `lightest`, by each lane for itself."""
+        best_key, best_end = heaviest, NOBODY
+        for k in range(start, start + arcs):
+            its_key, its_end = arc(k, m, graph)
+            lighter = comes_before(its_key, its_end, best_key, best_end)
+            if lighter and comes_before(key, end, its_key, its_end):
+                # Where an arc leads is asked last: that is a look anywhere in memory.
+                leads_out = looks == 0 or component[its_end] != mine
+                if leads_out:
+                    best_key, best_end = its_key, its_end
+        return best_key, best_end
+
+    @device_function
     def lightest(start, arcs, mine, key, end, looks, component, m, graph):
+        if ballot(arcs > SHORT) == 0:
+            return lightest_of_lane(start, arcs, mine, key, end, looks, component, m, graph)
         upto = sum_to_lane(arcs)
         begin, total = upto - arcs, shuffle(upto, WARP - 1)
         origin = start - begin
@@ -151,7 +171,6 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
                 its_key, its_end = arc(k, m, graph)
                 lighter = comes_before(its_key, its_end, high_key, high_end)
                 if lighter and comes_before(low_key, low_end, its_key, its_end):
-                    # Where an arc leads is asked last: that is a look anywhere in memory.
                     leads_out = looks == 0 or component[its_end] != here
                     if leads_out:
                         found_key, found_end = its_key, its_end
