@@ -31,6 +31,7 @@ from edgewise.algorithms._lightest_gpu import (
     list_longer,
     make_lightest,
     most_longer,
+    no_arcs,
     vertex_of,
 )
 from edgewise.engine.keys import key_dtype
@@ -147,7 +148,7 @@ def _hand_out(size: Any, forest: Any, lowest: Any) -> Any:
 
     Its i-th piece is in the list at ``thread_index() + i // WARP * num_threads()`` of its lane i % WARP.
     """
-    pieces, held = size.rows + forest.control[_LONGER], np.int64(0)
+    pieces, held = size.vertices + forest.control[_LONGER], np.int64(0)
     for begin in range(thread_index() - lane(), pieces, num_threads()):
         p = begin + lane()
         if p < pieces:
@@ -189,20 +190,21 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
         component, kept = forest.component, np.int64(0)
         for begin in range(0, held, WARP):
             holds, sought = begin + lane() < held, False
-            p, root, key, end, start, arcs = np.int64(0), NOT_YET, none, NOT_YET, np.int64(0), np.int64(0)
+            p, root, key, end, arcs = np.int64(0), NOT_YET, none, NOT_YET, no_arcs()
             if holds:
                 p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
-                root = component[vertex_of(p, size.vertices, size.rows, forest.longer)]
+                root = component[vertex_of(p, size.vertices, forest.longer)]
                 holds = root != giant
             if holds:
                 key, end = forest.key[p], forest.end[p]
                 sought = end == NOT_YET or component[end] == root
             if sought:
-                start, arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
+                arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
             seeks = sought
             for looks in range(2):
-                some = arcs if seeks else np.int64(0)
-                next_key, next_end = lightest(start, some, root, key, end, looks, component, size.arcs, graph)
+                next_key, next_end = lightest(
+                    arcs if seeks else no_arcs(), root, key, end, looks, component, size.arcs, graph
+                )
                 if seeks:
                     key, end = next_key, next_end
                     seeks = end != NOBODY and component[end] == root
@@ -224,7 +226,7 @@ def _choose(held: Any, size: Any, forest: Any) -> None:
     for begin in range(0, held, WARP):
         if begin + lane() < held:
             p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
-            v = vertex_of(p, size.vertices, size.rows, forest.longer)
+            v = vertex_of(p, size.vertices, forest.longer)
             root = forest.component[v]
             if forest.key[p] == forest.weight[root]:
                 u = np.int64(forest.end[p])
@@ -372,10 +374,10 @@ def _kernel(offsets: np.dtype, weight: np.dtype, weighted: bool) -> Kernel:
     return fixed_kernel(make_kernel, signature(offsets, weight), weight, weighted)
 
 
-def make_forest(num_vertices: int, num_rows: int, longer: int, weight: np.dtype) -> Forest:
-    """Arrays for the first pieces of so many rows and so many `longer` ones, with nothing particular in them but in the
-    last two, which are 0."""
-    n, key, pieces = num_vertices, key_dtype(weight), num_rows + longer
+def make_forest(num_vertices: int, longer: int, weight: np.dtype) -> Forest:
+    """Arrays for so many vertices and `longer` pieces besides, with nothing particular in them but in the last two,
+    which are 0."""
+    n, key, pieces = num_vertices, key_dtype(weight), num_vertices + longer
     return Forest(
         component=empty(n, np.int32),
         above=empty(n, np.int32),
@@ -406,7 +408,7 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
     """
     n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
     on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
-    forest = make_forest(n, both * n, most_longer(both * m), weight)
+    forest = make_forest(n, most_longer(both * m), weight)
     _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, m, both * n])
     wait(forest.host, run.progress)
     rounds = int(forest.host[ROUNDS])

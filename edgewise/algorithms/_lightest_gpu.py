@@ -1,8 +1,8 @@
 """The lightest arc of each of many pieces of rows on a GPU, found by the lanes of warps side by side.
 
-A row is the out-edges of a vertex or, from row n on, its in-edges. A piece is at most `PIECE` arcs of a row. Piece p of
-the first is the beginning of row p; what longer rows have more is listed, row and number of the piece in the lower and
-upper half. So rows of any length are dealt out evenly, and short ones need no list.
+A row is the out-edges of a vertex or, from row n on, its in-edges. Piece v of the first n is vertex v with up to
+`PIECE` arcs of each of its rows. What longer rows have more is listed, up to `PIECE` arcs each: row and number of the
+piece in the lower and upper half. So rows of any length are dealt out evenly, and short ones need no list.
 
 A warp has a piece in each lane. Where all are short, each lane goes over the arcs of its own. Else the lanes go over
 all their arcs side by side, as in `edgewise.balance.deal`. Lanes with arcs of one piece lie next to each other: a scan
@@ -13,7 +13,7 @@ Arcs of one vertex are in a strict order by their weight, then by the vertex at 
 keys, integers of as many bits in the same order.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from edgewise.kernels.gpu import (
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
 #: Arcs up to which a piece is short.
-SHORT = 2 if SIMULATED else 8
+SHORT = 4 if SIMULATED else 16
 _LOWER_HALF = 0xFFFFFFFF
 
 
@@ -84,32 +84,47 @@ def list_longer(num_rows: Any, n: Any, graph: Any, longer: Any, control: Any, co
 
 
 @device_function
-def _piece(p: Any, num_rows: Any, longer: Any) -> Any:
-    """Row and number of a piece, in the lower and upper half."""
-    if p < num_rows:
+def vertex_of(p: Any, n: Any, longer: Any) -> Any:
+    """The vertex that a piece belongs to."""
+    if p < n:
         return np.int64(p)
-    return np.int64(longer[p - num_rows])
+    row = longer[p - n] & _LOWER_HALF
+    return row if row < n else row - n
+
+
+class Arcs(NamedTuple):
+    """Arcs of a piece: `length` from `start` on, and `more` from `begin` on. In-edges are numbered from m on."""
+
+    start: Any
+    length: Any
+    begin: Any
+    more: Any
 
 
 @device_function
-def vertex_of(p: Any, n: Any, num_rows: Any, longer: Any) -> Any:
-    """The vertex that a piece belongs to, where the first num_rows pieces are those of n or 2 n rows."""
-    row = _piece(p, num_rows, longer) & _LOWER_HALF
-    return row if row < n else row - n
+def no_arcs() -> Any:
+    """Those of no piece."""
+    return Arcs(np.int64(0), np.int64(0), np.int64(0), np.int64(0))
 
 
 @device_function
 def arcs_of(p: Any, n: Any, m: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
-    """Where the arcs of a piece begin, and how many they are. In-edges are numbered from m on.
+    """The arcs of a piece where there are n or 2 n rows.
 
     `graph` is offsets, targets, weights, in_offsets, in_sources, in_weights.
     """
-    piece = _piece(p, num_rows, longer)
+    if p < n:
+        _, start, length = arcs_of_piece(np.int64(p), graph[0])
+        begin, more = np.int64(0), np.int64(0)
+        if num_rows > n:
+            _, begin, more = arcs_of_piece(np.int64(p), graph[3])
+        return Arcs(start, length, begin + m, more)
+    piece = np.int64(longer[p - n])
     if (piece & _LOWER_HALF) < n:
         _, start, length = arcs_of_piece(piece, graph[0])
-        return start, length
+        return Arcs(start, length, np.int64(0), np.int64(0))
     _, start, length = arcs_of_piece(piece - n, graph[3])
-    return start + m, length
+    return Arcs(start + m, length, np.int64(0), np.int64(0))
 
 
 @device_function
@@ -122,10 +137,9 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
     """What finds the lightest arcs, for weights of a dtype, or with the weight 1 for each arc.
 
     Returns:
-        ``lightest(start, arcs, mine, key, end, looks, component, m, graph)``, to be called by all lanes of a warp at
-        once: key and other end of the first arc after (key, end) among so many that begin at `start`, in their order,
-        for each lane; (the largest key, NOBODY) if there is none. If `looks` is not 0, arcs to vertices whose component
-        is the lane's, `mine`, are left out.
+        ``lightest(arcs, mine, key, end, looks, component, m, graph)``, to be called by all lanes of a warp at once: key
+        and other end of the first of the lane's `Arcs` after (key, end), in their order; (the largest key, NOBODY) if
+        there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
     """
     key_of, key_type = make_key(weight), key_dtype(weight).type
     heaviest = key_type(np.iinfo(key_type).max)
@@ -138,10 +152,11 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return (key_of(graph[5][k - m]) if weighted else key_type(1)), np.int32(graph[4][k - m])
 
     @device_function
-    def lightest_of_lane(start, arcs, mine, key, end, looks, component, m, graph):
+    def lightest_of_lane(arcs, mine, key, end, looks, component, m, graph):
         """As `lightest`, by each lane for itself."""
         best_key, best_end = heaviest, NOBODY
-        for k in range(start, start + arcs):
+        for i in range(arcs.length + arcs.more):
+            k = arcs.start + i if i < arcs.length else arcs.begin + i - arcs.length
             its_key, its_end = arc(k, m, graph)
             lighter = comes_before(its_key, its_end, best_key, best_end)
             if lighter and comes_before(key, end, its_key, its_end):
@@ -152,13 +167,11 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return best_key, best_end
 
     @device_function
-    def lightest(start, arcs, mine, key, end, looks, component, m, graph):
-        if ballot(arcs > SHORT) == 0:
-            return lightest_of_lane(start, arcs, mine, key, end, looks, component, m, graph)
+    def side_by_side(start, arcs, best_key, best_end, mine, key, end, looks, component, m, graph):
+        """The better one of (best_key, best_end) and what `lightest` gives for so many arcs from `start` on."""
         upto = sum_to_lane(arcs)
         begin, total = upto - arcs, shuffle(upto, WARP - 1)
         origin = start - begin
-        best_key, best_end = heaviest, NOBODY
         for first in range(0, total, WARP):
             place = first + lane()
             holder = holder_of(place, upto)
@@ -186,5 +199,13 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
             if last >= max(begin, first) and comes_before(other_key, other_end, best_key, best_end):
                 best_key, best_end = other_key, other_end
         return best_key, best_end
+
+    @device_function
+    def lightest(arcs, mine, key, end, looks, component, m, graph):
+        if ballot(arcs.length + arcs.more > SHORT) == 0:
+            return lightest_of_lane(arcs, mine, key, end, looks, component, m, graph)
+        given = (mine, key, end, looks, component, m, graph)
+        best_key, best_end = side_by_side(arcs.start, arcs.length, heaviest, NOBODY, *given)
+        return side_by_side(arcs.begin, arcs.more, best_key, best_end, *given)
 
     return lightest

@@ -158,10 +158,10 @@ def mst(
 
 def _gpu_bytes(graph: Graph, weight: np.dtype) -> int:
     """What a run takes on a GPU: for each vertex its component and edge, and the same of what is sorted in the end; for
-    each piece of a row its lightest arc."""
+    each piece its lightest arc."""
     n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
-    pieces = both * (n + m // 64)
-    return n * (16 + 40 + 3 * weight.itemsize) + pieces * (8 + weight.itemsize) + 8 * (both * m // 64)
+    longer = both * m // 64
+    return n * (16 + 40 + 3 * weight.itemsize) + (n + longer) * (8 + weight.itemsize) + 8 * longer
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
