@@ -13,7 +13,7 @@ import numpy as np
 
 from edgewise.algorithms._bfs_gpu import make_parents
 from edgewise.algorithms._contract_gpu import contract, plant
-from edgewise.algorithms._forest_edges_gpu import sorted_edges
+from edgewise.algorithms._forest_edges_gpu import count_edges, sorted_edges
 from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import weight_range
 from edgewise.algorithms._path_tree import refuse_cycle
@@ -422,7 +422,7 @@ def forest(
         rounds += 1
     run.explain(f"{rounds} rounds, each of which is two supersteps of a program")
     explain(run, found)
-    source, target, heavy = sorted_edges(grown.ends, grown.weight, wide)
+    source, target, heavy = sorted_edges(count_edges(grown.ends), grown.weight, wide)
     return source, target, heavy.astype(weight), rounds
 
 

@@ -8,8 +8,9 @@ higher does. *Follow*: such chains are shortened. *Rename*: every vertex learns 
 
 What makes it fast. An arc that is not after a piece's former lightest one need not be looked at again: all those lead
 into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for
-that one alone; only if it leads inside are all arcs asked. A warp keeps the pieces that it was given, and drops those
-that have no arc to another component: lists need no atomic operations and no room but their own. Once one component has
+that one alone; only if it leads inside are all arcs asked. A warp keeps the pieces and the roots that it was given, and
+drops pieces that have no arc to another component, and what is no root any more: lists need no atomic operations and no
+room but their own. Once one component has
 a good part of a sample of vertices, its pieces are dropped, since whoever is left beside it takes an edge to it in the
 end. A root joins another only once, so its edge stays where it was chosen, and edges need no list.
 
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms._components_gpu import SAMPLE, SLOTS, most_frequent
-from edgewise.algorithms._forest_edges_gpu import NO_EDGE, sorted_edges
+from edgewise.algorithms._forest_edges_gpu import NO_EDGE, count_edges, sorted_edges
 from edgewise.algorithms._gpu_graph import weighted_graph_on_gpu, weighted_graph_types
 from edgewise.algorithms._lightest_gpu import (
     NOBODY,
@@ -61,7 +62,7 @@ from edgewise.kernels.gpu import (
 )
 from edgewise.kernels.gpu_host import CANCEL, PROGRESS, empty, signals, wait, zeros
 
-#: Words of `control` after the barrier's: pieces besides the first ones of rows; the last round in which a root joined
+#: Words of `control` after the barrier's: pieces besides the vertices; the last round in which a root joined
 #: another; the last pass over roots that left one short of its end; whether the run is to end.
 _LONGER, _JOINED, _SHORT, _ENDED = 16, 17, 18, 19
 CONTROL_WORDS = 20
@@ -83,6 +84,7 @@ class Forest(NamedTuple):
         above: int32, shape (n,): of a root, the root that it has joined, or itself.
         weight: keys, shape (n,): of a root, that of its lightest edge.
         ends: int64, shape (n,): of a root, the ends of that edge, the lower one in the upper half; see NO_EDGE.
+        roots: uint32, shape (n,): lists of warps, see `_place`, as is the next one.
         live: uint32: pieces that may have an arc to another component.
         key, end: of each piece, the key and the other end (int32) of its lightest arc to another component.
         longer: int64: see `edgewise.algorithms._lightest_gpu`.
@@ -94,6 +96,7 @@ class Forest(NamedTuple):
     above: Any
     weight: Any
     ends: Any
+    roots: Any
     live: Any
     key: Any
     end: Any
@@ -119,7 +122,7 @@ def forest_types(weight: np.dtype) -> Any:
     """The type of a kernel's argument `Forest` for weights of this dtype."""
     vertex, listed, word = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)
     key = key_dtype(weight)
-    plain = [pointer(dtype) for dtype in (listed, key, vertex, word)]
+    plain = [pointer(dtype) for dtype in (listed, listed, key, vertex, word)]
     return tuple_of(
         [pointer(vertex), pointer(vertex), array(key), array(word), *plain, array(word), pointer(word)]
     )
@@ -132,41 +135,48 @@ def bounds_of(weight: np.dtype) -> Any:
 
 
 @device_function
-def _plant(size: Any, graph: Any, forest: Any, heaviest: Any) -> None:
-    """Make each vertex a component of its own, and list pieces."""
-    for v in range(thread_index(), size.vertices, num_threads()):
-        forest.component[v] = v
-        forest.above[v] = v
-        forest.weight[v] = heaviest
-        forest.ends[v] = NO_EDGE
+def _place(begin: Any) -> Any:
+    """Where this lane's entry is of the 32 from `begin` on in a list of its warp: lists take turns by 32 entries."""
+    return thread_index() + begin // WARP * num_threads()
+
+
+@device_function
+def keep(entry: Any, wanted: Any, held: Any, entries: Any) -> Any:
+    """Put the entries of those lanes that want it behind the first `held` ones of this warp; how many it has then."""
+    bits = ballot(wanted)
+    if wanted:
+        i = held + lanes_before(bits)
+        entries[_place(i) - lane() + i % WARP] = entry
+    return held + count_bits(bits)
+
+
+@device_function
+def _plant(size: Any, graph: Any, forest: Any, heaviest: Any) -> Any:
+    """Make each vertex a component of its own, and list pieces; how many roots this warp has."""
+    roots = np.int64(0)
+    for begin in range(thread_index() - lane(), size.vertices, num_threads()):
+        v = begin + lane()
+        if v < size.vertices:
+            forest.component[v] = v
+            forest.above[v] = v
+            forest.weight[v] = heaviest
+            forest.ends[v] = NO_EDGE
+        roots = keep(v, v < size.vertices, roots, forest.roots)
     list_longer(size.rows, size.vertices, graph, forest.longer, forest.control, _LONGER)
+    return roots
 
 
 @device_function
 def _hand_out(size: Any, forest: Any, lowest: Any) -> Any:
-    """Give each warp every so many'th 32 pieces; how many it has.
-
-    Its i-th piece is in the list at ``thread_index() + i // WARP * num_threads()`` of its lane i % WARP.
-    """
+    """Give each warp every so many'th 32 pieces; how many it has."""
     pieces, held = size.vertices + forest.control[_LONGER], np.int64(0)
     for begin in range(thread_index() - lane(), pieces, num_threads()):
         p = begin + lane()
         if p < pieces:
-            forest.live[p] = p
             forest.key[p] = lowest
             forest.end[p] = NOT_YET
-        held += count_bits(ballot(p < pieces))
+        held = keep(p, p < pieces, held, forest.live)
     return held
-
-
-@device_function
-def keep(p: Any, wanted: Any, held: Any, live: Any) -> Any:
-    """Put the pieces of those lanes that want it behind the first `held` pieces of this warp; how many it has then."""
-    bits = ballot(wanted)
-    if wanted:
-        i = held + lanes_before(bits)
-        live[thread_index() - lane() + i % WARP + i // WARP * num_threads()] = p
-    return held + count_bits(bits)
 
 
 @device_function
@@ -192,7 +202,7 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
             holds, sought = begin + lane() < held, False
             p, root, key, end, arcs = np.int64(0), NOT_YET, none, NOT_YET, no_arcs()
             if holds:
-                p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
+                p = np.int64(forest.live[_place(begin)])
                 root = component[vertex_of(p, size.vertices, forest.longer)]
                 holds = root != giant
             if holds:
@@ -225,7 +235,7 @@ def _choose(held: Any, size: Any, forest: Any) -> None:
     """Offer the ends of the lightest edges to their roots."""
     for begin in range(0, held, WARP):
         if begin + lane() < held:
-            p = np.int64(forest.live[thread_index() + begin // WARP * num_threads()])
+            p = np.int64(forest.live[_place(begin)])
             v = vertex_of(p, size.vertices, forest.longer)
             root = forest.component[v]
             if forest.key[p] == forest.weight[root]:
@@ -236,14 +246,20 @@ def _choose(held: Any, size: Any, forest: Any) -> None:
 
 
 @device_function
-def _join(n: Any, forest: Any) -> Any:
-    """Let roots join others by the edges that they chose; whether one of this thread did.
+def _join(roots: Any, forest: Any) -> Any:
+    """Let roots join others by the edges that they chose; how many roots this warp has, and whether one of this thread
+    joined.
 
     A root that chose none, as the giant does, is joined by others only.
     """
-    component, joined = forest.component, False
-    for v in range(thread_index(), n, num_threads()):
-        ends = forest.ends[v] if component[v] == v else NO_EDGE
+    component, kept, joined = forest.component, np.int64(0), False
+    for begin in range(0, roots, WARP):
+        v, is_root = np.int64(0), begin + lane() < roots
+        if is_root:
+            v = np.int64(forest.roots[_place(begin)])
+            is_root = component[v] == v
+        kept = keep(v, is_root, kept, forest.roots)
+        ends = forest.ends[v] if is_root else NO_EDGE
         if ends != NO_EDGE:
             other = np.int64(component[ends >> 32])
             if other == v:
@@ -251,18 +267,19 @@ def _join(n: Any, forest: Any) -> Any:
             if forest.ends[other] != ends or v > other:
                 forest.above[v] = other
                 joined = True
-    return joined
+    return kept, joined
 
 
 @device_function
-def _follow(n: Any, forest: Any) -> Any:
+def _follow(roots: Any, forest: Any) -> Any:
     """Point roots to one further up the chain that they are in; whether one of this thread is short of its end.
 
     Each thread writes what belongs to its roots alone: what others point to is above them, whenever it is read.
     """
     above, short = forest.above, False
-    for v in range(thread_index(), n, num_threads()):
-        if forest.component[v] == v:
+    for begin in range(0, roots, WARP):
+        if begin + lane() < roots:
+            v = np.int64(forest.roots[_place(begin)])
             # Not from v itself: where the walk begins with `end = v`, libnvvm 13 takes v for `end` after the loop.
             end = np.int64(above[v])
             following = np.int64(above[end])
@@ -279,8 +296,10 @@ def _follow(n: Any, forest: Any) -> Any:
 def _rename(n: Any, forest: Any, heaviest: Any) -> None:
     """Tell each vertex its root; roots that are left forget the edges that they chose."""
     for v in range(thread_index(), n, num_threads()):
-        root = np.int64(forest.above[forest.component[v]])
-        forest.component[v] = root
+        before = np.int64(forest.component[v])
+        root = np.int64(forest.above[before])
+        if root != before:
+            forest.component[v] = root
         if root == v:
             forest.weight[v] = heaviest
             forest.ends[v] = NO_EDGE
@@ -294,34 +313,35 @@ def _mark(flag: Any, stamp: Any, control: Any, word: Any) -> None:
 
 
 @device_function
-def grow(held: Any, size: Any, forest: Any, heaviest: Any, number: Any, generation: Any) -> Any:
+def grow(held: Any, roots: Any, size: Any, forest: Any, heaviest: Any, number: Any, generation: Any) -> Any:
     """Join components by the lightest edges that were offered, *choose* to *rename*, after a barrier.
 
     Args:
-        held: how many pieces this warp has in `forest.live`.
+        held, roots: how many pieces and roots this warp has in `forest.live` and `forest.roots`.
         size, forest: see `Size` and `Forest`.
         heaviest: the key of no offer.
         number: of this round, at least 1.
         generation: what the last barrier returned.
 
     Returns:
-        Whether a root joined another, and what the last barrier returned.
+        Whether a root joined another, how many roots this warp has, and what the last barrier returned.
     """
-    n, control = size.vertices, forest.control
+    control = forest.control
     _choose(held, size, forest)
     generation = grid_barrier(control, generation)
-    _mark(_join(n, forest), number, control, _JOINED)
+    roots, joined = _join(roots, forest)
+    _mark(joined, number, control, _JOINED)
     generation = grid_barrier(control, generation)
     if control[_JOINED] < number:
-        return False, generation
+        return False, roots, generation
     while True:
         stamp = generation
-        _mark(_follow(n, forest), stamp, control, _SHORT)
+        _mark(_follow(roots, forest), stamp, control, _SHORT)
         generation = grid_barrier(control, generation)
         if control[_SHORT] < stamp:
             break
-    _rename(n, forest, heaviest)
-    return True, grid_barrier(control, generation)
+    _rename(size.vertices, forest, heaviest)
+    return True, roots, grid_barrier(control, generation)
 
 
 def make_kernel(weight: np.dtype, weighted: bool) -> Any:
@@ -339,10 +359,10 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
         """
         forest = Forest(*parts)
         size, control, host = Size(n, m, num_rows), forest.control, forest.host
-        roots = cuda.shared.array(SLOTS, INT32)
+        sample = cuda.shared.array(SLOTS, INT32)
         counts = cuda.shared.array(SLOTS, INT32)
         best = cuda.shared.array(1, INT64)
-        _plant(size, graph, forest, heaviest)
+        roots = _plant(size, graph, forest, heaviest)
         generation = grid_barrier(control, np.int64(0))
         held = _hand_out(size, forest, lowest)
         giant, rounds = np.int64(-1), np.int64(0)
@@ -354,12 +374,12 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
             generation = grid_barrier(control, generation)
             if control[_ENDED] != 0:
                 break
-            grew, generation = grow(held, size, forest, heaviest, rounds + 1, generation)
+            grew, roots, generation = grow(held, roots, size, forest, heaviest, rounds + 1, generation)
             if not grew:
                 break
             rounds += 1
             if giant < 0:
-                most = most_frequent(n, forest.component, roots, counts, best)
+                most = most_frequent(n, forest.component, sample, counts, best)
                 if (most >> 32) * ONE_IN >= SAMPLE:
                     giant = 0x7FFFFFFF - (most & 0xFFFFFFFF)
         if thread_index() == 0:
@@ -383,6 +403,7 @@ def make_forest(num_vertices: int, longer: int, weight: np.dtype) -> Forest:
         above=empty(n, np.int32),
         weight=empty(n, key),
         ends=empty(n, np.int64),
+        roots=empty(n, np.uint32),
         live=empty(pieces, np.uint32),
         key=empty(pieces, key),
         end=empty(pieces, np.int32),
@@ -410,6 +431,7 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
     on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
     forest = make_forest(n, most_longer(both * m), weight)
     _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, m, both * n])
+    counted = count_edges(forest.ends)
     wait(forest.host, run.progress)
     rounds = int(forest.host[ROUNDS])
     run.explain(f"{rounds} rounds on the GPU")
@@ -418,4 +440,4 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
             f"once one in {ONE_IN} of a sample of vertices was in one component, it took no edges: the others took "
             "those to it"
         )
-    return *sorted_edges(forest.ends, forest.weight, weight), rounds
+    return *sorted_edges(counted, forest.weight, weight), rounds

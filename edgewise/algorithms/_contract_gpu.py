@@ -54,7 +54,7 @@ def make_kernel(weight: np.dtype) -> Any:
             parts: see `Forest`; a piece is a vertex here, of which `end` says the other end of its edge, -1 for none.
             n: vertices.
         """
-        forest, held = Forest(*parts), np.int64(0)
+        forest, held, roots = Forest(*parts), np.int64(0), np.int64(0)
         for begin in range(thread_index() - lane(), n, num_threads()):
             v = begin + lane()
             has = v < n and forest.end[min(v, n - 1)] != NOT_YET
@@ -62,8 +62,9 @@ def make_kernel(weight: np.dtype) -> Any:
                 forest.key[v] = key_of(weights[v])
                 offer(forest.key[v], forest.component[v], forest)
             held = keep(v, has, held, forest.live)
+            roots = keep(v, v < n and forest.component[min(v, n - 1)] == v, roots, forest.roots)
         generation = grid_barrier(forest.control, np.int64(0))
-        grew, generation = grow(held, Size(n, 0, n), forest, heaviest, 1, generation)
+        grew, roots, generation = grow(held, roots, Size(n, 0, n), forest, heaviest, 1, generation)
         if thread_index() == 0:
             forest.host[ROUNDS] = grew
 

@@ -6,7 +6,7 @@ are sorted.
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,24 +110,51 @@ def _place_kernel(weight: np.dtype) -> Kernel:
     return fixed_kernel(place_kernel, place_types(weight))
 
 
-def sorted_edges(ends: Any, keys: Any, weight: np.dtype) -> tuple[Any, Any, Any]:
-    """Lower and higher ends (int32) and weights of edges, on the GPU, in the order of their ends.
+class Counted(NamedTuple):
+    """Edges whose lower ends were counted.
+
+    Attributes:
+        ends, places: as for `count_kernel`.
+        upto: as for `place_kernel`.
+        totals: int64, shape (2,): how many edges there are, and the most of one lower end.
+    """
+
+    ends: Any
+    places: Any
+    upto: Any
+    totals: Any
+
+
+def count_edges(ends: Any) -> Counted:
+    """Count the edges of lower ends, on the GPU, without waiting for it.
 
     Args:
-        ends: int64, shape (n,): the ends of each vertex's edge, the lower one in the upper half, or NO_EDGE.
-        keys: shape (n,), of their weights.
-        weight: the dtype of these.
+        ends: int64, shape (n,), n > 0: the ends of each vertex's edge, the lower one in the upper half, or NO_EDGE.
     """
     xp, n = cupy(), len(ends)
     counts, places = zeros(n, np.int32), empty(n, np.int32)
     _count_kernel().start([ends, words(counts), places, n])
     upto = xp.cumsum(counts, dtype=np.int64)
-    num_edges, most = host_copy(xp.stack([upto[-1], counts.max().astype(np.int64)])).tolist()
+    return Counted(ends, places, upto, xp.stack([upto[-1], counts.max().astype(np.int64)]))
+
+
+def sorted_edges(counted: Counted, keys: Any, weight: np.dtype) -> tuple[Any, Any, Any]:
+    """Lower and higher ends (int32) and weights of edges, on the GPU, in the order of their ends.
+
+    Args:
+        counted: from `count_edges`.
+        keys: shape (n,), of the weights of each vertex's edge.
+        weight: the dtype of these.
+    """
+    xp, (ends, places, upto, totals) = cupy(), counted
+    num_edges, most = host_copy(totals).tolist()
     if most > FEW:
         order = xp.argsort(ends)[:num_edges]
         ends, keys = ends[order], keys[order]
         return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights_of(keys, weight, xp)
     lower, higher = empty(num_edges, np.int32), empty(num_edges, np.int32)
     sorted_keys, control = empty(num_edges, keys.dtype), zeros(1, np.int64)
-    _place_kernel(weight).start([ends, keys, places, upto, lower, higher, sorted_keys, words(control), n])
+    _place_kernel(weight).start(
+        [ends, keys, places, upto, lower, higher, sorted_keys, words(control), len(ends)]
+    )
     return lower, higher, weights_of(sorted_keys, weight, xp)

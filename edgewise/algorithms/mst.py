@@ -161,7 +161,7 @@ def _gpu_bytes(graph: Graph, weight: np.dtype) -> int:
     each piece its lightest arc."""
     n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
     longer = both * m // 64
-    return n * (16 + 40 + 3 * weight.itemsize) + (n + longer) * (8 + weight.itemsize) + 8 * longer
+    return n * (20 + 40 + 3 * weight.itemsize) + (n + longer) * (8 + weight.itemsize) + 8 * longer
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
