@@ -9,9 +9,9 @@ vertices or on arcs, for each of some sources, and add these rows in the order o
 depend on threads, nor on how many rows there are.
 
 The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
-thousand. It is ``count * 2**(512 * power)``: where counts stay small nothing looks at powers; else the source is begun
-anew with them. Scaling by powers of two is exact. A quotient of counts is taken for 0 only where their powers differ by
-two or more: it is less than 2**-500 there.
+thousand. It is ``count * 2**(512 * power)``, where nothing looks at powers until a count has grown large. Scaling by
+powers of two is exact. A quotient of counts is taken for 0 only where their powers differ by two or more: it is less
+than 2**-500 there.
 
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for arcs.
@@ -125,32 +125,40 @@ def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
         count[u] += paths * _SMALL
 
 
+@inner_function
+def _scale(count: Any, power: Any, v: Any) -> None:
+    """Scale the count of a vertex down."""
+    count[v] *= _SMALL
+    power[v] += 1
+
+
+@device_function
+def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
+    """Scale down what has grown large among the first vertices of the queue, which have no powers yet."""
+    for i in range(end):
+        if count[queue[i]] > _LARGE:
+            _scale(count, power, queue[i])
+
+
 @device_function
 def _search_and_count(
-    control: Any,
-    arcs: Any,
-    source: Any,
-    distance: Any,
-    count: Any,
-    power: Any,
-    queue: Any,
-    with_powers: Any,
+    control: Any, arcs: Any, source: Any, distance: Any, count: Any, power: Any, queue: Any
 ) -> Any:
     """Find numbers of arcs and of shortest paths, and put the vertices that are reached into the queue in their order.
 
     Returns:
-        How many vertices are reached, and whether powers are not needed.
+        How many vertices are reached, and whether some have powers.
     """
     distance[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
-    head, tail = np.uint64(0), np.uint64(1)
+    head, tail, with_powers = np.uint64(0), np.uint64(1), False
     while head < tail:
         v = np.uint64(queue[head])
         head += _ONE
-        if count[v] > (_LARGE if with_powers else _LIMIT):
-            if not with_powers:
-                return tail, False
-            count[v] *= _SMALL
-            power[v] += 1
+        if with_powers and count[v] > _LARGE:
+            _scale(count, power, v)
+        elif count[v] > _LIMIT:
+            with_powers = True
+            _begin_powers(count, power, queue, tail)
         after, paths, paths_power = distance.dtype.type(distance[v] + 1), count[v], power[v]
         for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
             u = np.uint64(arcs.targets[k])
@@ -164,7 +172,7 @@ def _search_and_count(
                     count[u] += paths
         if head % _LOOK == 0 and cancelled(control):
             break
-    return tail, True
+    return tail, with_powers
 
 
 @device_function
@@ -177,19 +185,18 @@ def _count_in_order(
     power: Any,
     queue: Any,
     reached: Any,
-    with_powers: Any,
 ) -> Any:
-    """Count the shortest paths to the vertices in the queue; whether powers are not needed."""
+    """Count the shortest paths to the vertices in the queue; whether some have powers."""
     for i in range(reached):
         count[queue[i]], power[queue[i]] = 0.0, 0
-    count[source] = 1.0
+    count[source], with_powers = 1.0, False
     for i in range(reached):
         v = np.uint64(queue[i])
-        if count[v] > (_LARGE if with_powers else _LIMIT):
-            if not with_powers:
-                return False
-            count[v] *= _SMALL
-            power[v] += 1
+        if with_powers and count[v] > _LARGE:
+            _scale(count, power, v)
+        elif count[v] > _LIMIT:
+            with_powers = True
+            _begin_powers(count, power, queue, reached)
         for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
             u = np.uint64(arcs.targets[k])
             if distance[u] == distance.dtype.type(distance[v] + length(arcs, k)):
@@ -199,7 +206,7 @@ def _count_in_order(
                     count[u] += count[v]
         if i % _LOOK == 0 and cancelled(control):
             break
-    return True
+    return with_powers
 
 
 @inner_function
@@ -260,33 +267,23 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
     queue, heap = state.queue[thread], state.heap
     for place in range(len(row)):
         row[place] = 0.0
-    with_powers = False
-    while True:
-        if len(heap.key) > 0:
-            reached, grows = settle(
-                control,
-                arcs,
-                source,
-                distance,
-                queue,
-                heap.key[thread],
-                heap.vertex[thread],
-                heap.place[thread],
-            )
-            if not grows:
-                state.lost[0] = 1
-                return
-            is_enough = _count_in_order(
-                control, arcs, source, distance, count, power, queue, reached, with_powers
-            )
-        else:
-            reached, is_enough = _search_and_count(
-                control, arcs, source, distance, count, power, queue, with_powers
-            )
-        if is_enough:
-            break
-        _forget(distance, queue, reached)
-        with_powers = True
+    if len(heap.key) > 0:
+        reached, grows = settle(
+            control,
+            arcs,
+            source,
+            distance,
+            queue,
+            heap.key[thread],
+            heap.vertex[thread],
+            heap.place[thread],
+        )
+        if not grows:
+            state.lost[0] = 1
+            return
+        with_powers = _count_in_order(control, arcs, source, distance, count, power, queue, reached)
+    else:
+        reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
     _go_back(arcs, distance, count, state.share[thread], power, queue, reached, with_powers, on, row)
     if on != ON_ARCS:
         row[source] = 0.0
