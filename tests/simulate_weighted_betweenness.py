@@ -84,6 +84,7 @@ def compare_checkpoints():
         (ew.betweenness, {"weighted": True}),
         (ew.betweenness, {"memory_limit": 80 * graph.num_vertices}),
         (ew.edge_betweenness, {}),
+        (ew.betweenness, {"schedule": ew.Schedule(ew.Buffered())}),
     ):
         given = {"device": "cuda", "sources": list(range(5)), **options}
         whole, seen = algorithm(graph, **given), []

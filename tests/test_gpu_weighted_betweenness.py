@@ -104,14 +104,14 @@ def test_weights_that_are_refused():
                 algorithm(graph, weighted=True, device="cuda")
 
 
-def test_schedules_and_limits_that_are_refused(tmp_path):
+def test_schedules_and_limits_that_are_refused():
     graph = weighted(LARGE["R-MAT"](), "int32")
     for schedule in (
         ew.Schedule(balance=ew.MergePath()),
         ew.Schedule(ew.Buffered()),
         ew.Schedule(layout=ew.Layout()),
     ):
-        for algorithm, options in (*FORMS.values(), (ew.betweenness, {"checkpoint": tmp_path / "sums"})):
+        for algorithm, options in FORMS.values():
             with pytest.raises(ScheduleError, match="does not run as a program"):
                 algorithm(graph, k=2, device="cuda", schedule=schedule, **options)
     for algorithm, options in FORMS.values():
@@ -131,9 +131,10 @@ def stop_after(enough):
     return progress
 
 
-@pytest.mark.parametrize("form", [*FORMS, "by arcs"])
+@pytest.mark.parametrize("form", [*FORMS, "by arcs", "as a program"])
 def test_an_interrupted_run_goes_on_to_the_same_bits(form, tmp_path):
-    algorithm, options = FORMS.get(form, (ew.betweenness, {}))
+    schedule = ew.Schedule(balance=ew.MergePath()) if form == "as a program" else None
+    algorithm, options = FORMS.get(form, (ew.betweenness, {"schedule": schedule}))
     graph, path = weighted(LARGE["R-MAT"](), "float64"), tmp_path / "sums"
     given = {"k": 75, "device": "cuda", **options}
     whole = algorithm(graph, **given)
@@ -157,6 +158,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path, monkeypatch):
         {"device": "cpu"},
         {"device": "cuda", "memory_limit": 6_000_000},
         {"device": "cuda", "endpoints": True},
+        {"device": "cuda", "schedule": ew.Schedule(ew.Buffered())},
     ):
         with pytest.raises(ParameterError, match="is that of other arguments"):
             ew.betweenness(graph, k=75, checkpoint=path, **other)

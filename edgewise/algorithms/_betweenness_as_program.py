@@ -4,6 +4,7 @@ Programs send along out-edges only, so edges are laid out both ways; each supers
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,17 @@ class DirectedDependencies(Dependencies):
     ways = edge(WEIGHT)
 
 
-def dependencies(
-    graph: Graph, sources: np.ndarray, endpoints: bool, memory_limit: int | None, run: Execution
-) -> Any:
-    """Sums of dependencies on the GPU, one source after the other; arguments as of `_brandes_gpu.accumulate`.
+def accumulate(
+    graph: Graph,
+    sources: np.ndarray,
+    done: int,
+    endpoints: bool,
+    total: Any,
+    memory_limit: int | None,
+    run: Execution,
+) -> Iterator[int]:
+    """Add the dependencies of sources to sums, one after the other; arguments and results as of
+    `_brandes_gpu.accumulate`.
 
     Messages go along edges and back, so those of a directed graph are laid out both ways; the graph keeps that.
     """
@@ -100,16 +108,14 @@ def dependencies(
 
         program = DirectedDependencies
         both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
-    total, prepared = xp.zeros(n), prepared_for(program, both_ways, run)
-    for done, source in enumerate(sources.tolist()):
+    prepared = prepared_for(program, both_ways, run)
+    for over, source in enumerate(sources[done:].tolist(), done + 1):
         result = prepared(source=source, memory_limit=memory_limit)
         total += result.on_device("dependency")
         if endpoints:
             after = result.on_device("level") > 0
             total += after
             total[source] += after.sum()
-        if run.progress is not None:
-            run.progress(done + 1)
+        yield over
     run.layout_seconds += prepared.layout_seconds
     explain(run, result)
-    return total

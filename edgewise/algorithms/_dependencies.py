@@ -96,6 +96,7 @@ def sum_over(
     memory_limit: int | None,
     run: Execution,
     checkpoint: Any,
+    as_program: bool = False,
 ) -> Any:
     """The sums of dependencies over sources, float64, shape (size.num_sums,), on the GPU if the run is there.
 
@@ -109,6 +110,7 @@ def sum_over(
         memory_limit: bytes that the run may allocate, or None.
         run: the run.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
+        as_program: whether it is a program that finds them on the GPU.
 
     Raises:
         GraphError: a float weight is lost beside a distance.
@@ -117,7 +119,9 @@ def sum_over(
     if run.on_gpu and len(sources):
         from edgewise.algorithms import _dependencies_gpu
 
-        return _dependencies_gpu.sum_over(name, graph, sources, weighted, on, memory_limit, run, checkpoint)
+        return _dependencies_gpu.sum_over(
+            name, graph, sources, weighted, on, memory_limit, run, checkpoint, as_program
+        )
     arcs, state, count = arcs_for(graph, weighted), make_accumulation(size), len(sources)
 
     def add_up(begin: int, end: int) -> None:

@@ -1,5 +1,5 @@
-"""Sums of dependencies over sources on a GPU: many sources at a time on vertices by numbers of arcs, else one after the
-other; with a checkpoint, sums come to the host from time to time.
+"""Sums of dependencies over sources on a GPU: many sources at a time on vertices by numbers of arcs, else, or as a
+program, one after the other; with a checkpoint, sums come to the host from time to time.
 """
 
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms import _brandes_gpu, _weighted_brandes_gpu
+from edgewise.algorithms import _betweenness_as_program, _brandes_gpu, _weighted_brandes_gpu
 from edgewise.algorithms._brandes import ON_ARCS, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._checkpoint import Checkpoint
 from edgewise.algorithms._dependencies import WeightLost, arcs_for, exact_dtype, refusal_of_weights
@@ -28,6 +28,7 @@ def sum_over(
     memory_limit: int | None,
     run: Execution,
     checkpoint: Any,
+    as_program: bool,
 ) -> Any:
     """The sums of dependencies over sources, float64 on the GPU, shape (n,), or (m,) on arcs.
 
@@ -40,19 +41,22 @@ def sum_over(
         memory_limit: bytes that the run may allocate, or None.
         run: the run.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
+        as_program: whether a program finds them, on vertices by numbers of arcs.
 
     Raises:
         GraphError: a float weight is lost beside a distance.
         ParameterError, OutputError: a file that is no checkpoint of this run, or cannot be written.
     """
-    count, in_batches = len(sources), not weighted and on != ON_ARCS
+    count, in_batches = len(sources), not (weighted or on == ON_ARCS or as_program)
     num_sums = graph.num_arcs if on == ON_ARCS else graph.num_vertices
     width = _brandes_gpu.sources_at_a_time(graph, count, memory_limit) if in_batches else 1
 
     def add_up(done: int, step: int, total: Any) -> Iterator[int]:
+        ends = on == ON_VERTICES_AND_ENDS
         if in_batches:
-            ends = on == ON_VERTICES_AND_ENDS
             found = _brandes_gpu.accumulate(graph, sources, done, width, step, ends, total, run)
+        elif as_program:
+            found = _betweenness_as_program.accumulate(graph, sources, done, ends, total, memory_limit, run)
         else:
             dtype = exact_dtype(name, graph, weighted)
             found = _weighted_brandes_gpu.accumulate(graph, sources, done, weighted, on, dtype, total, run)
@@ -70,8 +74,8 @@ def sum_over(
         for done in add_up(0, count, total):
             tell(done)
         return total
-    # Sums of so many sources at a time have bits of their own.
-    form = f"on a GPU, {width} at a time"
+    # Sums of so many sources at a time have bits of their own, and so do those by a schedule.
+    form = f"on a GPU, {run.schedule if as_program else width} at a time"
     with Checkpoint(checkpoint, name, arcs_for(graph, weighted), sources, on, form) as kept:
         sums = np.zeros(num_sums)
         begin = kept.restore(sums)

@@ -134,10 +134,11 @@ def betweenness(
         device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
             Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a schedule
             with a balance, a layout or a buffer makes it run as a program, one source after the other, which can be
-            pulled or buffered; not by weights or with a checkpoint.
+            pulled or buffered; not by weights.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
-            kind of device, on a GPU with as many sources at a time. The file is removed when the run ends well.
+            kind of device, on a GPU with as many sources at a time, or by the same schedule. The file is removed when
+            the run ends well.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
@@ -154,8 +155,8 @@ def betweenness(
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
     as_program = runs_as_program("betweenness", device, schedule)
-    if as_program and (weighted or checkpoint is not None):
-        raise no_program("betweenness", "by weights, or with a checkpoint,")
+    if as_program and weighted:
+        raise no_program("betweenness", "by weights")
     n, m = graph.num_vertices, graph.num_arcs
     gpu_memory = 8 * n if as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
     with execution(
@@ -169,12 +170,9 @@ def betweenness(
         total=len(chosen),
         gpu_memory=gpu_memory,
     ) as run:
-        if as_program and len(chosen):
-            from edgewise.algorithms import _betweenness_as_program
-
-            total = _betweenness_as_program.dependencies(graph, chosen, endpoints, memory_limit, run)
-        else:
-            total = sum_over("betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint)
+        total = sum_over(
+            "betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint, as_program
+        )
     return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)
 
 
