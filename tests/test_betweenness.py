@@ -172,6 +172,16 @@ def test_the_verifier_finds_planted_errors():
             result.verify(graph)
 
 
+@pytest.mark.parametrize("algorithm", [ew.betweenness, ew.edge_betweenness])
+def test_the_verifier_accepts_numbers_of_paths_that_grow_for_long(algorithm):
+    """A chain of 200,000 squares, with 2**200,000 paths, of which a vertex has all or half."""
+    first = 3 * np.arange(200_000)
+    source = np.concatenate([first, first, first + 1, first + 2])
+    target = np.concatenate([first + 1, first + 2, first + 3, first + 3])
+    graph = ew.Graph.from_edges(source, target)
+    assert algorithm(graph, sources=[0], device="cpu").verify(graph)
+
+
 @pytest.mark.parametrize(
     ("weights", "problem"),
     [

@@ -87,6 +87,37 @@ def test_negative_and_very_large_weights_are_exact():
         assert result.verify(graph)
 
 
+@pytest.mark.parametrize(
+    ("weights", "total"),
+    [
+        ([2**63 - 1, -(2**63), 1], 0),
+        ([2**54 + 2, 1 - 2**54], 3),
+        ([1e16, 1.0, -1e16], 1.0),
+        ([1.0, 1e100, 1.0, -1e100], 2.0),
+        ([1e308, 1e308, -1e308], 1e308),
+        ([1e308, 1e308], np.inf),
+        ([-1e308, -1e308, -1e308], -np.inf),
+    ],
+)
+def test_totals_of_weights_that_cancel_each_other(weights, total):
+    n = len(weights) + 1
+    graph = ew.Graph.from_edges(range(n - 1), range(1, n), np.array(weights), directed=False)
+    result = ew.mst(graph, device="cpu")
+    assert result.total_weight == total
+    assert result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    ("weights", "total"), [([1.0, 2.0], 3.00002), ([1e-9, 2e-9], 7e-9), ([1e-300] * 2, 0.0)]
+)
+def test_the_verifier_refuses_totals_that_are_nearly_right(weights, total):
+    graph = ew.Graph.from_edges([0, 1], [1, 2], weights, directed=False)
+    result = ew.mst(graph, device="cpu")
+    result.total_weight = total
+    with pytest.raises(VerificationError, match="the total weight is"):
+        result.verify(graph)
+
+
 def test_ids_and_the_frame_are_of_edges():
     graph = ew.Graph.from_edges(["c", "a", "b"], ["a", "b", "c"], np.array([3, 1, 2]), directed=False)
     result = ew.mst(graph, device="cpu")

@@ -1,12 +1,13 @@
 """Whether dependencies are right, by other searches and other arithmetic, source by source: distances from `bfs` and
-`sssp`, counts of paths as logarithms, and dependencies handed to the vertices before. It takes some ten times as long
-as to find them.
+`sssp`, counts of paths as numbers from 1 to 2 times powers of two, and dependencies handed to the vertices before. It
+takes several times as long as to find them.
 
 Besides, all dependencies together are sums over pairs of a source and a vertex that it reaches. A path of h arcs has
 h - 1 vertices between its ends; so those on vertices sum to ``h - 1``, and those on arcs to ``h``, where h is the mean
 over all shortest paths of the pair. It follows from those of the vertices before; without weights it is the distance.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,14 @@ def verify_dependencies(
     width = graph.num_arcs if on == ON_ARCS else n
     if total.shape != (width,):
         raise VerificationError(f"got {total.shape} values, expected one for each of {width} {what}")
-    expected, sum_of_all, floats = np.zeros(width), np.zeros(1), np.empty((3, n))
+    expected, sum_of_all = np.zeros(width), np.zeros(1)
+    powers, floats = np.empty(n, np.int64), np.empty((3, n))
     arcs, searched = arcs_for(graph, weighted), _in_wide_dtypes(graph) if weighted else graph
     for source in sources.tolist():
         distance = _distances(searched, source, weighted)
         reached = np.flatnonzero(distance >= 0)
         order = reached[np.argsort(distance[reached], kind="stable")]
-        run_alone(_add_up, arcs, order, on, distance, *floats, expected, sum_of_all)
+        run_alone(_add_up, arcs, order, on, distance, powers, *floats, expected, sum_of_all)
     right = np.isclose(total, expected, rtol=TOLERANCE, atol=TOLERANCE)
     if not right.all():
         i = int(np.argmin(right))
@@ -83,9 +85,29 @@ def _distances(graph: Graph, source: int, weighted: bool) -> np.ndarray:
 
 
 @device_function
-def _log_of_sum(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b))."""
-    return max(a, b) + np.log1p(np.exp(-abs(a - b)))
+def _times_power(value: Any, power: Any) -> Any:
+    """value * 2**power."""
+    return math.ldexp(value, min(max(power, np.int64(-4000)), np.int64(4000)))
+
+
+@device_function
+def _add(counts: Any, powers: Any, u: Any, v: Any) -> None:
+    """Add the count of v to that of u, each from 1 to 2 times a power of two, or 0."""
+    if counts[u] == 0.0:
+        counts[u], powers[u] = counts[v], powers[v]
+        return
+    larger = max(powers[u], powers[v])
+    counts[u] = _times_power(counts[u], powers[u] - larger) + _times_power(counts[v], powers[v] - larger)
+    powers[u] = larger
+    if counts[u] >= 2.0:
+        counts[u] *= 0.5
+        powers[u] += 1
+
+
+@device_function
+def _quotient(counts: Any, powers: Any, v: Any, u: Any) -> Any:
+    """The count of v divided by that of u."""
+    return _times_power(counts[v] / counts[u], powers[v] - powers[u])
 
 
 @device_function
@@ -103,7 +125,8 @@ def _add_up(
     order: Any,
     on: Any,
     distance: Any,
-    logs: Any,
+    powers: Any,
+    counts: Any,
     hops: Any,
     dependency: Any,
     expected: Any,
@@ -111,27 +134,26 @@ def _add_up(
 ) -> None:
     """Add what one source adds, the first vertex in the order of distances."""
     for v in order:
-        logs[v], hops[v], dependency[v] = -np.inf, 0.0, 0.0
+        counts[v], powers[v], hops[v], dependency[v] = 0.0, 0, 0.0, 0.0
     source = order[0]
-    logs[source] = 0.0
+    counts[source] = 1.0
     for v in order:
         for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
             if _is_shortest(arcs, distance, v, k):
-                u = arcs.targets[k]
-                logs[u] = _log_of_sum(logs[u], logs[v])
+                _add(counts, powers, arcs.targets[k], v)
     for v in order:
         if v != source:
             sum_of_all[0] += hops[v] + (on == ON_VERTICES_AND_ENDS) - (on == ON_VERTICES)
         for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
             if _is_shortest(arcs, distance, v, k):
                 u = arcs.targets[k]
-                hops[u] += np.exp(logs[v] - logs[u]) * (1.0 + hops[v])
+                hops[u] += _quotient(counts, powers, v, u) * (1.0 + hops[v])
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
         for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
             if _is_shortest(arcs, distance, v, k):
                 u = arcs.targets[k]
-                part = np.exp(logs[v] - logs[u]) * (1.0 + dependency[u])
+                part = _quotient(counts, powers, v, u) * (1.0 + dependency[u])
                 dependency[v] += part
                 if on == ON_ARCS:
                     expected[k] += part

@@ -18,7 +18,6 @@ Structures and Network Algorithms" (1983), chapter 6.
 Steps. `_boruvka`.
 """
 
-import math
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +36,7 @@ from edgewise.algorithms._boruvka import (
     sort_edges,
 )
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
-from edgewise.algorithms._mst_verify import verify_forest
+from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress, execution, runs_as_program
 from edgewise.graph import Graph
@@ -78,10 +77,8 @@ class MSTResult(Result):
 
     @cached_property
     def total_weight(self) -> int | float:
-        """The sum of all weights: exact for integers, correctly rounded for floats."""
-        if self.weight.dtype.kind == "f":
-            return math.fsum(self.weight.tolist())
-        return sum(self.weight.tolist())
+        """The sum of all weights: see `_mst_verify.exact_sum`."""
+        return exact_sum(self.weight)
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``source``, ``target`` and ``weight``: of edges, not of vertices."""
@@ -105,7 +102,8 @@ def mst(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> MSTResult:
-    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads.
+    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads, but
+    that a GPU gives a weight of -0.0 as 0.0.
 
     Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
     can be.
