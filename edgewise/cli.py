@@ -227,7 +227,7 @@ def generate(
 
 @app.command()
 def verify(
-    name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="bfs, sssp, pagerank or components.")],
+    name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="bfs, sssp, pagerank, components or scc.")],
     graph_file: GraphFile,
     result_file: Annotated[Path, typer.Argument(metavar="RESULT", help="What run --output wrote.")],
     source: Source = None,

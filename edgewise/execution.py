@@ -4,9 +4,10 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, get_args
 
-from edgewise.errors import MemoryLimitError, ScheduleError
+from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import launch
@@ -80,8 +81,10 @@ def execution(
         ScheduleError: an unknown device, a GPU where there is no form for one, or a schedule that this run cannot
             follow.
         DeviceError: device="cuda", and CUDA cannot be used.
+        ParameterError: a memory limit that is no number.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
+    check_limit(name, memory_limit)
     schedule = as_schedule(name, schedule)
     on_gpu = chooses_gpu(name, device, schedule) and gpu_memory is not None
     if device == "cuda" and not on_gpu:
@@ -109,6 +112,17 @@ def execution(
         run.compile_seconds = compile_seconds() - compiled
         spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
         run.seconds = max(0.0, spent)
+
+
+def check_limit(name: str, memory_limit: Any) -> None:
+    """Refuse a memory limit that is no number. Raises ParameterError."""
+    if memory_limit is not None and not isinstance(memory_limit, Real):
+        raise ParameterError(f"{name}: memory_limit is {memory_limit!r}; expected a number of bytes, or None")
+
+
+def rest_of(memory_limit: int | None, taken: int) -> int | None:
+    """What a limit leaves beside so many bytes; None without a limit."""
+    return None if memory_limit is None else memory_limit - taken
 
 
 def as_schedule(name: str, schedule: Schedule | None) -> Schedule:

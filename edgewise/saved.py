@@ -7,6 +7,7 @@ import numpy as np
 
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._lengths import distance_dtype
+from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms.connected_components import verify_components
 from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
@@ -16,7 +17,7 @@ from edgewise.result import no_vertex
 
 Columns = Mapping[str, list[str]]
 
-VERIFIABLE = ("bfs", "sssp", "pagerank", "components")
+VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc")
 
 
 def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[str, Any]) -> None:
@@ -41,9 +42,10 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
     saved = _Saved(graph, columns)
     if algorithm == "pagerank":
         _verify_pagerank(saved, **given)
-    elif algorithm == "components":
+    elif algorithm in ("components", "scc"):
+        check = verify_components if algorithm == "components" else verify_strong_components
         component = saved.numbers("component", np.int64)
-        verify_components(graph, component, len(np.unique(component)))
+        check(graph, component, len(np.unique(component)))
     elif algorithm == "bfs":
         sources = np.atleast_1d(graph.index_of(given["source"]))
         level = saved.numbers("level", np.int32)

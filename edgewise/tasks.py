@@ -72,7 +72,7 @@ def check_names(name: str, function: Callable[..., Any], values: Mapping[str, An
 def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
     for each in given:
         if each not in known:
-            raise ProgramError(f"{name} has no parameter {each!r}; it has {', '.join(known)}")
+            raise ProgramError(f"{name} has no parameter {each!r}; it has {', '.join(known) or 'none'}")
 
 
 def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

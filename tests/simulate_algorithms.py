@@ -1,9 +1,14 @@
-"""Run the algorithms on a GPU that tests/simulator.py pretends, and compare them with the CPU."""
+"""Run the algorithms on a GPU that tests/simulator.py pretends, and compare them with the CPU.
+
+With the argument "programs" they run as programs, with "warps" the simulator has warps of several lanes: see
+tests/simulated_warps.py.
+"""
 
 import itertools
 import sys
 
 import numpy as np
+from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
@@ -51,12 +56,7 @@ def compare(graph):
     for delta in ("auto", 2.0):
         got, expected = (ew.sssp(graph, 0, device=device, delta=delta) for device in ("cuda", "cpu"))
         same(got, expected, "distance", "parent_index")
-    got, expected = (ew.connected_components(graph, device=device) for device in ("cuda", "cpu"))
-    same(got, expected, "component", "num_components")
-    got, expected = (ew.mst(graph, symmetrize=True, device=device) for device in ("cuda", "cpu"))
-    same(got, expected, "source_index", "target_index", "weight")
-    got, expected = (ew.scc(graph, device=device) for device in ("cuda", "cpu"))
-    same(got, expected, "component", "num_components")
+    compare_components(graph)
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -64,6 +64,15 @@ def compare(graph):
         assert got.verify(graph)
     got, expected = (ew.pagerank(graph, device=device, tol=0, max_iterations=4) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-9, atol=1e-15)
+
+
+def compare_components(graph):
+    """Compare components, strong ones and forests with the CPU."""
+    for algorithm in (ew.connected_components, ew.scc):
+        got, expected = (algorithm(graph, device=device) for device in ("cuda", "cpu"))
+        same(got, expected, "component", "num_components")
+    got, expected = (ew.mst(graph, symmetrize=True, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "source_index", "target_index", "weight")
 
 
 def both(algorithm, graph, *args, balance, delivery="auto", **options):
@@ -222,6 +231,13 @@ def compare_building():
 
 def main():
     """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
+    if sys.argv[1:] == ["warps"]:
+        with_warps()
+        pretend()
+        for name, graph in GRAPHS.items():
+            compare_components(graph)
+            print(name, flush=True)
+        return
     pretend()
     if sys.argv[1:] == ["programs"]:
         balances = itertools.cycle(BALANCES)

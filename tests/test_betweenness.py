@@ -148,6 +148,16 @@ def test_sources_are_drawn_by_a_seed():
     assert one.verify(graph)
 
 
+def test_sources_in_a_set_or_an_iterator():
+    graph = ew.generate.rmat(7, 8, seed=1)
+    listed, *others = (
+        ew.betweenness(graph, sources=sources, device="cpu").dependency
+        for sources in ([3, 5, 9], {3, 5, 9}, iter([3, 5, 9]))
+    )
+    for other in others:
+        np.testing.assert_allclose(other, listed, rtol=1e-12)
+
+
 def test_progress_is_that_of_sources():
     seen = []
     graph = ew.generate.rmat(13, 16, seed=1)
@@ -218,6 +228,11 @@ def test_refusals():
         ({"k": 0}, "k is 0; expected an integer from 1 to 3"),
         ({"k": 4}, "k is 4; expected an integer from 1 to 3"),
         ({"k": 1.5}, "k is 1.5"),
+        ({"k": True}, "k is True"),
+        ({"k": 2, "seed": -1}, "seed is -1; expected an integer of at least 0"),
+        ({"k": 2, "seed": None}, "seed is None"),
+        ({"k": 2, "seed": "x"}, "seed is 'x'"),
+        ({"memory_limit": "1GB"}, "memory_limit is '1GB'; expected a number of bytes"),
         ({"k": 1, "sources": ["a"]}, "both k and sources are given"),
         ({"sources": []}, "there are none"),
         ({"sources": ["a", "a"]}, "one is given twice"),
@@ -226,6 +241,8 @@ def test_refusals():
             ew.betweenness(graph, device="cpu", **arguments)
     with pytest.raises(GraphError):
         ew.betweenness(graph, sources=["d"], device="cpu")
+    with pytest.raises(ParameterError, match="k is 1; expected none, for there is no vertex"):
+        ew.betweenness(ew.Graph.from_edges([], []), k=1, device="cpu")
     with pytest.raises(ScheduleError, match="no manual delivery"):
         ew.betweenness(graph, device="cpu", schedule=ew.Schedule(ew.Pull()))
     with pytest.raises(MemoryLimitError, match="betweenness needs"):

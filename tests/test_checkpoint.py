@@ -1,6 +1,7 @@
 """Partial sums of betweenness in a file: an interrupted run goes on to the same bits; other files are refused."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms import _brandes, _checkpoint
 from edgewise.algorithms._lengths import arcs_of
-from edgewise.errors import OutputError, ParameterError
+from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.kernels import launch
 
 
@@ -215,3 +216,33 @@ def test_places_that_are_refused(graph, tmp_path):
     ):
         with pytest.raises(error, match=problem):
             ew.edge_betweenness(graph, device="cpu", checkpoint=place)
+
+
+def test_a_refused_graph_leaves_no_file(tmp_path, monkeypatch):
+    """The first two sources are done, and then a weight is lost."""
+    monkeypatch.setattr(_brandes, "ROWS_OF_THREAD", 1)
+    graph = ew.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [1.0, 1.0, 1e20, 1.0])
+    with pytest.raises(GraphError, match="a weight is so small"):
+        ew.betweenness(
+            graph,
+            sources=[4, 3, 2],
+            weighted=True,
+            device="cpu",
+            schedule=ew.Schedule(num_threads=1),
+            checkpoint=tmp_path / "sums",
+        )
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_threads_can_write_the_same_file(tmp_path, graph, monkeypatch):
+    """One replaces what the other wrote; neither ends in an error."""
+    monkeypatch.setattr(_checkpoint, "SECONDS", 0)
+    whole = ew.betweenness(graph, device="cpu").dependency.tobytes()
+
+    def run(_):
+        alone = ew.Schedule(num_threads=1)
+        found = ew.betweenness(graph, device="cpu", schedule=alone, checkpoint=tmp_path / "sums")
+        return found.dependency.tobytes()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert [*threads.map(run, range(4))] == [whole] * 4

@@ -56,16 +56,17 @@ def columns_of(algorithm: str, graph: ew.Graph, source: object, folder: Path) ->
         "sssp": lambda: ew.sssp(graph, source),
         "pagerank": lambda: ew.pagerank(graph, tol=1e-14, max_iterations=1000),
         "components": lambda: ew.connected_components(graph),
+        "scc": lambda: ew.scc(graph),
     }[algorithm]()
     write_columns(folder / "out.csv", {"vertex": graph.vertices, **result.columns()})
     return {name: texts[::-1] for name, texts in read_columns(folder / "out.csv").items()}
 
 
 def given(algorithm: str, source: object) -> dict[str, object]:
-    return {"pagerank": {"tol": 1e-14}, "components": {}}.get(algorithm, {"source": source})
+    return {"pagerank": {"tol": 1e-14}, "components": {}, "scc": {}}.get(algorithm, {"source": source})
 
 
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank", "components"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank", "components", "scc"])
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_right_results_pass(tmp_path: Path, algorithm: str, kind: str) -> None:
     graph, source = GRAPHS[kind]
@@ -91,6 +92,8 @@ def test_no_vertex_is_none_where_minus_one_is_a_vertex() -> None:
         ("pagerank", "rank", "d", "0.2"),
         ("components", "component", "x", "0"),
         ("components", "component", "d", "3"),
+        ("scc", "component", "x", "0"),
+        ("scc", "component", "d", "0"),
     ],
 )
 def test_planted_errors_are_found(

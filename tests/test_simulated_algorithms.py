@@ -6,6 +6,10 @@ from simulated import simulated
 pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
 
 
-def test_algorithms_give_the_right_answers_in_the_simulator():
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param((), id="warps of one lane"), pytest.param(("warps",), id="warps of several lanes")],
+)
+def test_algorithms_give_the_right_answers_in_the_simulator(arguments):
     graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways"]
-    assert simulated("simulate_algorithms.py") == graphs
+    assert simulated("simulate_algorithms.py", *arguments) == graphs

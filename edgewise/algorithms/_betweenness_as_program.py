@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise.algorithms._as_program import explain, prepared_for
 from edgewise.algorithms._gpu_graph import laid_out
-from edgewise.execution import Execution
+from edgewise.execution import Execution, rest_of
 from edgewise.graph import Graph
 from edgewise.kernels.gpu_host import copy_of, cupy
 from edgewise.program import ACTIVE, HALT, MAX, WEIGHT, Program, aggregator, combiner, edge, parameter, vertex
@@ -110,7 +110,7 @@ def accumulate(
         both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
     prepared = prepared_for(program, both_ways, run)
     for over, source in enumerate(sources[done:].tolist(), done + 1):
-        result = prepared(source=source, memory_limit=memory_limit)
+        result = prepared(source=source, memory_limit=rest_of(memory_limit, total.nbytes))
         total += result.on_device("dependency")
         if endpoints:
             after = result.on_device("level") > 0

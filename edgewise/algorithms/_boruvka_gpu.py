@@ -1,10 +1,10 @@
 """Minimum spanning forests on a GPU: Borůvka's rounds as in `_boruvka` on the CPU, in one cooperative launch.
 
-*Look*: each piece of a row whose lightest arc does not lead to another component looks for its next lightest, and
-offers its weight to the root of its component. *Choose*: pieces whose weight is the least that was offered to their
-root offer the ends of their edge, the lower in the upper half of a word, so that of equally heavy edges the first is
-chosen. *Join*: a root points to the component at the other end of its edge; of two that choose one edge, only the
-higher does. *Follow*: such chains are shortened. *Rename*: every vertex learns its root.
+*Look*: each piece, some arcs of a vertex, whose lightest one does not lead to another component looks for its next
+lightest, and offers its weight to the root of its component. *Choose*: pieces whose weight is the least that was
+offered to their root offer the ends of their edge, the lower in the upper half of a word, so that of equally heavy
+edges the first is chosen. *Join*: a root points to the component at the other end of its edge; of two that choose one
+edge, only the higher does. *Follow*: such chains are shortened. *Rename*: every vertex learns its root.
 
 What makes it fast. An arc that is not after a piece's former lightest one need not be looked at again: all those lead
 into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for

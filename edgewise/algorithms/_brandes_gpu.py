@@ -18,7 +18,7 @@ dependencies are added level by level, the deepest first, and within a level in 
 gives the same bits, which differ from the CPU's by rounding.
 
 Where counts leave the range of float64, the batch goes on with powers from the level that it has reached, and all after
-it have them from the start: see `_path_counts_gpu`.
+it that are done in the same call have them from the start: see `_path_counts_gpu`.
 
 References. Brandes, Journal of Mathematical Sociology 25 (2001); Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper,
 Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2015 (masks); Sariyüce, Kaya, Saule
@@ -433,7 +433,7 @@ def accumulate(
     masks, listed, listed_masks = (empty(length, np.uint32) for length in (4 * n, n * width, n * width))
     starts, d_sources = empty(n + 2, np.int64), copy_of(sources)
     values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)
-    forms = np.zeros(len(FORM_NAMES), np.int64)
+    forms, had_powers = np.zeros(len(FORM_NAMES), np.int64), 0
     while done < len(sources):
         end, known = min(done + step, len(sources)), [0, 0, m]
         for with_powers in (False, True):
@@ -471,8 +471,8 @@ def accumulate(
             if done == end:
                 break
             known = host[KNOWN:].tolist()
-            run.explain(
-                f"counts of paths left float64 after {done:,} sources: those up to {end:,} have powers, too"
-            )
+            had_powers += end - done
         yield done
+    if had_powers:
+        run.explain(f"counts of paths left float64: {had_powers:,} sources had powers, too")
     run.explain(f"sources on the GPU: {width} at a time; levels: {written_forms(forms, FORM_NAMES)}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._lengths import Arcs
-from edgewise.errors import OutputError, ParameterError
+from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.io.whole import check_place, replacing
 
 #: Between two writings.
@@ -35,7 +35,7 @@ def digest(*arrays: Any) -> str:
 
 class Checkpoint:
     """A file of partial sums. The last ones that it was given are written if the block ends badly, and it is removed if
-    the block ends well."""
+    the block ends well, or if the graph is refused."""
 
     def __init__(self, path: Any, name: str, arcs: Arcs, *what: Any) -> None:
         """Look whether the file can be written.
@@ -64,12 +64,12 @@ class Checkpoint:
         Raises:
             ParameterError: the file is damaged or no checkpoint, or that of another graph or of other arguments.
         """
-        if not self.path.exists():
-            return 0
         try:
             with np.load(self.path, allow_pickle=False) as saved:
                 graph, what = str(saved["graph"]), str(saved["what"])
                 done, sums = int(saved["done"]), saved["total"]
+        except FileNotFoundError:
+            return 0
         except Exception as error:  # whatever NumPy meets in a file that is not what it should be
             raise self._refusal(f"is damaged, or no checkpoint ({error})") from None
         if graph != self._graph:
@@ -107,7 +107,8 @@ class Checkpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
+        # A graph that is refused has no sums.
+        if kind is None or issubclass(kind, GraphError):
             self.path.unlink(missing_ok=True)
         else:
             self._write()

@@ -1,8 +1,8 @@
 """Numbers of shortest paths on a GPU, which leave the range of float64 on lattices.
 
 Counts begin with 2**-960, so they may grow by 2**1920 without leaving that range. Where they grow further, they have
-powers beside them: a number is ``value * 2**(512 * power)``, a sum keeps the largest power and what is one below it.
-Scaling by powers of two is exact.
+powers beside them, with which counts go on or, where a search begins with them, begin with 1: a number is
+``value * 2**(512 * power)``, a sum keeps the largest power and what is one below it. Scaling by powers of two is exact.
 """
 
 from typing import Any

@@ -17,9 +17,10 @@ variants of shortest-path betweenness centrality and their generic computation",
 Steps. `_brandes`, with weights after the search of `_dijkstra`; on a GPU `_brandes_gpu`, or `_weighted_brandes_gpu`.
 """
 
-import operator
 import os
+from collections.abc import Iterator, Set
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def scale_factors(graph: Graph, sources: np.ndarray, normalized: bool, endpoints
 
     As NetworkX has it from version 3.5 on: normalised values are divided by the number of pairs; others count each pair
     of an undirected graph once. Sums over some sources stand for those over all: a source is no vertex between others
-    in its own paths, so it has one source less.
+    in its own paths, so it has one source less. Where that is none it has 0, and NaN in NetworkX.
     """
     n, used = graph.num_vertices, len(sources)
     pairs_of = n if endpoints else n - 1  # for each source
@@ -117,10 +118,10 @@ def betweenness(
 ) -> BetweennessResult:
     """Betweenness centrality. The same for every number of threads.
 
-    Of parallel arcs each makes paths of its own. On a GPU, as many sources are done at a time as there is memory for,
-    up to 32, by weights one after the other, and in-edges are made if a directed graph has none. Sums are added in
-    another order there: they are the same for each call with as many sources at a time, and differ from the CPU's by
-    rounding.
+    Of parallel arcs each makes paths of its own; in NetworkX all of them make one. On a GPU, as many sources are done
+    at a time as there is memory for, up to 32, by weights one after the other, and in-edges are made if a directed
+    graph has none. Sums are added in another order there: they are the same for each call with as many sources at a
+    time, and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.
@@ -146,8 +147,9 @@ def betweenness(
     Raises:
         GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a distance
             when they are added to it as float64.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a
-            checkpoint that is damaged, or that of another graph or of other arguments.
+        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
+            that is no integer of at least 0; a checkpoint that is damaged, or that of another graph or of other
+            arguments.
         OutputError: the checkpoint cannot be written.
         ScheduleError: a device, a delivery, a balance or a layout that there is not.
     """
@@ -199,14 +201,19 @@ def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> 
 
     Raises:
         GraphError: a source that is not in the graph.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`.
+        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
+            that is no integer of at least 0.
     """
     n = graph.num_vertices
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ParameterError(f"{name}: seed is {seed!r}; expected an integer of at least 0")
     if sources is not None:
         if k is not None:
             raise ParameterError(
                 f"{name}: both k and sources are given; expected one of them, or none for all"
             )
+        if isinstance(sources, Set | Iterator):
+            sources = list(sources)
         found = np.atleast_1d(graph.index_of(sources)).astype(np.int64)
         if len(found) == 0 or len(np.unique(found)) < len(found):
             problem = "there are none" if len(found) == 0 else "one is given twice"
@@ -214,12 +221,9 @@ def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> 
         return found
     if k is None:
         return np.arange(n)
-    try:
-        count = operator.index(k)
-    except TypeError:
-        count = 0
-    if not 1 <= count <= n:
-        raise ParameterError(
-            f"{name}: k is {k!r}; expected an integer from 1 to {n:,}, the number of vertices"
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= n:
+        possible = (
+            f"an integer from 1 to {n:,}, the number of vertices" if n else "none, for there is no vertex"
         )
-    return np.random.default_rng(seed).choice(n, count, replace=False)
+        raise ParameterError(f"{name}: k is {k!r}; expected {possible}")
+    return np.random.default_rng(seed).choice(n, int(k), replace=False)

@@ -43,7 +43,7 @@ from edgewise.algorithms._bfs_state import (
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, execution, rest_of, runs_as_program
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -151,8 +151,7 @@ def bfs(
 
             found = _bfs_gpu.search(graph, np.unique(sources), limit, forced, run)
         else:
-            room = None if memory_limit is None else memory_limit - needed
-            found = _search(graph, sources, limit, forced, room, run)
+            found = _search(graph, sources, limit, forced, rest_of(memory_limit, needed), run)
     return BFSResult(graph, run, found, source, sources, max_depth)
 
 

@@ -38,7 +38,7 @@ from edgewise.algorithms._boruvka import (
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, execution, rest_of, runs_as_program
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
@@ -131,6 +131,8 @@ def mst(
     n = graph.num_vertices
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
     as_program = runs_as_program("mst", device, schedule)
+    arcs = graph.num_arcs * (1 + graph.directed)
+    needed_on_gpu = gpu_bytes(n, 0, np.dtype(np.int64)) if as_program else gpu_bytes(n, arcs, dtype)
     with execution(
         "mst",
         device=device,
@@ -139,12 +141,12 @@ def mst(
         memory_limit=memory_limit,
         memory_needed=forest_bytes(n, dtype),
         deliveries=(Push, Pull, Buffered) if as_program else (),
-        gpu_memory=0 if as_program else _gpu_bytes(graph, dtype),
+        gpu_memory=needed_on_gpu,
     ) as run:
         if as_program and n > 0:
             from edgewise.algorithms import _as_program
 
-            found = _as_program.forest(graph, dtype, memory_limit, run)
+            found = _as_program.forest(graph, dtype, rest_of(memory_limit, needed_on_gpu), run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms import _boruvka_gpu
 
@@ -154,12 +156,12 @@ def mst(
     return MSTResult(graph, run, found)
 
 
-def _gpu_bytes(graph: Graph, weight: np.dtype) -> int:
-    """What a run takes on a GPU: for each vertex its component and edge, and the same of what is sorted in the end; for
-    each piece its lightest arc."""
-    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
-    longer = both * m // 64
-    return n * (20 + 40 + 3 * weight.itemsize) + (n + longer) * (8 + weight.itemsize) + 8 * longer
+def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
+    """What Borůvka's rounds take on a GPU: for each vertex its component and edge; for each piece its lightest arc; for
+    each edge in the end, that it is sorted, and what it is turned into. Each arc is counted from both of its ends."""
+    longer = num_arcs // 64
+    of_pieces = (num_vertices + longer) * (8 + weight.itemsize) + 8 * longer
+    return num_vertices * (68 + 5 * weight.itemsize) + of_pieces
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

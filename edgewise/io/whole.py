@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO, cast
@@ -50,7 +51,7 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 def replacing(path: Path) -> Iterator[Path]:
     """The name of a file beside this one, which it replaces if the block ends well, and which goes away if not."""
     name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
-    aside = path.with_name(f".{name}.{os.getpid()}.part")
+    aside = path.with_name(f".{name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         yield aside
         os.replace(aside, path)
