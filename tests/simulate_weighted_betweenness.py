@@ -45,11 +45,13 @@ def compare_all(graph, kinds):
 
 
 def compare_powers():
-    """Few paths beside so many that they need powers; these are of 2**20 here."""
+    """Few paths beside so many that they need powers; these are of 2**20 here. See `simulate_betweenness`."""
     from edgewise.algorithms._path_counts_gpu import FIRST
 
-    few = {"LARGE": 2.0**20, "SMALL": 2.0**-20, "LIMIT": FIRST}
-    assert "powers" in compare(squares(6, 16, 0.5), [0], options={"weighted": True}, **few)
+    few = {"LARGE": FIRST * 2.0**20, "SMALL": 2.0**-20}
+    for limit in (FIRST, FIRST * 2.0**30):
+        told = compare(squares(6, 16, 0.5), [0], options={"weighted": True}, LIMIT=limit, **few)
+        assert "powers" in told
 
 
 def refused(error, problem, run):

@@ -12,7 +12,7 @@ its dependency to its sum.
 Atomic operations only count arcs. What is added up follows from the graph alone, row by row (`edgewise.balance.teams`),
 and source after source. So the same call gives the same bits, which differ from the CPU's by rounding.
 
-Where numbers of paths leave the range of float64, the source is done anew with powers: see `_path_counts_gpu`.
+Where numbers of paths leave the range of float64, another launch goes on with powers: see `_path_counts_gpu`.
 
 References. Brandes, Journal of Mathematical Sociology 25 (2001), and Social Networks 30 (2008), for arcs; Kahn,
 "Topological sorting of large networks", Communications of the ACM 5 (1962), for the supersteps.
@@ -96,13 +96,14 @@ def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[
     return (
         weighted_graph_types(offsets, weight),
         tuple_of([pointer(key_dtype(distance)), array(whole), *lists, array(word), pointer(word)]),
-        *[INT64] * 4,
+        *[INT64] * 5,
     )
 
 
 def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or 1 for each arc, and counts with powers or without."""
-    first_count, unreached = 1.0 if with_powers else FIRST, np.int64(_sssp_gpu.unreached_key(distance))
+    """The kernel for distances of this dtype, with weights or 1 for each arc. It counts paths without powers or goes on
+    with them."""
+    unreached = np.int64(_sssp_gpu.unreached_key(distance))
     is_shortest, walk, walk_long = make_passes(distance, weighted)
 
     @device_function
@@ -122,7 +123,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         it, here = context
         if leads:
             if v == it.source:
-                paths = first_count
+                paths = FIRST
             if with_powers:
                 if paths > LARGE:
                     paths *= SMALL
@@ -180,12 +181,22 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         return passes, grid_barrier(state.control, generation)
 
     @device_function
-    def count_paths(it, passes, generation):
-        """Add up numbers of paths. Returns the last superstep, whether the run is to end, passes and the barrier's
-        turn."""
+    def give_powers(depth, state):
+        """Give powers to numbers of paths of the supersteps before this one."""
+        for i in range(thread_index(), state.starts[depth], num_threads()):
+            v = np.int64(state.listed[i])
+            is_large = state.paths[v] > LARGE
+            state.powers[v] = is_large
+            if is_large:
+                state.paths[v] *= SMALL
+
+    @device_function
+    def count_paths(depth, it, passes, generation):
+        """Add up numbers of paths from a superstep on. Returns the last superstep, whether the run is to end, passes
+        and the barrier's turn."""
         graph, state = it.graph, it.state
         warp, warps = thread_index() // WARP, num_threads() // WARP
-        depth, begin, end, stopped = np.int64(0), np.int64(0), np.int64(1), state.control[LOST] != 0
+        begin, end, stopped = state.starts[depth], state.starts[depth + 1], state.control[LOST] != 0
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             level, desk, long_out = (end, here, np.int64(-1)), in_desk(here, it), out_desk(here, it)
@@ -237,7 +248,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
             stopped = state.control[here + ENDED] != 0
             depth -= 1
 
-    def source_kernel(graph, arrays, n, source, on, has_long):
+    def source_kernel(graph, arrays, n, source, on, has_long, depth):
         """Add up the dependencies of a source whose distances are known; see the module.
 
         Args:
@@ -246,21 +257,27 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
             n, source: vertices and the source.
             on: what dependencies are on; see `_brandes`.
             has_long: whether there are long rows.
+            depth: the superstep from which on paths are counted, not 0 with powers.
         """
         sums = cuda.shared.array(SHARED_SUMS, FLOAT64)
         powers = cuda.shared.array(SHARED_SUMS, INT32)
         taken = cuda.shared.array(1, INT64)
         state = Search(*arrays)
         it = Source(graph, state, n, source, on, has_long, sums, powers, taken)
-        for v in range(thread_index(), n, num_threads()):
-            state.waiting[v] = 0
-        if thread_index() == 0:
-            state.listed[0] = np.uint32(source)
-            state.starts[0] = 0
-            state.starts[1] = 1
-        generation = grid_barrier(state.control, np.int64(0))
-        passes, generation = count_arcs(it, np.int64(0), generation)
-        deepest, stopped, passes, generation = count_paths(it, passes, generation)
+        passes, generation = np.int64(0), np.int64(0)
+        if with_powers:
+            give_powers(depth, state)
+            generation = grid_barrier(state.control, generation)
+        else:
+            for v in range(thread_index(), n, num_threads()):
+                state.waiting[v] = 0
+            if thread_index() == 0:
+                state.listed[0] = np.uint32(source)
+                state.starts[0] = 0
+                state.starts[1] = 1
+            generation = grid_barrier(state.control, generation)
+            passes, generation = count_arcs(it, passes, generation)
+        deepest, stopped, passes, generation = count_paths(depth, it, passes, generation)
         if thread_index() == 0:
             outcome = NEEDS_POWERS if stopped else FINE
             state.host[OUTCOME] = WEIGHT_LOST if state.control[LOST] != 0 else outcome
@@ -340,33 +357,33 @@ def accumulate(
     piles = make_piles(n, m, distance)._replace(host=host)
     control = zeros(CONTROL_WORDS, np.int64)
     search = _make_search(piles, n, m, control, total)
-    over, anew, supersteps = done, 0, np.zeros(2, np.int64)
+    over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
 
     def ask(_: int) -> None:
         if run.progress is not None:
             run.progress(over)
 
-    def count(source: int, with_powers: bool) -> None:
+    def count(source: int, with_powers: bool, depth: int) -> None:
         control.fill(0)
-        _kernel(*kinds, distance, with_powers).start([*arrays, *search, n, source, on, has_long])
+        _kernel(*kinds, distance, with_powers).start([*arrays, *search, n, source, on, has_long, depth])
         wait(host, ask)
 
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         distances = _sssp_gpu.distances_kernel(*kinds, distance)
         distances.start([*arrays, *piles_arguments(piles), delta, n, source, unreached])
-        count(source, False)
+        count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
-            if not anew:
+            if not had_powers:
                 search = search._replace(powers=empty(n, np.int32))
-            anew += 1
-            count(source, True)
+            had_powers += 1
+            count(source, True, int(host[LEVELS]))
         if host[OUTCOME] == WEIGHT_LOST:
             raise WeightLost
         supersteps += host[SUPERSTEPS], host[LEVELS]
         yield over + 1
-    if anew:
-        run.explain(f"counts of paths left float64 for {anew:,} sources: these had powers, too")
+    if had_powers:
+        run.explain(f"counts of paths left float64: {had_powers:,} sources had powers, too")
     run.explain(
         f"sources on the GPU: one at a time; supersteps of searches: {supersteps[0]:,}, of counting: {supersteps[1]:,}"
     )
