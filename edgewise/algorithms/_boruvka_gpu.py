@@ -200,7 +200,7 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
         component, kept = forest.component, np.int64(0)
         for begin in range(0, held, WARP):
             holds, sought = begin + lane() < held, False
-            p, root, key, end, arcs = np.int64(0), NOT_YET, none, NOT_YET, no_arcs()
+            p, root, key, end = np.int64(0), NOT_YET, none, NOT_YET
             if holds:
                 p = np.int64(forest.live[_place(begin)])
                 root = component[vertex_of(p, size.vertices, forest.longer)]
@@ -208,13 +208,12 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
             if holds:
                 key, end = forest.key[p], forest.end[p]
                 sought = end == NOT_YET or component[end] == root
-            if sought:
-                arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
             seeks = sought
             for looks in range(2):
-                next_key, next_end = lightest(
-                    arcs if seeks else no_arcs(), root, key, end, looks, component, size.arcs, graph
-                )
+                arcs = no_arcs()
+                if seeks:
+                    arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
+                next_key, next_end = lightest(arcs, root, key, end, looks, component, size.arcs, graph)
                 if seeks:
                     key, end = next_key, next_end
                     seeks = end != NOBODY and component[end] == root
