@@ -82,7 +82,7 @@ def sum_over(
         if begin:
             run.explain(f"{begin:,} of {count:,} sources were done already by the checkpoint {kept.path}")
         total = copy_of(sums)
-        for done in add_up(begin, width, total):
+        for done in add_up(begin, width, total) if begin < count else ():
             if in_batches or done % STEP == 0 or done == count:
                 kept.keep(done, host_copy(total))
             tell(done)
