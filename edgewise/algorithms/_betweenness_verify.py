@@ -86,8 +86,8 @@ def _distances(graph: Graph, source: int, weighted: bool) -> np.ndarray:
 
 @device_function
 def _times_power(value: Any, power: Any) -> Any:
-    """value * 2**power."""
-    return math.ldexp(value, min(max(power, np.int64(-4000)), np.int64(4000)))
+    """value * 2**power, where the power is at most 0 and may be far below those of floats."""
+    return math.ldexp(value, max(power, np.int64(-4000)))
 
 
 @device_function

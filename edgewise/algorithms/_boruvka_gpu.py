@@ -10,9 +10,9 @@ What makes it fast. An arc that is not after a piece's former lightest one need 
 into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for
 that one alone; only if it leads inside are all arcs asked. A warp keeps the pieces and the roots that it was given, and
 drops pieces that have no arc to another component, and what is no root any more: lists need no atomic operations and no
-room but their own. Once one component has
-a good part of a sample of vertices, its pieces are dropped, since whoever is left beside it takes an edge to it in the
-end. A root joins another only once, so its edge stays where it was chosen, and edges need no list.
+room but their own. Once one component has a good part of a sample of vertices, its pieces are dropped, since whoever is
+left beside it takes an edge to it in the end. A root joins another only once, so its edge stays where it was chosen,
+and edges need no list.
 
 References. Borůvka (1926); see `_boruvka`.
 """

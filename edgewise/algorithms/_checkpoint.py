@@ -16,6 +16,7 @@ import numpy as np
 
 from edgewise.algorithms._lengths import Arcs
 from edgewise.errors import GraphError, OutputError, ParameterError
+from edgewise.execution import Execution
 from edgewise.io.whole import check_place, replacing
 
 #: Between two writings.
@@ -57,6 +58,13 @@ class Checkpoint:
         self._graph, self._what = digest(*arcs), digest(name, *what)
         self._last: tuple[int, np.ndarray] | None = None
         self._written = time.monotonic()
+
+    def begin(self, total: np.ndarray, count: int, run: Execution) -> int:
+        """As `restore`, for a run over so many sources, which explains what was done already."""
+        done = self.restore(total)
+        if done:
+            run.explain(f"{done:,} of {count:,} sources were done already by the checkpoint {self.path}")
+        return done
 
     def restore(self, total: np.ndarray) -> int:
         """Fill in the sums that the file has; over how many sources they are. None without a file.

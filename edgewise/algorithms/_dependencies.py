@@ -136,9 +136,7 @@ def sum_over(
         add_up(0, count)
         return state.total
     with Checkpoint(checkpoint, name, arcs, sources, on) as kept:
-        done = kept.restore(state.total)
-        if done:
-            run.explain(f"{done:,} of {count:,} sources were done already by the checkpoint {kept.path}")
+        done = kept.begin(state.total, count, run)
         while done < count:
             end = min(done + size.num_rows, count)
             add_up(done, end)

@@ -78,9 +78,7 @@ def sum_over(
     form = f"on a GPU, {run.schedule if as_program else width} at a time"
     with Checkpoint(checkpoint, name, arcs_for(graph, weighted), sources, on, form) as kept:
         sums = np.zeros(num_sums)
-        begin = kept.restore(sums)
-        if begin:
-            run.explain(f"{begin:,} of {count:,} sources were done already by the checkpoint {kept.path}")
+        begin = kept.begin(sums, count, run)
         total = copy_of(sums)
         for done in add_up(begin, width, total) if begin < count else ():
             if in_batches or done % STEP == 0 or done == count:

@@ -152,18 +152,22 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return (key_of(graph[5][k - m]) if weighted else key_type(1)), np.int32(graph[4][k - m])
 
     @device_function
+    def is_better(key, end, best_key, best_end, low_key, low_end, mine, looks, component):
+        """Whether an arc comes before the best one so far, but after the low one, and leads out."""
+        if not comes_before(key, end, best_key, best_end) or not comes_before(low_key, low_end, key, end):
+            return False
+        # Where an arc leads is asked last: that is a look anywhere in memory.
+        return looks == 0 or component[end] != mine
+
+    @device_function
     def lightest_of_lane(arcs, mine, key, end, looks, component, m, graph):
         """As `lightest`, by each lane for itself."""
         best_key, best_end = heaviest, NOBODY
         for i in range(arcs.length + arcs.more):
             k = arcs.start + i if i < arcs.length else arcs.begin + i - arcs.length
             its_key, its_end = arc(k, m, graph)
-            lighter = comes_before(its_key, its_end, best_key, best_end)
-            if lighter and comes_before(key, end, its_key, its_end):
-                # Where an arc leads is asked last: that is a look anywhere in memory.
-                leads_out = looks == 0 or component[its_end] != mine
-                if leads_out:
-                    best_key, best_end = its_key, its_end
+            if is_better(its_key, its_end, best_key, best_end, key, end, mine, looks, component):
+                best_key, best_end = its_key, its_end
         return best_key, best_end
 
     @device_function
@@ -182,11 +186,8 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
             found_key, found_end = heaviest, NOBODY
             if place < total:
                 its_key, its_end = arc(k, m, graph)
-                lighter = comes_before(its_key, its_end, high_key, high_end)
-                if lighter and comes_before(low_key, low_end, its_key, its_end):
-                    leads_out = looks == 0 or component[its_end] != here
-                    if leads_out:
-                        found_key, found_end = its_key, its_end
+                if is_better(its_key, its_end, high_key, high_end, low_key, low_end, here, looks, component):
+                    found_key, found_end = its_key, its_end
             for step in HALVES[::-1]:
                 other_key, other_end = shuffle_up(found_key, step), shuffle_up(found_end, step)
                 if place - step >= max(since, first) and comes_before(
