@@ -40,12 +40,19 @@ GOALS = {
 SOURCES = 16
 
 
+def synchronize() -> None:
+    """Wait for all that the GPU was asked to do."""
+    cuda_door().cupy().cuda.get_current_stream().synchronize()
+
+
 def timed(call: Callable[[], Any], repeat: int) -> tuple[float, Any]:
     """The median of so many calls in milliseconds after one that is not counted, and the last result."""
     result, seconds = call(), []
     for _ in range(repeat):
+        synchronize()
         start = time.perf_counter()
         result = call()
+        synchronize()
         seconds.append(time.perf_counter() - start)
     return 1e3 * statistics.median(seconds), result
 
@@ -85,7 +92,7 @@ def built(columns: Iterable[Any], num_vertices: int) -> ew.Graph:
     """A graph from edge arrays on the GPU, built to the end, that nothing else was made for yet."""
     graph = ew.Graph.from_edges(*columns, num_vertices=num_vertices)
     graph.on_gpu("offsets")
-    cuda_door().cupy().cuda.get_current_stream().synchronize()
+    synchronize()
     return graph
 
 
@@ -97,7 +104,6 @@ def building(columns: list[np.ndarray], num_vertices: int) -> Callable[[], ew.Gr
     def build() -> ew.Graph:
         made = ew.Graph.from_edges(*on_gpu, num_vertices=num_vertices)
         made.on_gpu("in_offsets")
-        cupy.cuda.get_current_stream().synchronize()
         return made
 
     return build

@@ -106,16 +106,15 @@ class Forest(NamedTuple):
 
 
 class Size(NamedTuple):
-    """Numbers of vertices, arcs, and rows: n, or 2 n if edges are in the rows of one of their ends only."""
+    """Numbers of vertices, and of rows: n, or 2 n if edges are in the rows of one of their ends only."""
 
     vertices: Any
-    arcs: Any
     rows: Any
 
 
 def signature(offsets: np.dtype, weight: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for offsets and weights of these dtypes."""
-    return weighted_graph_types(offsets, weight), forest_types(weight), *[INT64] * 3
+    return weighted_graph_types(offsets, weight), forest_types(weight), *[INT64] * 2
 
 
 def forest_types(weight: np.dtype) -> Any:
@@ -212,8 +211,8 @@ def make_look(weight: np.dtype, weighted: bool) -> Any:
             for looks in range(2):
                 arcs = no_arcs()
                 if seeks:
-                    arcs = arcs_of(p, size.vertices, size.arcs, size.rows, forest.longer, graph)
-                next_key, next_end = lightest(arcs, root, key, end, looks, component, size.arcs, graph)
+                    arcs = arcs_of(p, size.vertices, size.rows, forest.longer, graph)
+                next_key, next_end = lightest(arcs, root, key, end, looks, component, graph)
                 if seeks:
                     key, end = next_key, next_end
                     seeks = end != NOBODY and component[end] == root
@@ -348,16 +347,16 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
     look = make_look(weight, weighted)
     lowest, heaviest = bounds_of(weight)
 
-    def forest_kernel(graph, parts, n, m, num_rows):
+    def forest_kernel(graph, parts, n, num_rows):
         """A minimum spanning forest: the edge of each vertex whose component is not itself in the end.
 
         Args:
             graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
             parts: see `Forest`.
-            n, m, num_rows: see `Size`.
+            n, num_rows: see `Size`.
         """
         forest = Forest(*parts)
-        size, control, host = Size(n, m, num_rows), forest.control, forest.host
+        size, control, host = Size(n, num_rows), forest.control, forest.host
         sample = cuda.shared.array(SLOTS, INT32)
         counts = cuda.shared.array(SLOTS, INT32)
         best = cuda.shared.array(1, INT64)
@@ -426,10 +425,10 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
         weight: the dtype of its weights; int32 if it has none.
         run: the run that this is.
     """
-    n, m, both = graph.num_vertices, graph.num_arcs, 1 + graph.directed
+    n, both = graph.num_vertices, 1 + graph.directed
     on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
-    forest = make_forest(n, most_longer(both * m), weight)
-    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, m, both * n])
+    forest = make_forest(n, most_longer(both * graph.num_arcs), weight)
+    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, both * n])
     counted = count_edges(forest.ends)
     wait(forest.host, run.progress)
     rounds = int(forest.host[ROUNDS])

@@ -118,7 +118,8 @@ def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any
     block_barrier()
     for i in range(block_thread(), SAMPLE, block_size()):
         root = np.int64(label[(2 * i + 1) * n // (2 * SAMPLE)])
-        slot = root * 2654435761 % SLOTS
+        # The upper bits of the product: the lower ones of all roots are the same where rows of a lattice are so long.
+        slot = (root * 2654435761 & 0xFFFFFFFF) * SLOTS >> 32
         while True:
             there = np.int64(compare_and_swap(roots, slot, np.int32(-1), np.int32(root)))
             if there == -1 or there == root:

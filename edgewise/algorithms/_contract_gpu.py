@@ -64,7 +64,7 @@ def make_kernel(weight: np.dtype) -> Any:
             held = keep(v, has, held, forest.live)
             roots = keep(v, v < n and forest.component[min(v, n - 1)] == v, roots, forest.roots)
         generation = grid_barrier(forest.control, np.int64(0))
-        grew, roots, generation = grow(held, roots, Size(n, 0, n), forest, heaviest, 1, generation)
+        grew, roots, generation = grow(held, roots, Size(n, n), forest, heaviest, 1, generation)
         if thread_index() == 0:
             forest.host[ROUNDS] = grew
 

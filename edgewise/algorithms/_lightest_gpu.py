@@ -4,10 +4,11 @@ A row is the out-edges of a vertex or, from row n on, its in-edges. Piece v of t
 `PIECE` arcs of each of its rows. What longer rows have more is listed, up to `PIECE` arcs each: row and number of the
 piece in the lower and upper half. So rows of any length are dealt out evenly, and short ones need no list.
 
-A warp has a piece in each lane. Where all are short, each lane goes over the arcs of its own. Else the lanes go over
-all their arcs side by side, as in `edgewise.balance.deal`. Lanes with arcs of one piece lie next to each other: a scan
-of minima that stops where a piece begins leaves each piece's lightest arc in its last lane, where the lane that has the
-piece takes it. So there is no atomic operation.
+A warp has a piece in each lane. Where all are short, each lane goes over the arcs of its own, a few at once, without
+branches, so that their loads overlap. Else the lanes go over all their arcs side by side, as in
+`edgewise.balance.deal`. Lanes with arcs of one piece lie next to each other: a scan of minima that stops where a piece
+begins leaves each piece's lightest arc in its last lane, where the lane that has the piece takes it. So there is no
+atomic operation.
 
 Arcs of one vertex are in a strict order by their weight, then by the vertex at their other end. Weights are compared by
 keys, integers of as many bits in the same order.
@@ -35,7 +36,7 @@ from edgewise.kernels.gpu import (
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
 #: Arcs up to which a piece is short.
-SHORT = 4 if SIMULATED else 16
+SHORT = 6 if SIMULATED else 16
 _LOWER_HALF = 0xFFFFFFFF
 
 
@@ -93,12 +94,12 @@ def vertex_of(p: Any, n: Any, longer: Any) -> Any:
 
 
 class Arcs(NamedTuple):
-    """Arcs of a piece: `length` from `start` on, and `more` from `begin` on. In-edges are numbered from m on."""
+    """Arcs of a piece: `out_length` out-edges from `out_start` on, and likewise in-edges."""
 
-    start: Any
-    length: Any
-    begin: Any
-    more: Any
+    out_start: Any
+    out_length: Any
+    in_start: Any
+    in_length: Any
 
 
 @device_function
@@ -108,36 +109,37 @@ def no_arcs() -> Any:
 
 
 @device_function
-def arcs_of(p: Any, n: Any, m: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
+def arcs_of(p: Any, n: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
     """The arcs of a piece where there are n or 2 n rows.
 
     `graph` is offsets, targets, weights, in_offsets, in_sources, in_weights.
     """
+    nothing = np.int64(0)
     if p < n:
         _, start, length = arcs_of_piece(np.int64(p), graph[0])
-        begin, more = np.int64(0), np.int64(0)
-        if num_rows > n:
-            _, begin, more = arcs_of_piece(np.int64(p), graph[3])
-        return Arcs(start, length, begin + m, more)
+        if num_rows == n:
+            return Arcs(start, length, nothing, nothing)
+        _, in_start, in_length = arcs_of_piece(np.int64(p), graph[3])
+        return Arcs(start, length, in_start, in_length)
     piece = np.int64(longer[p - n])
     if (piece & _LOWER_HALF) < n:
         _, start, length = arcs_of_piece(piece, graph[0])
-        return Arcs(start, length, np.int64(0), np.int64(0))
+        return Arcs(start, length, nothing, nothing)
     _, start, length = arcs_of_piece(piece - n, graph[3])
-    return Arcs(start + m, length, np.int64(0), np.int64(0))
+    return Arcs(nothing, nothing, start, length)
 
 
 @device_function
 def comes_before(key: Any, end: Any, other_key: Any, other_end: Any) -> Any:
     """Whether an arc comes before another one of its vertex."""
-    return key < other_key or (key == other_key and end < other_end)
+    return (key < other_key) | ((key == other_key) & (end < other_end))
 
 
 def make_lightest(weight: np.dtype, weighted: bool) -> Any:
     """What finds the lightest arcs, for weights of a dtype, or with the weight 1 for each arc.
 
     Returns:
-        ``lightest(arcs, mine, key, end, looks, component, m, graph)``, to be called by all lanes of a warp at once: key
+        ``lightest(arcs, mine, key, end, looks, component, graph)``, to be called by all lanes of a warp at once: key
         and other end of the first of the lane's `Arcs` after (key, end), in their order; (the largest key, NOBODY) if
         there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
     """
@@ -145,36 +147,43 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
     heaviest = key_type(np.iinfo(key_type).max)
 
     @device_function
-    def arc(k, m, graph):
+    def arc(k, others, weights):
         """Key and other end of an arc."""
-        if k < m:
-            return (key_of(graph[2][k]) if weighted else key_type(1)), np.int32(graph[1][k])
-        return (key_of(graph[5][k - m]) if weighted else key_type(1)), np.int32(graph[4][k - m])
+        return (key_of(weights[k]) if weighted else key_type(1)), np.int32(others[k])
 
     @device_function
-    def is_better(key, end, best_key, best_end, low_key, low_end, mine, looks, component):
-        """Whether an arc comes before the best one so far, but after the low one, and leads out."""
-        if not comes_before(key, end, best_key, best_end) or not comes_before(low_key, low_end, key, end):
-            return False
-        # Where an arc leads is asked last: that is a look anywhere in memory.
-        return looks == 0 or component[end] != mine
+    def candidate(key, end, mine, low, looks, component):
+        """An arc as `by_lane` takes it: as it is, or as none if it is not after `low` or does not lead out."""
+        follows = comes_before(low[0], low[1], key, end)
+        # An arc that need not be asked where it leads asks for vertex 0, as others do.
+        leads_out = (component[end if follows & (looks != 0) else 0] != mine) | (looks == 0)
+        taken = follows & leads_out
+        return (key if taken else heaviest), (end if taken else NOBODY)
 
     @device_function
-    def lightest_of_lane(arcs, mine, key, end, looks, component, m, graph):
-        """As `lightest`, by each lane for itself."""
-        best_key, best_end = heaviest, NOBODY
-        for i in range(arcs.length + arcs.more):
-            k = arcs.start + i if i < arcs.length else arcs.begin + i - arcs.length
-            its_key, its_end = arc(k, m, graph)
-            if is_better(its_key, its_end, best_key, best_end, key, end, mine, looks, component):
-                best_key, best_end = its_key, its_end
-        return best_key, best_end
+    def first_of(one, other):
+        """The one of two arcs that comes before the other."""
+        before = comes_before(one[0], one[1], other[0], other[1])
+        return (one[0] if before else other[0]), (one[1] if before else other[1])
 
     @device_function
-    def side_by_side(start, arcs, best_key, best_end, mine, key, end, looks, component, m, graph):
-        """The better one of (best_key, best_end) and what `lightest` gives for so many arcs from `start` on."""
-        upto = sum_to_lane(arcs)
-        begin, total = upto - arcs, shuffle(upto, WARP - 1)
+    def by_lane(start, length, best_key, best_end, mine, key, end, looks, component, others, weights):
+        """The better one of (best_key, best_end) and what `lightest` gives for so many arcs from `start` on, by each
+        lane for itself: four at once, the last one again where they are fewer."""
+        last, best, given = start + length - 1, (best_key, best_end), (mine, (key, end), looks, component)
+        for k in range(start, start + length, 4):
+            one, two = arc(k, others, weights), arc(min(k + 1, last), others, weights)
+            three, four = arc(min(k + 2, last), others, weights), arc(min(k + 3, last), others, weights)
+            one, two = candidate(*one, *given), candidate(*two, *given)
+            three, four = candidate(*three, *given), candidate(*four, *given)
+            best = first_of(best, first_of(first_of(one, two), first_of(three, four)))
+        return best
+
+    @device_function
+    def side_by_side(start, length, best_key, best_end, mine, key, end, looks, component, others, weights):
+        """The same by all lanes for all."""
+        upto = sum_to_lane(length)
+        begin, total = upto - length, shuffle(upto, WARP - 1)
         origin = start - begin
         for first in range(0, total, WARP):
             place = first + lane()
@@ -185,8 +194,12 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
             here = shuffle(mine, holder)
             found_key, found_end = heaviest, NOBODY
             if place < total:
-                its_key, its_end = arc(k, m, graph)
-                if is_better(its_key, its_end, high_key, high_end, low_key, low_end, here, looks, component):
+                its_key, its_end = arc(k, others, weights)
+                between = comes_before(its_key, its_end, high_key, high_end) and comes_before(
+                    low_key, low_end, its_key, its_end
+                )
+                # Where an arc leads is asked last: that is a look anywhere in memory.
+                if between and (looks == 0 or component[its_end] != here):
                     found_key, found_end = its_key, its_end
             for step in HALVES[::-1]:
                 other_key, other_end = shuffle_up(found_key, step), shuffle_up(found_end, step)
@@ -202,11 +215,13 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return best_key, best_end
 
     @device_function
-    def lightest(arcs, mine, key, end, looks, component, m, graph):
-        if ballot(arcs.length + arcs.more > SHORT) == 0:
-            return lightest_of_lane(arcs, mine, key, end, looks, component, m, graph)
-        given = (mine, key, end, looks, component, m, graph)
-        best_key, best_end = side_by_side(arcs.start, arcs.length, heaviest, NOBODY, *given)
-        return side_by_side(arcs.begin, arcs.more, best_key, best_end, *given)
+    def lightest(arcs, mine, key, end, looks, component, graph):
+        given = (mine, key, end, looks, component)
+        out_start, out_length, in_start, in_length = arcs
+        if ballot(out_length + in_length > SHORT) == 0:
+            best_key, best_end = by_lane(out_start, out_length, heaviest, NOBODY, *given, graph[1], graph[2])
+            return by_lane(in_start, in_length, best_key, best_end, *given, graph[4], graph[5])
+        best_key, best_end = side_by_side(out_start, out_length, heaviest, NOBODY, *given, graph[1], graph[2])
+        return side_by_side(in_start, in_length, best_key, best_end, *given, graph[4], graph[5])
 
     return lightest
