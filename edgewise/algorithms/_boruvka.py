@@ -17,6 +17,7 @@ Reference. Borůvka (1926), as Nešetřil, Milková and Nešetřilová, "Otakar 
 Discrete Mathematics 233 (2001), have it.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from edgewise.kernels.team import barrier, claim, report, rewind
 #: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
 #: vertices and roots in the lists, of this round and of the next in turns.
 EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
+#: For what is called for each vertex: a call passes the shapes of all arrays, which takes longer than a short row.
+_inlined = functools.partial(device_function, forceinline=True)
 #: Vertices handed out at a time.
 _PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)
@@ -87,7 +90,7 @@ def _plant(control: Any, forest: Any) -> None:
             forest.chosen[v] = forest.target[v] = _NONE
 
 
-@device_function
+@_inlined
 def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target: Any) -> Any:
     """The lighter of an edge of v and its arcs to other components."""
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
@@ -97,7 +100,7 @@ def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target:
     return weight, target
 
 
-@device_function
+@_inlined
 def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any) -> Any:
     """The same while each vertex is a component: two loops without branches, for nobody can predict the lightest."""
     least, first, own = heaviest, _NONE, np.uint32(v)
@@ -110,7 +113,7 @@ def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any)
     return (least, first) if least < weight or (least == weight and first < target) else (weight, target)
 
 
-@device_function
+@_inlined
 def _is_lighter(forest: Any, v: Any, u: Any) -> Any:
     """Whether the edge of v comes before that of u."""
     if forest.weight[v] != forest.weight[u]:
@@ -121,7 +124,7 @@ def _is_lighter(forest: Any, v: Any, u: Any) -> Any:
     return max(v, forest.target[v]) < max(u, forest.target[u])
 
 
-@device_function
+@_inlined
 def _offer(forest: Any, root: Any, v: Any) -> None:
     """Offer the edge of a vertex to its root."""
     while True:
