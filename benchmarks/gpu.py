@@ -1,8 +1,9 @@
 """Time and verify edgewise on a GPU: `python -m benchmarks.gpu`. See docs/benchmarks.md.
 
-Times are wall times of whole calls, synchronised, medians, in milliseconds: the graph lies on the GPU, the results stay
-there, layouts were made by the first call. Random sources are vertices with out-edges. Each result is checked by its
-verifier, that of a plain program by the built-in algorithm's, and a graph that is built by the one of the CPU.
+Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds: the graph lies
+on the GPU, the results stay there, layouts were made by the first call. Random sources are vertices with out-edges.
+Each result is checked by its verifier, that of a plain program by the built-in algorithm's, and a graph that is built
+by the one of the CPU.
 """
 
 import argparse
