@@ -17,7 +17,6 @@ Reference. Borůvka (1926), as Nešetřil, Milková and Nešetřilová, "Otakar 
 Discrete Mathematics 233 (2001), have it.
 """
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +24,12 @@ import numpy as np
 from edgewise.algorithms._components_steps import SAMPLE, find_largest
 from edgewise.algorithms._lengths import length
 from edgewise.kernels.atomics import atomic_add, atomic_load, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function, inlined_function, kernel
 from edgewise.kernels.team import barrier, claim, report, rewind
 
 #: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
 #: vertices and roots in the lists, of this round and of the next in turns.
 EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
-#: For what is called for each vertex: a call passes the shapes of all arrays, which takes longer than a short row.
-_inlined = functools.partial(device_function, forceinline=True)
 #: Vertices handed out at a time.
 _PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)
@@ -90,7 +87,7 @@ def _plant(control: Any, forest: Any) -> None:
             forest.chosen[v] = forest.target[v] = _NONE
 
 
-@_inlined
+@inlined_function
 def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target: Any) -> Any:
     """The lighter of an edge of v and its arcs to other components."""
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
@@ -100,7 +97,7 @@ def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target:
     return weight, target
 
 
-@_inlined
+@inlined_function
 def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any) -> Any:
     """The same while each vertex is a component: two loops without branches, for nobody can predict the lightest."""
     least, first, own = heaviest, _NONE, np.uint32(v)
@@ -113,7 +110,7 @@ def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any)
     return (least, first) if least < weight or (least == weight and first < target) else (weight, target)
 
 
-@_inlined
+@inlined_function
 def _is_lighter(forest: Any, v: Any, u: Any) -> Any:
     """Whether the edge of v comes before that of u."""
     if forest.weight[v] != forest.weight[u]:
@@ -124,7 +121,7 @@ def _is_lighter(forest: Any, v: Any, u: Any) -> Any:
     return max(v, forest.target[v]) < max(u, forest.target[u])
 
 
-@_inlined
+@inlined_function
 def _offer(forest: Any, root: Any, v: Any) -> None:
     """Offer the edge of a vertex to its root."""
     while True:

@@ -4,9 +4,9 @@ From a source, a search finds distances, and the vertices in their order: breadt
 arc from v to w is on shortest paths if the distance of w is that of v and the length of the arc. Along these arcs the
 shortest paths to each vertex are counted, by breadth-first search already while it goes on. On the way back each vertex
 v adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc;
-``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, is kept for it. Threads have a row of dependencies, on
-vertices or on arcs, for each of some sources, and add these rows in the order of the sources. So the result does not
-depend on threads, nor on how many rows there are.
+``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of its paths for that. Threads have a row of
+dependencies, on vertices or on arcs, for each of some sources, and add these rows in the order of the sources. So the
+result does not depend on threads, nor on how many rows there are.
 
 The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
 thousand. It is ``count * 2**(512 * power)``, where nothing looks at powers until a count has grown large. Scaling by
@@ -23,7 +23,7 @@ import numpy as np
 
 from edgewise.algorithms._dijkstra import Heap, make_heap, settle
 from edgewise.algorithms._lengths import length
-from edgewise.kernels.cache import device_function, inner_function, kernel
+from edgewise.kernels.cache import device_function, inlined_function, kernel
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 
 #: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
@@ -44,8 +44,8 @@ class Accumulation(NamedTuple):
 
     Attributes:
         distance: int32 without weights, int64 or float64 with them, shape (t, n): -1 between sources.
-        paths, share: float64, shape (t, n): the first with powers, where they are needed.
-        power: int32, shape (t, n).
+        paths: float64, shape (t, n): numbers of paths, and on the way back shares.
+        power: int32, shape (t, n): of paths and shares, where they are needed.
         queue: uint32, shape (t, n): vertices in the order of distances.
         heap: those of t threads, or of none without weights.
         rows: float64, shape (b, w): the dependencies of each source.
@@ -55,7 +55,6 @@ class Accumulation(NamedTuple):
 
     distance: np.ndarray
     paths: np.ndarray
-    share: np.ndarray
     power: np.ndarray
     queue: np.ndarray
     heap: Heap
@@ -85,7 +84,7 @@ class Size(NamedTuple):
     def num_bytes(self) -> int:
         """The memory of such a state, and of the copies."""
         of_heap = 0 if self.dtype == np.int32 else self.dtype.itemsize + 8
-        of_thread = self.num_vertices * (24 + self.dtype.itemsize + of_heap)
+        of_thread = self.num_vertices * (16 + self.dtype.itemsize + of_heap)
         return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1 + self.num_copies)
 
     def with_rows(self, num_sources: int, memory_limit: int | None) -> "Size":
@@ -103,7 +102,6 @@ def make_accumulation(size: Size) -> Accumulation:
     return Accumulation(
         np.full(each, -1, size.dtype),
         np.empty(each),
-        np.empty(each),
         np.empty(each, np.int32),
         np.empty(each, np.uint32),
         make_heap(size.num_vertices, 0 if size.dtype == np.int32 else size.num_threads, size.dtype),
@@ -113,7 +111,7 @@ def make_accumulation(size: Size) -> Accumulation:
     )
 
 
-@device_function
+@inlined_function
 def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
     """Add a number of paths to that of a vertex."""
     if power[u] == paths_power:
@@ -125,7 +123,7 @@ def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
         count[u] += paths * _SMALL
 
 
-@inner_function
+@inlined_function
 def _scale(count: Any, power: Any, v: Any) -> None:
     """Scale the count of a vertex down."""
     count[v] *= _SMALL
@@ -140,7 +138,7 @@ def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
             _scale(count, power, queue[i])
 
 
-@device_function
+@inlined_function
 def _search_and_count(
     control: Any, arcs: Any, source: Any, distance: Any, count: Any, power: Any, queue: Any
 ) -> Any:
@@ -175,7 +173,7 @@ def _search_and_count(
     return tail, with_powers
 
 
-@device_function
+@inlined_function
 def _count_in_order(
     control: Any,
     arcs: Any,
@@ -209,25 +207,24 @@ def _count_in_order(
     return with_powers
 
 
-@inner_function
+@inlined_function
 def _share_along(
-    arcs: Any, k: Any, here: Any, mine: Any, distance: Any, share: Any, power: Any, with_powers: Any
+    arcs: Any, k: Any, here: Any, mine: Any, distance: Any, shares: Any, power: Any, with_powers: Any
 ) -> Any:
     """The share of the vertex that an arc leads to, beside the power of its own; 0 off shortest paths."""
     u = np.uint64(arcs.targets[k])
     if distance[u] != distance.dtype.type(here + length(arcs, k)):
         return 0.0
     if not with_powers or power[u] == mine:
-        return share[u]
-    return share[u] * _SMALL if power[u] == mine + 1 else 0.0
+        return shares[u]
+    return shares[u] * _SMALL if power[u] == mine + 1 else 0.0
 
 
-@device_function
+@inlined_function
 def _go_back(
     arcs: Any,
     distance: Any,
     count: Any,
-    share: Any,
     power: Any,
     queue: Any,
     reached: Any,
@@ -235,7 +232,10 @@ def _go_back(
     on: Any,
     row: Any,
 ) -> None:
-    """Write the dependency on each vertex that was reached, or on each arc on shortest paths."""
+    """Write the dependency on each vertex that was reached, or on each arc on shortest paths.
+
+    A vertex has its share in `count` once it is done, as those that lie farther away are.
+    """
     i = reached
     while i > 0:
         i -= _ONE
@@ -244,14 +244,14 @@ def _go_back(
         first, end = np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])
         if on == ON_ARCS:
             for k in range(first, end):
-                part = _share_along(arcs, k, here, mine, distance, share, power, with_powers)
+                part = _share_along(arcs, k, here, mine, distance, count, power, with_powers)
                 total += part
                 row[k] = paths * part
         else:
             for k in range(first, end):
-                total += _share_along(arcs, k, here, mine, distance, share, power, with_powers)
+                total += _share_along(arcs, k, here, mine, distance, count, power, with_powers)
             row[v] = total * paths
-        share[v] = (1.0 + total * paths) / paths
+        count[v] = (1.0 + total * paths) / paths
 
 
 @device_function
@@ -284,7 +284,7 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
         with_powers = _count_in_order(control, arcs, source, distance, count, power, queue, reached)
     else:
         reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
-    _go_back(arcs, distance, count, state.share[thread], power, queue, reached, with_powers, on, row)
+    _go_back(arcs, distance, count, power, queue, reached, with_powers, on, row)
     if on != ON_ARCS:
         row[source] = 0.0
     if on == ON_VERTICES_AND_ENDS:

@@ -222,3 +222,8 @@ device_function: Callable[..., Any] = functools.partial(numba.njit, **KERNEL_OPT
 #: The same for functions that only kernels call: without what Python needs to call them, they compile in two thirds of
 #: the time. A call from Python ends the process.
 inner_function: Callable[..., Any] = functools.partial(device_function, no_cpython_wrapper=True)
+
+#: The same for functions that are called for each vertex, or have a long loop, and are called in one or two places. A
+#: call passes all that is known of each array in memory, which takes longer than a short row does, and is read there
+#: again after each store of the function.
+inlined_function: Callable[..., Any] = functools.partial(inner_function, forceinline=True)
