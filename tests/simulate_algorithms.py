@@ -23,6 +23,7 @@ GRAPHS = {
     "random": ew.generate.uniform(12, 40, seed=1, weights=(1, 9)),
     "apart": ew.generate.uniform(20, 14, seed=2, weights=(1, 9)),
     "both ways": ew.generate.uniform(15, 25, seed=3, directed=False, weights=(1, 9)),
+    "loops": ew.Graph.from_edges([0, 0], [0, 0], [0, 1], num_vertices=2),
 }
 #: Each algorithm takes the next one for the next of these graphs.
 BALANCED = ("star out", "random", "both ways")
@@ -178,6 +179,17 @@ def compare_forests():
         assert got.weight.dtype == expected.weight.dtype
 
 
+def compare_sparse_forests():
+    """Forests of rows that a lane takes by itself, with loops, parallel edges and equal weights."""
+    random = np.random.default_rng(8)
+    for _ in range(8):
+        ends = random.integers(0, 9, (2, 16))
+        ends[:, :4] = ends[0, :4]
+        graph = ew.Graph.from_edges(*ends, random.integers(0, 3, 16), num_vertices=9)
+        got, expected = (ew.mst(graph, symmetrize=True, device=device) for device in ("cuda", "cpu"))
+        same(got, expected, "source_index", "target_index", "weight", "num_components")
+
+
 def compare_strong_components():
     """Rounds of colours, searches from many vertices and those that pull, threads that follow no chains."""
     from edgewise.algorithms import _scc_gpu, _scc_gpu_steps
@@ -237,6 +249,7 @@ def main():
         for name, graph in GRAPHS.items():
             compare_components(graph)
             print(name, flush=True)
+        compare_sparse_forests()
         return
     pretend()
     if sys.argv[1:] == ["programs"]:
@@ -252,6 +265,7 @@ def main():
     compare_negative_weights()
     compare_huge_weights()
     compare_forests()
+    compare_sparse_forests()
     compare_strong_components()
     compare_building()
 

@@ -79,7 +79,8 @@ class Checkpoint:
         except FileNotFoundError:
             return 0
         except Exception as error:  # whatever NumPy meets in a file that is not what it should be
-            raise self._refusal(f"is damaged, or no checkpoint ({error})") from None
+            # NumPy's text would have the user load pickled objects.
+            raise self._refusal(f"is damaged, or no checkpoint ({type(error).__name__})") from None
         if graph != self._graph:
             raise self._refusal("is that of another graph")
         if what != self._what:

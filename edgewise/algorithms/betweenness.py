@@ -151,7 +151,8 @@ def betweenness(
             that is no integer of at least 0; a checkpoint that is damaged, or that of another graph or of other
             arguments.
         OutputError: the checkpoint cannot be written.
-        ScheduleError: a device, a delivery, a balance or a layout that there is not.
+        ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
+            which adds up in any order.
     """
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES

@@ -103,7 +103,7 @@ def mst(
     memory_limit: int | None = None,
 ) -> MSTResult:
     """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads, but
-    that a GPU gives a weight of -0.0 as 0.0.
+    for the sign of weights that are 0.0 or -0.0.
 
     Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
     can be.
