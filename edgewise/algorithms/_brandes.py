@@ -254,10 +254,13 @@ def _go_back(
         count[v] = (1.0 + total * paths) / paths
 
 
-@device_function
-def _forget(distance: Any, queue: Any, reached: Any) -> None:
-    for i in range(reached):
-        distance[queue[i]] = -1
+@inlined_function
+def _forget(distance: Any, on: Any, row: Any) -> None:
+    """Make distances what they were, and dependencies on vertices that were not reached 0."""
+    for v in range(len(distance)):
+        if on != ON_ARCS and distance[v] < 0:
+            row[v] = 0.0
+        distance[v] = -1
 
 
 @device_function
@@ -265,8 +268,9 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
     """Write what one source adds for each vertex or arc."""
     distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
     queue, heap = state.queue[thread], state.heap
-    for place in range(len(row)):
-        row[place] = 0.0
+    if on == ON_ARCS:
+        for k in range(len(row)):
+            row[k] = 0.0
     if len(heap.key) > 0:
         reached, grows = settle(
             control,
@@ -285,13 +289,13 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
     else:
         reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
     _go_back(arcs, distance, count, power, queue, reached, with_powers, on, row)
+    _forget(distance, on, row)
     if on != ON_ARCS:
         row[source] = 0.0
     if on == ON_VERTICES_AND_ENDS:
         for i in range(np.uint64(1), reached):
             row[queue[i]] += 1.0
         row[source] = np.float64(reached - _ONE)
-    _forget(distance, queue, reached)
 
 
 @kernel
