@@ -11,5 +11,5 @@ pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed"
     [pytest.param((), id="warps of one lane"), pytest.param(("warps",), id="warps of several lanes")],
 )
 def test_algorithms_give_the_right_answers_in_the_simulator(arguments):
-    graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways"]
+    graphs = ["one vertex", "star out", "many to one", "path", "random", "apart", "both ways", "loops"]
     assert simulated("simulate_algorithms.py", *arguments) == graphs
