@@ -14,6 +14,7 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
+from edgewise.draws import random
 from edgewise.graph import Graph
 from edgewise.io import read
 from edgewise.program import (
@@ -26,6 +27,7 @@ from edgewise.program import (
     MESSAGES,
     MIN,
     PRODUCT,
+    REQUIRED,
     SUM,
     VERTEX,
     WEIGHT,
@@ -65,6 +67,7 @@ __all__ = [
     "MESSAGES",
     "MIN",
     "PRODUCT",
+    "REQUIRED",
     "SUM",
     "VERTEX",
     "WEIGHT",
@@ -97,6 +100,7 @@ __all__ = [
     "pagerank",
     "parameter",
     "prepare",
+    "random",
     "read",
     "run",
     "scc",

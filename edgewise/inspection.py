@@ -5,37 +5,45 @@ decided here, once for all engines, and is reported with the user's function and
 """
 
 import ast
-import dis
+import difflib
 import enum
 import inspect
-import itertools
 import keyword
 import os
+import random
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from edgewise.draws import Random, with_draws
 from edgewise.errors import ProgramError
 from edgewise.program import (
-    INFINITY,
+    LEFT_OUT,
+    WEIGHT,
     Aggregator,
     Combiner,
     EdgeField,
     Fields,
     Parameter,
     Program,
+    Start,
     VertexField,
 )
-from edgewise.source import Source, all_code, code_text, source_of
+from edgewise.source import Source, code_text, references, source_of
 
 #: What every state has besides the program's own names.
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
 STATE_ARRAYS = ("out_degree", "in_degree")
 EDGE_NAMES = ("source", "target", "index")
+_HOOKS = ("initialize", "edge_compute", "vertex_compute", "proceed")
+#: What a program may say of itself beside fields, parameters, aggregators and functions.
+_SETTINGS = ("combine", "message", "asynchronous", "max_supersteps")
+#: Options of a call, which give their names to no field or parameter.
+_OPTIONS = ("progress", "memory_limit", "check", "seed")
 _PARAMETERS = {
     "initialize": ("v", "state"),
     "edge_compute": ("edge", "state"),
@@ -57,6 +65,7 @@ _FORBIDDEN: dict[type[ast.AST], str] = {
     ast.ImportFrom: "import",
     ast.ClassDef: "class",
     ast.Lambda: "lambda",
+    ast.NamedExpr: ":=",
 }
 
 
@@ -107,6 +116,7 @@ class Specification:
         vertex_writes: vertex fields that vertex_compute writes.
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
+        sends: whether edge_compute ever returns a message.
         key: a text that differs when the program's code, or anything that it refers to, differs; None if it
             refers to something whose value cannot be told.
     """
@@ -121,6 +131,7 @@ class Specification:
     vertex_writes: set[str] = field(default_factory=set)
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
+    sends: bool = True
     key: str | None = None
 
     @property
@@ -143,6 +154,11 @@ class Specification:
         """The names of a message's fields; none if a message is one value."""
         declared = self.program.message
         return tuple(declared.dtypes) if isinstance(declared, Fields) else ()
+
+    @property
+    def draws(self) -> bool:
+        """Whether any function draws random numbers."""
+        return "seed" in self.parameters
 
     @property
     def has_proceed(self) -> bool:
@@ -189,7 +205,8 @@ def inspect_program(program: type[Program]) -> Specification:
         raise ProgramError(f"got {program!r}, expected a subclass of edgewise.Program or an instance of one")
     found = Specification(program)
     _collect_declarations(found)
-    for name in ("initialize", "edge_compute", "vertex_compute", "proceed"):
+    _check_attributes(found)
+    for name in _HOOKS:
         if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
             arguments = ", ".join(_PARAMETERS[name])
             raise ProgramError(f"{found.name} has no {name}; define: @staticmethod def {name}({arguments})")
@@ -198,13 +215,15 @@ def inspect_program(program: type[Program]) -> Specification:
         found.functions[name] = _user_function(name, declared.function, ("v", "state"))
     if found.combine.name == "user":
         found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
+    _let_draw(found)
     for name, function in found.functions.items():
         _Checker(found, function, role=name if name in _PARAMETERS else "aggregator").check()
         if not function.source.is_current:
             raise ProgramError(
                 f"{function.where()}: its file was edited after it was imported; import it again"
             )
-    refuse_infinity(found)
+    for function in found.functions.values():
+        _check_references(function)
     found.key = program_key(found)
     return found
 
@@ -217,15 +236,7 @@ def _collect_declarations(found: Specification) -> None:
         (Parameter, found.parameters),
         (Aggregator, found.aggregators),
     )
-    reserved = {
-        *STATE_SCALARS,
-        *STATE_ARRAYS,
-        *_PARAMETERS,
-        "message",
-        "values",
-        "asynchronous",
-        "max_supersteps",
-    }
+    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, *_SETTINGS, *_OPTIONS, "values"}
     for base in reversed(found.program.__mro__):
         for name, value in vars(base).items():
             for kind, declared in kinds:
@@ -242,7 +253,67 @@ def _collect_declarations(found: Specification) -> None:
             f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
             "ew.combiner(function, identity=...)"
         )
+    for name, value in {**found.vertex_fields, **found.edge_fields, **found.parameters}.items():
+        _check_options(f"{found.name}.{name}", value)
     _check_message_fields(found)
+
+
+def _check_options(name: str, declared: VertexField | EdgeField | Parameter) -> None:
+    """Refuse options of a declaration that would mean nothing, and values that are none of one vertex or edge."""
+    if isinstance(declared, Parameter):
+        if isinstance(declared.default, Start):
+            raise ProgramError(f"{name}: default={declared.default!r}; that is only for init= of a field")
+        return
+    if isinstance(declared, EdgeField):
+        weights = declared.dtype is WEIGHT
+        if weights and declared.init is not LEFT_OUT:
+            raise ProgramError(
+                f"{name}: init={declared.init!r} would never be used, since ew.WEIGHT makes it the graph's weights; "
+                "give default= for graphs without weights, or another dtype"
+            )
+        if not weights and declared.default is not LEFT_OUT:
+            raise ProgramError(
+                f"{name}: default={declared.default!r} is for the weights of an unweighted graph, and this field is no "
+                "ew.WEIGHT; give init= for the value of all edges"
+            )
+        if weights:
+            return _check_number(name, "default", declared.default)
+    _check_number(name, "init", declared.init)
+
+
+def _check_number(name: str, option: str, value: Any) -> None:
+    """Refuse what is no single number as the value of all vertices or edges."""
+    if value is LEFT_OUT or (option == "init" and isinstance(value, Start)):
+        return
+    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        hint = "one number for all; a field with a value for each is given when the program is made: "
+        raise ProgramError(f"{name}: {option}={value!r}; expected {hint}{name.replace('.', '(')}=array)")
+
+
+def _check_attributes(found: Specification) -> None:
+    """Refuse attributes that mean nothing, which mostly are misspelt."""
+    known = (*_HOOKS, *_SETTINGS)
+    declared = {*found.vertex_fields, *found.edge_fields, *found.parameters, *found.aggregators}
+    for base in found.program.__mro__:
+        if base in (Program, object):
+            continue
+        for name, value in vars(base).items():
+            if name.startswith("_") or name in known or name in declared:
+                continue
+            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+            code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
+            if near:
+                raise ProgramError(f"{found.name}.{name} means nothing; did you mean {near[0]}?")
+            if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
+                raise ProgramError(
+                    f"{found.name}.{name} means nothing to a run: a program has fields, parameters, aggregators, "
+                    f"{', '.join(known)}. Declare {name} = ew.parameter(default={value!r}), or begin its name with an "
+                    "underscore"
+                )
+    if not isinstance(found.program.asynchronous, bool):
+        raise ProgramError(
+            f"{found.name}.asynchronous is {found.program.asynchronous!r}; expected True or False"
+        )
 
 
 def _check_message_fields(found: Specification) -> None:
@@ -275,9 +346,15 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
     source = source_of(function)
     if source is None:
         code = function.__code__
+        typed = code.co_filename.startswith("<")
+        why = (
+            "Python keeps no source of what is typed, piped or passed to it"
+            if typed
+            else "it is no def there"
+        )
         raise ProgramError(
-            f"{name} in {code.co_filename}, line {code.co_firstlineno}: its source cannot be read as a def; "
-            "define the program in a file or a notebook cell"
+            f"{name} in {code.co_filename}, line {code.co_firstlineno}: its source cannot be read, for {why}; define "
+            "the program in a file or a notebook cell"
         )
     found, tree = UserFunction(name, function, source), source.tree
     plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
@@ -318,6 +395,7 @@ class _Checker:
         self.state = None if role == "combine" else arguments[-1]
         self.edge = arguments[0] if role == "edge_compute" else None
         self.vertex = arguments[0] if role in ("initialize", "vertex_compute", "aggregator") else None
+        self.messages = arguments[1] if role == "vertex_compute" and found.keeps_messages else None
         self.arrays = {*found.vertex_fields, *found.edge_fields, *STATE_ARRAYS}
         self.scalars = {*found.parameters, *found.aggregators, *STATE_SCALARS}
 
@@ -343,10 +421,7 @@ class _Checker:
         tree = self.function.tree
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
-            if not any(node.value is not None and not _is_none(node.value) for node in returns):
-                raise self.function.refuse(
-                    tree, "it never returns a message; return one, or None to send nothing"
-                )
+            self.found.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
             return
         expected = {
             "initialize": "ACTIVE or HALT",
@@ -381,6 +456,27 @@ class _Checker:
             raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
         if node.id == self.edge and whole:
             raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
+        if node.id == self.messages:
+            self._check_messages(node, parents)
+
+    def _check_messages(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
+        """Messages of several fields have no length or order but those of each field, and arrays no methods."""
+        names, array = self.found.message_fields, parents[node]
+        if names:
+            if not isinstance(array, ast.Attribute) or array.attr not in names:
+                known = ", ".join(f"{node.id}.{name}" for name in names)
+                raise self.function.refuse(
+                    array if isinstance(array, ast.Attribute) else node,
+                    f"'{ast.unparse(array)}': messages have several fields here, each an array of its own: {known}; "
+                    f"their number is len({node.id}.{names[0]})",
+                )
+            array = parents[array]
+        if isinstance(array, ast.Attribute):
+            raise self.function.refuse(
+                array,
+                f"'{ast.unparse(array)}': messages have no '{array.attr}'; use len(...), an index, a slice or a for "
+                "loop. They may be sorted where they lie, by a loop",
+            )
 
     def _check_edge(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -399,6 +495,12 @@ class _Checker:
             known = ", ".join(sorted(self.arrays | self.scalars))
             raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
         found.state_reads.add(name)
+        if self.role == "initialize" and name in found.aggregators:
+            raise self.function.refuse(
+                node,
+                f"state.{name} has no value yet: aggregates are evaluated after initialize, and after each superstep "
+                "for the next",
+            )
         if name in self.scalars:
             if not isinstance(node.ctx, ast.Load):
                 raise self.function.refuse(
@@ -531,37 +633,76 @@ def _is_named_tuple(kind: type) -> Any:
     return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
 
 
-def references(function: types.FunctionType) -> dict[str, Any]:
-    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
-
-    A dotted name goes as far as it leads through modules.
-    """
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    outside = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-    found: dict[str, Any] = {}
-    for code in all_code(function.__code__):
-        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
-        for i, step in enumerate(steps):
-            name = step.argval
-            if step.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or name not in outside:
-                continue
-            value = outside[name]
-            for part in itertools.takewhile(
-                lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[i + 1 :]
-            ):
-                if not isinstance(value, types.ModuleType):
-                    break
-                name, value = f"{name}.{part.argval}", getattr(value, part.argval, None)
-            found[name] = value
-    return found
-
-
-def refuse_infinity(found: Specification) -> None:
-    """INFINITY stands for a value that depends on the field, so it has no meaning inside a function."""
-    for function in found.functions.values():
-        for name, value in references(function.function).items():
-            if value is INFINITY:
+def _check_references(function: UserFunction) -> None:
+    """Refuse what a function, or a helper that it calls, may not refer to."""
+    waiting, seen = [function.function], set[types.FunctionType]()
+    while waiting:
+        inner = waiting.pop()
+        seen.add(inner)
+        for name, value in references(inner).items():
+            where = _line_of(function, name) if inner is function.function else function.where()
+            if isinstance(value, Start):
                 raise ProgramError(
-                    f"{function.where()}: {name} is only for init=; inside a function use math.inf for floats, "
-                    "or compare with a parameter"
+                    f"{where}: {name} is only for init=; inside a function use math.inf for floats, or compare with a "
+                    "parameter"
                 )
+            if _draws_elsewhere(value):
+                raise ProgramError(
+                    f"{where}: {name} draws other numbers in each run, whatever the seed; use ew.random(v, state), or "
+                    "give the numbers as a field: MyProgram(name=array)"
+                )
+            if isinstance(value, Random):
+                raise ProgramError(
+                    f"{where}: its helper {inner.__name__} draws by {name}; draw in {function.name} and give the "
+                    f"number to {inner.__name__}"
+                )
+            if isinstance(value, type) and not isinstance(value, enum.EnumMeta):
+                _check_class(function, name, value)
+            if isinstance(value, types.FunctionType) and value not in seen:
+                waiting.append(value)
+
+
+def _line_of(function: UserFunction, name: str) -> str:
+    """Where a function first has a name."""
+    for node in ast.walk(function.tree):
+        if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) == name:
+            return function.where(node.lineno)
+    return function.where()
+
+
+def _draws_elsewhere(value: Any) -> bool:
+    """Whether a value belongs to Python's or NumPy's random numbers."""
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    owners = (random.Random, np.random.Generator, np.random.RandomState)
+    if isinstance(value, owners) or isinstance(getattr(value, "__self__", None), owners):
+        return True
+    return isinstance(module, str) and (module == "random" or module.split(".")[:2] == ["numpy", "random"])
+
+
+def _check_class(function: UserFunction, name: str, owner: type) -> None:
+    """Refuse the functions, and of a program anything, that a class has."""
+    for node in ast.walk(function.tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
+            part = getattr(owner, node.attr, None)
+            if issubclass(owner, Program) or inspect.isroutine(part):
+                what = "function" if inspect.isroutine(part) else "value"
+                raise function.refuse(
+                    node,
+                    f"{name}.{node.attr} cannot be used inside a program's function; define this {what} outside of "
+                    f"classes: {node.attr}",
+                )
+
+
+def _let_draw(found: Specification) -> None:
+    """Compile what a program draws: its functions then use the seed of the run and the superstep."""
+    for place, (name, function) in enumerate(found.functions.items()):
+        drawing, tree = with_draws(function.function, function.tree, place, function.refuse)
+        if tree is not function.tree:
+            if found.program.asynchronous:
+                raise ProgramError(
+                    f"{function.where()}: an asynchronous program has no fixed supersteps, which the numbers of "
+                    "ew.random depend on; leave out asynchronous = True"
+                )
+            source = Source(tree, function.source.is_current)
+            found.functions[name] = replace(function, function=drawing, source=source)
+            found.parameters["seed"] = Parameter("int64", 0)

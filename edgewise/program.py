@@ -15,7 +15,8 @@ A run is a sequence of supersteps (bulk synchronous parallel; Valiant 1990). Ver
    that is active or got a message (a message wakes a halted vertex) and returns ACTIVE or HALT for the next
    superstep. So a value written in superstep k is seen by edges in superstep k + 1.
 4. **Aggregates.** Each aggregator is evaluated over all vertices. Its value can be read as ``state.name`` from
-   the next superstep on (in superstep 1: the value after ``initialize``), and in ``proceed``.
+   the next superstep on (in superstep 1: the value after ``initialize``), and in ``proceed``. Before that there is
+   none: ``initialize`` may not read it.
 5. **The end.** The run ends when no vertex is active, when ``max_supersteps`` supersteps were run, or when the
    program's ``proceed(state)``, called once after each superstep, returns False.
 
@@ -29,14 +30,18 @@ bits and floats at least the precision of their field. Every value that leaves a
 declared dtype: integers wrap, floats round, anything becomes bool by ``!= 0``. A float where an integer is
 declared is refused before the run. Division by zero and overflow are found by ``check=True``.
 
+*Random numbers.* ``ew.random`` draws them inside any function; see `edgewise.draws`. They depend on the run's
+``seed=``, the superstep, the vertex, the function and how many were drawn in this call of it, and on nothing else.
+``random`` and ``numpy.random`` are refused.
+
 *All messages of a vertex.* With ``combine = MESSAGES``, ``vertex_compute(v, messages, state)`` is given an array with
 a message for each in-edge along which one came: ``len(messages)``, ``messages[i]``, ``for message in messages``. They
 come in the order of their sources' indices, those of parallel arcs in the order of these. The array is the vertex's
 own in this superstep, so it may be sorted where it lies; afterwards it is gone. What a loop over the messages can
 compute, such as a median or the most frequent value, need not be associative. With ``message = fields(label="int64",
 weight="float64")`` a message has several fields: ``edge_compute`` returns a tuple of them in this order, or None, and
-``messages.label``, ``messages.weight`` are arrays. Only a message buffer can deliver these
-(`edgewise.schedule.Buffered`).
+``messages.label``, ``messages.weight`` are arrays of one length; ``messages`` itself has none. Only a message buffer
+can deliver these (`edgewise.schedule.Buffered`).
 
 *Order.* MIN, MAX, ANY, ALL and integer sums do not depend on any order; MIN and MAX take no notice of NaN. Float sums
 and products and a user's own combiner, which has to be associative, are folded in an order that depends on neither
@@ -81,14 +86,18 @@ WEIGHT: Final = GraphType.WEIGHT
 VERTEX: Final = GraphType.VERTEX
 
 
-class _Infinity:
-    """The largest value of a field's dtype: ``inf`` for floats. Only for ``init=``."""
+class Start(Enum):
+    """What may stand for ``init=`` beside a number."""
+
+    INFINITY = "the largest value of the field's dtype: inf for floats"
+    REQUIRED = "nothing: the field has to be given for each run"
 
     def __repr__(self) -> str:
-        return "edgewise.INFINITY"
+        return f"edgewise.{self.name}"
 
 
-INFINITY: Final = _Infinity()
+INFINITY: Final = Start.INFINITY
+REQUIRED: Final = Start.REQUIRED
 
 
 def largest(dtype: np.dtype) -> Any:
@@ -192,6 +201,15 @@ def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
     return Combiner("user", function, lambda dtype: identity)
 
 
+class Nothing(Enum):
+    """An option that was left out, where None could be meant."""
+
+    LEFT_OUT = "left out"
+
+
+LEFT_OUT: Final = Nothing.LEFT_OUT
+
+
 @dataclass(frozen=True, eq=False)
 class VertexField:
     """One value for each vertex; see `vertex`."""
@@ -232,27 +250,27 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
     Args:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
             vertex (``to_frame`` shows it as the user's id; the index -1 is none).
-        init: the value at the start of a run, `INFINITY` for the largest. An array with one value for each
-            vertex may be given when the program is made: ``MyProgram(name=array)``.
+        init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest. An array with
+            one value for each vertex may be given when the program is made: ``MyProgram(name=array)``; with
+            `REQUIRED`, it has to be.
     """
     return VertexField(dtype, init)
 
 
-def edge(dtype: Any = WEIGHT, *, init: Any = 0, default: Any = None) -> Any:
+def edge(dtype: Any = WEIGHT, *, init: Any = LEFT_OUT, default: Any = LEFT_OUT) -> Any:
     """Declare an edge field, read as ``edge.name`` and written as ``state.name[edge.index]``.
 
     Args:
         dtype: as for `vertex`. With `WEIGHT`, the field holds the graph's weights.
-        init: the value at the start of a run, for a field that does not hold the weights.
-        default: for the weights of an unweighted graph; without it such a graph is refused.
+        init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. Arrays have one value
+            for each arc, in CSR order.
+        default: a number for the weights of an unweighted graph; only with `WEIGHT`. Without it such a graph is
+            refused.
     """
     return EdgeField(dtype, init, default)
 
 
-_REQUIRED = object()
-
-
-def parameter(dtype: Any = None, default: Any = _REQUIRED) -> Any:
+def parameter(dtype: Any = None, default: Any = LEFT_OUT) -> Any:
     """Declare a parameter, read as ``state.name`` and given as ``MyProgram(name=value)``.
 
     Args:
@@ -263,7 +281,7 @@ def parameter(dtype: Any = None, default: Any = _REQUIRED) -> Any:
     return Parameter(dtype, default)
 
 
-def aggregator(combine: Combiner, dtype: Any = np.float64) -> Callable[[Any], Any]:
+def aggregator(combine: Combiner, dtype: Any = None) -> Callable[[Any], Any]:
     """Declare a value that is folded over all vertices after each superstep, as a decorator.
 
     ::
@@ -277,13 +295,16 @@ def aggregator(combine: Combiner, dtype: Any = np.float64) -> Callable[[Any], An
 
     Args:
         combine: one of the six named combiners.
-        dtype: of the value.
+        dtype: of the value; bool for ANY and ALL, float64 for the others if left out.
     """
     if not isinstance(combine, Combiner) or combine.name in ("user", "MESSAGES"):
         raise ProgramError(f"aggregator: got {combine!r}, expected one of MIN, MAX, SUM, PRODUCT, ANY, ALL")
 
+    logical = combine.name in ("ANY", "ALL")
+
     def declare(function: Any) -> Any:
-        return Aggregator(combine, dtype, getattr(function, "__func__", function))
+        kind = (np.bool_ if logical else np.float64) if dtype is None else dtype
+        return Aggregator(combine, kind, getattr(function, "__func__", function))
 
     return declare
 
@@ -292,7 +313,8 @@ class Program:
     """The base of a user's program. See the contract above, and ``docs/programs.md`` for a guide.
 
     A subclass declares fields and parameters as class attributes and defines ``edge_compute`` and
-    ``vertex_compute``; the rest has defaults. All functions are static methods.
+    ``vertex_compute``; the rest has defaults. All functions are static methods. Other attributes than these and those
+    below would mean nothing, so they are refused unless their names begin with an underscore.
 
     Attributes:
         combine: how messages to one vertex are combined; `MESSAGES` if they are not.
@@ -347,4 +369,4 @@ class Program:
 
 def is_required(declared: Parameter) -> bool:
     """Whether a parameter has no default."""
-    return declared.default is _REQUIRED
+    return declared.default is LEFT_OUT

@@ -135,6 +135,7 @@ class Prepared:
         progress: Progress = None,
         memory_limit: int | None = None,
         check: bool = False,
+        seed: int | None = None,
         **values: Any,
     ) -> ProgramResult:
         """Run the program. ``values`` are its parameters, and arrays for its fields.
@@ -145,15 +146,17 @@ class Prepared:
             memory_limit: bytes that the run may allocate, results included. What is made once for the graph (in-edges,
                 copies on a GPU, a strategy's arrays) is not counted.
             check: run in plain Python, with every index, write and overflow checked; slow.
+            seed: of ``ew.random``, an integer of 64 bits; 0 if left out.
 
         Raises:
-            ProgramError: a value that is missing, unknown or of the wrong kind; with ``check``, what a function
-                may not do.
+            ProgramError: a value that is missing, unknown or of the wrong kind; a seed where nothing is random; with
+                ``check``, what a function may not do.
             MemoryLimitError: more memory is needed than allowed.
         """
         limit = self.program.max_supersteps if max_supersteps is None else max_supersteps
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
+        values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
         engine = self._compile(parameters)
         given = {name: value for name, value in values.items() if name not in parameters}
@@ -172,6 +175,19 @@ class Prepared:
             outcome = checked or engine(run, parameters, given, limit)
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
+
+    def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
+        """The values of a run with its seed, which is one of the parameters of a program that draws."""
+        if "seed" in values or (seed is not None and not self.found.draws):
+            why = "it draws no random numbers (ew.random)" if not self.found.draws else "give it to the run"
+            raise ProgramError(
+                f"{self.found.name} has no 'seed': {why}; expected ew.run(program, graph, seed=...)"
+            )
+        if seed is None:
+            return values
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise ProgramError(f"seed is {seed!r}; expected an integer")
+        return {**values, "seed": seed}
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""
@@ -269,6 +285,7 @@ def run(
     progress: Progress = None,
     memory_limit: int | None = None,
     check: bool = False,
+    seed: int | None = None,
 ) -> ProgramResult:
     """Run a program on a graph: ``ew.run(SSSP(source=3), graph)``. See `prepare` for many runs on one graph.
 
@@ -277,7 +294,7 @@ def run(
         graph: what to run it on.
         device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
         schedule: how to run it; None for the best choice at each superstep.
-        max_supersteps, progress, memory_limit, check: as for a call of what `prepare` returns.
+        max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
 
     Raises:
         ProgramError: the program breaks the contract, or a value is wrong.
@@ -286,10 +303,14 @@ def run(
     instance = program() if isinstance(program, type) and issubclass(program, Program) else program
     if not isinstance(instance, Program):
         raise ProgramError(f"run: got {program!r}, expected an instance of a subclass of edgewise.Program")
-    return Prepared(type(instance), graph, device, schedule)(
+    prepared = Prepared(type(instance), graph, device, schedule)
+    if "seed" in instance.values:
+        prepared._with_seed(instance.values, None)  # refuses it
+    return prepared(
         max_supersteps=max_supersteps,
         progress=progress,
         memory_limit=memory_limit,
         check=check,
+        seed=seed,
         **instance.values,
     )

@@ -1,8 +1,11 @@
-"""The source of the user's functions, and whether it is what their code was compiled from."""
+"""The source of the user's functions, whether it is what their code was compiled from, and what they refer to."""
 
 import ast
+import copy
+import dis
 import functools
 import inspect
+import itertools
 import linecache
 import types
 from collections.abc import Iterator
@@ -36,7 +39,7 @@ def source_of(function: types.FunctionType) -> Source | None:
             return None
         if not isinstance(tree, ast.FunctionDef):
             return None
-        if code_text(code) not in map(code_text, _compiled(tree, code, _imported("".join(lines)))):
+        if code_text(code) not in map(code_text, _compiled(tree, code)):
             return Source(tree, is_current=False)
         _sources[code] = Source(tree, is_current=True)
     return _sources[code]
@@ -49,6 +52,18 @@ def _parsed(text: str) -> ast.AST | None:
     block = ast.parse("if True:\n" + text).body[0]
     assert isinstance(block, ast.If)
     return ast.increment_lineno(block.body[0], -1)
+
+
+def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside: Any) -> types.FunctionType:
+    """The function that another definition, whose lines count from 1, makes in the place of this function, with these
+    globals besides."""
+    moved = ast.increment_lineno(copy.deepcopy(tree), function.__code__.co_firstlineno - 1)
+    code = next(_compiled(moved, function.__code__))
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in code.co_freevars)
+    return types.FunctionType(
+        code, {**function.__globals__, **outside}, function.__name__, function.__defaults__, closure
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -71,14 +86,15 @@ def _imported(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _compiled(
-    tree: ast.FunctionDef, like: types.CodeType, imported: tuple[str, ...]
-) -> Iterator[types.CodeType]:
+def _compiled(tree: ast.FunctionDef, like: types.CodeType) -> Iterator[types.CodeType]:
     """The code of a definition, compiled where it sees the same outer variables as another code does, and where the
     same names are imported."""
+    imported = _imported("".join(linecache.getlines(like.co_filename)))
     owner = like.co_qualname.split(".")[-2:-1]
     name = owner[0] if owner and owner[0].isidentifier() else "_"
-    outer = ast.parse(f"def outer({', '.join(like.co_freevars)}):\n    class {name}: pass")
+    # A class that is no outer variable of its functions is a global one.
+    scope = "" if name in like.co_freevars else f"    global {name}\n"
+    outer = ast.parse(f"def outer({', '.join(like.co_freevars)}):\n{scope}    class {name}: pass")
     inner = next(node for node in ast.walk(outer) if isinstance(node, ast.ClassDef))
     inner.body = [ast.FunctionDef(**{**dict(ast.iter_fields(tree)), "decorator_list": []})]
     ast.fix_missing_locations(ast.copy_location(inner.body[0], tree))
@@ -100,6 +116,31 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those inside it: comprehensions and lambdas."""
     yield code
     yield from _nested(code)
+
+
+def references(function: types.FunctionType) -> dict[str, Any]:
+    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
+
+    A dotted name goes as far as it leads through modules.
+    """
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    outside = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+    found: dict[str, Any] = {}
+    for code in all_code(function.__code__):
+        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+        for i, step in enumerate(steps):
+            name = step.argval
+            if step.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or name not in outside:
+                continue
+            value = outside[name]
+            for part in itertools.takewhile(
+                lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[i + 1 :]
+            ):
+                if not isinstance(value, types.ModuleType):
+                    break
+                name, value = f"{name}.{part.argval}", getattr(value, part.argval, None)
+            found[name] = value
+    return found
 
 
 def code_text(code: types.CodeType) -> str:

@@ -22,7 +22,7 @@ ORDER = [
     {"graph"},
     {"result"},
     {"io", "generate", "source"},
-    {"program"},
+    {"program", "draws"},
     {"inspection"},
     {"engine"},
     {"run"},

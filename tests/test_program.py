@@ -123,13 +123,27 @@ def test_a_missing_return_is_refused():
     refused(Bare, "it returns nothing here", f"line {line_of(Bare.vertex_compute, 'return' + chr(10))}")
 
 
-def test_an_edge_that_never_sends_is_refused():
+@pytest.mark.parametrize("combine", [ew.SUM, ew.ANY, ew.MESSAGES])
+@pytest.mark.parametrize("message", [None, "float32"])
+def test_edges_may_never_send(combine, message):
+    kind = message
+
     class Silent(Plain):
         @staticmethod
         def edge_compute(edge, state):
+            state.mark[edge.index] = edge.weight
             return None
 
-    refused(Silent, "never returns a message")
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] += 1
+            return ew.ACTIVE
+
+    silent = type("Silent", (Silent,), {"combine": combine, "message": kind})
+    result = ew.run(silent, PATH)
+    assert result.value.tolist() == [3, 3, 3, 3]
+    assert result.mark.tolist() == [5, 6, 7]
+    assert result.verify(PATH)
 
 
 @pytest.mark.parametrize(

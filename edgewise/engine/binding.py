@@ -12,6 +12,8 @@ from edgewise.inspection import Specification
 from edgewise.program import (
     DTYPES,
     INFINITY,
+    LEFT_OUT,
+    REQUIRED,
     VERTEX,
     WEIGHT,
     EdgeField,
@@ -94,7 +96,7 @@ def _weight_dtype(found: Specification, graph: Graph) -> np.dtype:
         return np.dtype(graph.stored("weights").dtype)
     for name, declared in found.edge_fields.items():
         if declared.dtype is WEIGHT:
-            if declared.default is None:
+            if declared.default is LEFT_OUT:
                 raise GraphError(
                     f"{found.name}.{name} reads the weights of a graph that has none; give the graph weights, or "
                     f"declare {name} = ew.edge(default=1)"
@@ -133,9 +135,17 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
     found = binding.found
     known = {**found.parameters, **found.vertex_fields, **found.edge_fields}
     unknown = [name for name in given if name not in known]
+    fields = {**found.vertex_fields, **found.edge_fields}
+    missing = [name for name in fields if fields[name].init is REQUIRED and name not in given]
     if unknown:
         raise ProgramError(
             f"{found.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}"
+        )
+    if missing:
+        each = "vertex" if missing[0] in found.vertex_fields else "edge, in CSR order"
+        raise ProgramError(
+            f"{found.name} needs {missing[0]}, an array with a value for each {each}; give "
+            f"{found.name}({missing[0]}=...)"
         )
     values = {}
     for name, declared in found.parameters.items():
@@ -195,6 +205,7 @@ def initial_edge_value(
         return graph_array("weights")
     declared: EdgeField = binding.found.edge_fields[name]
     init = declared.default if declared.dtype is WEIGHT else declared.init
+    init = 0 if init is LEFT_OUT else init
     return _initial(binding, name, init, given, binding.edge[name], binding.graph.num_arcs)
 
 
@@ -212,12 +223,23 @@ def _initial(
                 f"{binding.found.name}({name}=...): got an array of {array.dtype}, expected {dtype}"
             )
         return np.ascontiguousarray(array, dtype=dtype)
+    if init is REQUIRED:  # laid out before it is given
+        return dtype.type(0)
     value = largest(dtype) if init is INFINITY else init
-    if isinstance(value, float) and dtype.kind == "i":
-        raise ProgramError(
-            f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}; give an integer"
-        )
-    try:
-        return dtype.type(value)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}") from error
+    if not _fits(value, dtype):
+        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}")
+    return dtype.type(value)
+
+
+def _fits(value: Any, dtype: np.dtype) -> bool:
+    """Whether a number can be stored without loss but rounding."""
+    if dtype.kind == "i":
+        bounds = np.iinfo(dtype)
+        return not isinstance(value, float | np.floating) and int(bounds.min) <= int(value) <= int(bounds.max)
+    # A finite number that becomes infinite does not fit.
+    return (
+        dtype.kind == "b"
+        or value != value
+        or abs(value) == np.inf
+        or bool(abs(value) <= float(np.finfo(dtype).max))
+    )

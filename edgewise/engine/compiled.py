@@ -1,5 +1,6 @@
 """A program's functions compiled by numba, their types checked, numba's messages turned into the user's terms."""
 
+import ast
 import os
 import re
 import types as python_types
@@ -15,9 +16,10 @@ from numba.core import errors, ir
 
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
-from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction, references
+from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.pointers import pointer_type
+from edgewise.source import references
 
 
 def state_names(found: Specification) -> tuple[str, ...]:
@@ -54,6 +56,8 @@ def compiled_program(
         name: _compiled(_with_safe_names(function.function), made, compile_function)
         for name, function in found.functions.items()
     }
+    if not found.sends:
+        functions["edge_compute"] = _silent(functions["edge_compute"], found, compile_function)
     classes = {
         "State": state_names(found) or ("superstep",),
         "Edge": edge_names(found),
@@ -64,6 +68,20 @@ def compiled_program(
         for name, fields in classes.items()
     }
     return CompiledProgram(functions, safe["State"], safe["Edge"], safe["Messages"])
+
+
+def _silent(function: Any, found: Specification, compile_function: Callable[[Any], Any]) -> Any:
+    """An edge_compute that only returns None, with a message that it never sends: kernels are made for some dtype."""
+    width = len(found.message_fields)
+    message = (0,) * width if width else found.combine.name not in ("ANY", "ALL") and 0
+
+    def silent(edge: Any, state: Any) -> Any:
+        function(edge, state)
+        if edge.source < 0:
+            return message
+        return None
+
+    return compile_function(silent)
 
 
 def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
@@ -207,36 +225,73 @@ def _return_type(compiled: CompiledProgram, found: Specification, name: str, *ar
         dispatcher.compile(arguments)
     except errors.NumbaError as error:
         raise _in_users_terms(function, error) from None
+    except AssertionError as error:  # numba's own checks of what it has no form of
+        raise _in_users_terms(function, error) from error
     result: Any = dispatcher.overloads[arguments]
     _check_stores(function, result.type_annotation)
     return result.signature.return_type
 
 
+#: What takes memory when it runs, which kernels never do: the syntax, and what messages call it.
+_ALLOCATES: dict[type[ast.AST], str] = {
+    ast.List: "a list",
+    ast.ListComp: "a list",
+    ast.Dict: "a dict",
+    ast.DictComp: "a dict",
+    ast.Set: "a set",
+    ast.SetComp: "a set",
+    ast.GeneratorExp: "a generator",
+    ast.JoinedStr: "a string",
+}
+
+
 def _in_users_terms(function: UserFunction, error: Exception) -> ProgramError:
     """numba's message, shortened to what it could not do and the user's line."""
     text = str(error)
+    if "NRT required" in text or "lookup failed for function" in text:
+        for node in ast.walk(function.tree):
+            if type(node) in _ALLOCATES:
+                return function.refuse(
+                    node,
+                    f"{_ALLOCATES[type(node)]} cannot be made inside a program's function, which takes no memory; use "
+                    "variables, a tuple, or a field",
+                )
     lines = [
-        int(line)
-        for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)
-        if _same(file, function.file)
+        int(line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if _same(file, function)
     ]
     location = getattr(error, "loc", None)
-    line = lines[-1] if lines else getattr(location, "line", function.first_line)
+    if location is not None and _same(location.filename, function):
+        lines.append(location.line)
+    # Of several lines, the first one of the function itself: others are where it leads to.
+    own = range(function.first_line, function.first_line + (function.tree.end_lineno or 1))
+    line = next((line for line in reversed(lines) if line in own), function.first_line)
+    return ProgramError(
+        f"{function.where(line - function.first_line + 1)}: numba cannot compile this: {_problem(text)}. Functions of "
+        "a program may use numbers, the state, the edge, math and numpy scalars"
+    )
+
+
+def _problem(text: str) -> str:
+    """What a message of numba is about, in one line."""
+    missing = re.search(r"No implementation of function (.+?) found for signature:\s*>>> (.+)", text)
+    if missing:
+        return f"there is no {' '.join(missing[2].split())}"
+    if "NRT required" in text:
+        return "it takes memory (an array, a list, a string) while it runs"
     wanted = [
         part.strip()
         for part in text.splitlines()
         if part.strip()
         and not part.startswith(("Failed in", "During:", "File ", "<source", " ", ">>>", "- "))
     ]
-    problem = wanted[0] if wanted else text.strip().splitlines()[0]
-    return ProgramError(
-        f"{function.where(line - function.first_line + 1)}: numba cannot compile this: {problem}. Functions of a "
-        "program may use numbers, the state, the edge, math and numpy scalars"
+    return (wanted[0] if wanted else text.strip().splitlines()[0] if text.strip() else "it failed").rstrip(
+        ".:"
     )
 
 
-def _same(file: str, other: str) -> bool:
-    return file == other or other.endswith(file) or file.endswith(other)
+def _same(file: str, function: UserFunction) -> bool:
+    """Whether a file that numba names, perhaps by the end of its path, is the function's."""
+    return os.path.abspath(file) == os.path.abspath(function.file) or function.file.endswith(os.sep + file)
 
 
 def _check_stores(function: UserFunction, annotation: Any) -> None:
