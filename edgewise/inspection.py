@@ -7,14 +7,16 @@ decided here, once for all engines, and is reported with the user's function and
 import ast
 import difflib
 import enum
+import functools
 import inspect
 import keyword
+import operator
 import os
 import random
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -33,7 +35,7 @@ from edgewise.program import (
     Start,
     VertexField,
 )
-from edgewise.source import Source, code_text, references, source_of
+from edgewise.source import Source, all_references, code_text, references, source_of
 
 #: What every state has besides the program's own names.
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
@@ -119,6 +121,9 @@ class Specification:
         sends: whether edge_compute ever returns a message.
         key: a text that differs when the program's code, or anything that it refers to, differs; None if it
             refers to something whose value cannot be told.
+        watched: what the key was made of that can change while the program's class stays: how to look it up, and what
+            it was.
+        kept: what engines have made of the program, by keys of theirs.
     """
 
     program: type[Program]
@@ -133,6 +138,14 @@ class Specification:
     edge_reads: set[str] = field(default_factory=set)
     sends: bool = True
     key: str | None = None
+    watched: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the program would be read the same now: neither its attributes nor what its functions refer to have
+        changed."""
+        return self.key is not None and all(_is_same(look_up(), before) for look_up, before in self.watched)
 
     @property
     def name(self) -> str:
@@ -193,6 +206,19 @@ class Specification:
     def needs_arc_index(self) -> bool:
         """Whether edge_compute has to know an arc's position in CSR order."""
         return "index" in self.edge_reads or bool(self.edge_writes)
+
+
+def specification(program: type[Program]) -> Specification:
+    """What `inspect_program` found of a program, as long as that is current; the program keeps it."""
+    found = vars(program).get(_KEPT) if isinstance(program, type) else None
+    if not isinstance(found, Specification) or not found.is_current:
+        found = inspect_program(program)
+        setattr(program, _KEPT, found)
+    return found
+
+
+#: The attribute of a program that holds its specification.
+_KEPT = "_specification"
 
 
 def inspect_program(program: type[Program]) -> Specification:
@@ -557,12 +583,15 @@ class _Unknown(Exception):
 
 
 def program_key(found: Specification) -> str | None:
-    """The text behind `Specification.key`."""
-    seen: dict[int, int] = {}
+    """The text behind `Specification.key`. What it is made of is `watched` from now on."""
+    seen = _Seen({}, found.watched)
     try:
         parts = [part for function in found.functions.values() for part in _describe(function.function, seen)]
     except _Unknown:
         return None
+    for base in found.program.__mro__:
+        if base not in (Program, object):
+            found.watched.append((functools.partial(_attributes, base), _attributes(base)))
     fields = [
         f"{name}:{type(value).__name__}"
         for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
@@ -573,7 +602,28 @@ def program_key(found: Specification) -> str | None:
     return "\n".join([np.__version__, *fields, *combines, str(found.program.asynchronous), *parts])
 
 
-def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
+def _attributes(owner: type) -> dict[str, Any]:
+    """The attributes of a class that a program can be made of."""
+    return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
+
+
+def _is_same(value: Any, before: Any) -> bool:
+    """Whether what a program is made of is what it was. Arrays may be written to in place."""
+    if isinstance(value, np.ndarray):
+        return isinstance(before, bytes) and value.tobytes() == before
+    if isinstance(value, dict):
+        return value.keys() == before.keys() and all(map(operator.is_, value.values(), before.values()))
+    return value is before
+
+
+class _Seen(NamedTuple):
+    """Functions that were described, with their numbers; see `Specification.watched`."""
+
+    numbers: dict[int, int]
+    watched: list[tuple[Callable[[], Any], Any]]
+
+
+def _describe(value: Any, seen: _Seen) -> Iterator[str]:
     """Texts that change when a value, or anything that a function refers to, changes."""
     kind: Any = type(value)
     if isinstance(value, Dispatcher):
@@ -582,12 +632,17 @@ def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
         yield str(dispatcher._can_compile or dispatcher.nopython_signatures)
         value = dispatcher.py_func
     if isinstance(value, types.FunctionType):
-        if id(value) in seen:
-            yield f"function {seen[id(value)]}"
+        if id(value) in seen.numbers:
+            yield f"function {seen.numbers[id(value)]}"
             return
-        seen[id(value)] = len(seen)
+        seen.numbers[id(value)] = len(seen.numbers)
         yield code_text(value.__code__)
         yield from _describe(value.__defaults__, seen)
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            seen.watched.append((functools.partial(getattr, value, name), getattr(value, name)))
+        for each in all_references(value):
+            held = each.value.tobytes() if isinstance(each.value, np.ndarray) else each.value
+            seen.watched.append((each.look_up, held))
         for group in (value.__kwdefaults__ or {}, references(value)):
             yield str(len(group))
             for name, referred in sorted(group.items()):
@@ -614,7 +669,7 @@ def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
         raise _Unknown
 
 
-def _describe_type(kind: Any, seen: dict[int, int]) -> Iterator[str]:
+def _describe_type(kind: Any, seen: _Seen) -> Iterator[str]:
     """What code can depend on in a type: the members of an enumeration, the fields of a named tuple."""
     if issubclass(kind, enum.Enum):
         yield f"{[base.__qualname__ for base in kind.__mro__]} {len(kind.__members__)}"
@@ -703,6 +758,8 @@ def _let_draw(found: Specification) -> None:
                     f"{function.where()}: an asynchronous program has no fixed supersteps, which the numbers of "
                     "ew.random depend on; leave out asynchronous = True"
                 )
+            # The function that draws has a copy of the globals.
+            found.watched += [(each.look_up, each.value) for each in all_references(function.function)]
             source = Source(tree, function.source.is_current)
             found.functions[name] = replace(function, function=drawing, source=source)
             found.parameters["seed"] = Parameter("int64", 0)

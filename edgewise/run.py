@@ -2,21 +2,22 @@
 
 import json
 import time
+import weakref
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.engine import reference
 from edgewise.engine.binding import bind, parameter_values
-from edgewise.engine.compiled import check_types, compiled_program
+from edgewise.engine.compiled import check_types, compiled_for
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError, ScheduleError, VerificationError
 from edgewise.execution import Execution, Progress, as_schedule, check_schedule, chooses_gpu, execution
 from edgewise.graph import Graph
-from edgewise.inspection import inspect_program
-from edgewise.kernels.cache import kept
+from edgewise.inspection import specification
+from edgewise.kernels.cache import device_function, kept
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -40,7 +41,7 @@ class ProgramResult(Result):
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
         arrays = {**outcome.vertex_fields, **outcome.edge_fields}
-        super().__init__(prepared.graph, run, outcome.supersteps, arrays)
+        super().__init__(prepared.graph.itself, run, outcome.supersteps, arrays)
         self.aggregates = outcome.aggregates
         self.ended = outcome.ended
         self.phase_seconds = outcome.phase_seconds
@@ -97,6 +98,14 @@ class ProgramResult(Result):
         return True
 
 
+class _Compiled(NamedTuple):
+    """A program for parameters of some types: its engine, the dtype of messages, and whether it is one for a GPU."""
+
+    engine: Any
+    message: np.dtype
+    on_gpu: bool
+
+
 class Prepared:
     """A program validated, compiled and laid out for one graph; see `prepare`."""
 
@@ -113,7 +122,7 @@ class Prepared:
         self.program, self.graph = program, graph
         self._schedule = as_schedule(program.__name__, schedule)
         self._device, self._in_edges = device, in_edges
-        self.found = inspect_program(program)
+        self.found = specification(program)
         self._binding = bind(self.found, graph)
         delivery = self._schedule.delivery
         if self.found.keeps_messages and isinstance(delivery, Push | Pull):
@@ -121,10 +130,7 @@ class Prepared:
                 f"{self.found.name}: {type(delivery).__name__}() combines messages two at a time, and combine = "
                 "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
             )
-        self._message: np.dtype | None = None
-        self._engine: Any = None
-        self._on_gpu = False
-        self._parameter_types: tuple[type, ...] = ()
+        self._compiled: dict[Any, _Compiled] = {}
         #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
         self.layout_seconds = 0.0
 
@@ -153,12 +159,33 @@ class Prepared:
                 ``check``, what a function may not do.
             MemoryLimitError: more memory is needed than allowed.
         """
+        return self.run(
+            values,
+            max_supersteps=max_supersteps,
+            progress=progress,
+            memory_limit=memory_limit,
+            check=check,
+            seed=seed,
+        )
+
+    def run(
+        self,
+        values: dict[str, Any],
+        *,
+        max_supersteps: int | None,
+        progress: Progress,
+        memory_limit: int | None,
+        check: bool,
+        seed: int | None,
+    ) -> ProgramResult:
+        """The same with the values in a dict."""
         limit = self.program.max_supersteps if max_supersteps is None else max_supersteps
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
-        engine = self._compile(parameters)
+        compiled = self._compile(parameters)
+        engine = compiled.engine
         given = {name: value for name, value in values.items() if name not in parameters}
         with execution(
             self.found.name,
@@ -169,12 +196,17 @@ class Prepared:
             memory_needed=engine.memory_needed,
             total=limit,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=engine.memory_needed if self._on_gpu else None,
+            gpu_memory=engine.memory_needed if compiled.on_gpu else None,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
+
+    @property
+    def nbytes(self) -> int:
+        """About what is kept from one run to the next."""
+        return sum(compiled.engine.memory_needed for compiled in self._compiled.values())
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is one of the parameters of a program that draws."""
@@ -192,35 +224,35 @@ class Prepared:
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
-        self._compile(parameters)
-        assert self._message is not None
-        return reference.run(
-            self._binding, self._message, parameters, values, max_supersteps=limit, strict=strict
-        )
+        message = self._compile(parameters).message
+        return reference.run(self._binding, message, parameters, values, max_supersteps=limit, strict=strict)
 
-    def _compile(self, parameters: dict[str, Any]) -> Any:
+    def _compile(self, parameters: dict[str, Any]) -> "_Compiled":
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
-        types = tuple(type(value) for value in parameters.values())
-        if self._engine is None or types != self._parameter_types:
-            compiled = compiled_program(self.found)
-            self._message = self._message_dtype(compiled, parameters)
-            arguments = (self._binding, self._message)
-            self._on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
-            check_schedule(self.found.name, self._schedule, self._on_gpu)
-            started = time.perf_counter()
-            if self._on_gpu:
-                from edgewise.engine.gpu import GpuProgram
-                from edgewise.kernels.gpu import device_function
-                from edgewise.kernels.gpu_host import finish
+        on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
+        key = on_gpu, *(type(value) for value in parameters.values())
+        if key not in self._compiled:
+            self._compiled[key] = self._made(on_gpu, parameters)
+        return self._compiled[key]
 
-                for_gpu = compiled_program(self.found, device_function)
-                self._engine = GpuProgram(for_gpu, *arguments, self._schedule, self._may_pull())
-                finish()
-            else:
-                self._engine = CpuProgram(compiled, *arguments, self._schedule.delivery, self._may_pull())
-            self._parameter_types = types
-            self.layout_seconds += time.perf_counter() - started
-        return self._engine
+    def _made(self, on_gpu: bool, parameters: dict[str, Any]) -> "_Compiled":
+        check_schedule(self.found.name, self._schedule, on_gpu)
+        message = self._message_dtype(compiled_for(self.found, device_function), parameters)
+        pull, started = self._may_pull(message), time.perf_counter()
+        engine: Any
+        if on_gpu:
+            from edgewise.engine.gpu import GpuProgram
+            from edgewise.kernels import gpu
+            from edgewise.kernels.gpu_host import finish
+
+            compiled = compiled_for(self.found, gpu.device_function)
+            engine = GpuProgram(compiled, self._binding, message, self._schedule, pull)
+            finish()
+        else:
+            compiled = compiled_for(self.found, device_function)
+            engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)
+        self.layout_seconds += time.perf_counter() - started
+        return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, compiled: Any, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source; the dtype of messages."""
@@ -231,19 +263,24 @@ class Prepared:
             for dtype in group.values()
         ]
         kinds = [type(value).__name__ for value in parameters.values()]
-        question = self.found.key and json.dumps([self.found.key, dtypes, kinds, str(binding.message)])
-        found = kept(question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode())
-        return binding.message or np.dtype(found.decode())
+        types = json.dumps([dtypes, kinds, str(binding.message)])
+        if types not in self.found.kept:
+            question = self.found.key and f"{self.found.key}\n{types}"
+            answer = kept(
+                question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()
+            )
+            self.found.kept[types] = binding.message or np.dtype(answer.decode())
+        message: np.dtype = self.found.kept[types]
+        return message
 
-    def _may_pull(self) -> bool:
+    def _may_pull(self, message: np.dtype) -> bool:
         """Whether in-edges may be used, and made for that, if need be."""
         delivery, graph = self._schedule.delivery, self.graph
         if isinstance(delivery, Push):
             return False
-        assert self._message is not None
         if self.found.keeps_messages or isinstance(delivery, Buffered):
             return False
-        ordered = self.found.combine.ordered(self._message)
+        ordered = self.found.combine.ordered(message)
         return isinstance(delivery, Pull) or ordered or graph.has_in_edges or self._in_edges
 
 
@@ -303,14 +340,48 @@ def run(
     instance = program() if isinstance(program, type) and issubclass(program, Program) else program
     if not isinstance(instance, Program):
         raise ProgramError(f"run: got {program!r}, expected an instance of a subclass of edgewise.Program")
-    prepared = Prepared(type(instance), graph, device, schedule)
-    if "seed" in instance.values:
-        prepared._with_seed(instance.values, None)  # refuses it
-    return prepared(
+    prepared = _prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
+    return prepared.run(
+        instance.values,
         max_supersteps=max_supersteps,
         progress=progress,
         memory_limit=memory_limit,
         check=check,
         seed=seed,
-        **instance.values,
     )
+
+
+#: Programs that a graph keeps laid out for further runs; together they take no more than the graph, or this.
+KEPT_PROGRAMS, KEPT_BYTES = 4, 1 << 26
+
+_graphs_with_programs: "weakref.WeakSet[Graph]" = weakref.WeakSet()
+
+
+def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: Schedule) -> Prepared:
+    """A program laid out for a graph, which keeps the last few while they are current.
+
+    What is kept knows the graph by a weak proxy, so that a graph that nobody uses any more goes at once.
+    """
+    if not isinstance(graph, Graph) or not isinstance(device, str):
+        return Prepared(program, graph, device, schedule)  # refuses them
+    key, kept_programs = (program, device, schedule, graph.has_in_edges), graph.programs
+    prepared: Prepared | None = kept_programs.get(key)
+    if prepared is None or not prepared.found.is_current:
+        prepared = Prepared(program, weakref.proxy(graph), device, schedule)
+        kept_programs.pop(key, None)
+        room = max(KEPT_BYTES, graph.stored("targets").nbytes)
+        while (
+            len(kept_programs) >= KEPT_PROGRAMS or sum(each.nbytes for each in kept_programs.values()) > room
+        ):
+            kept_programs.popitem(last=False)
+        kept_programs[key] = prepared
+        _graphs_with_programs.add(graph)
+    else:
+        kept_programs.move_to_end(key)
+    return prepared
+
+
+def forget_programs() -> None:
+    """Give back what graphs keep of programs, for the sake of memory."""
+    for graph in list(_graphs_with_programs):
+        graph.programs.clear()

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -118,29 +118,52 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
     yield from _nested(code)
 
 
+class Reference(NamedTuple):
+    """What a function finds under a name outside itself, and how to look it up again."""
+
+    name: str
+    value: Any
+    look_up: Callable[[], Any]
+
+
 def references(function: types.FunctionType) -> dict[str, Any]:
     """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
 
     A dotted name goes as far as it leads through modules.
     """
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    outside = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-    found: dict[str, Any] = {}
+    return {each.name: each.value for each in all_references(function)}
+
+
+def all_references(function: types.FunctionType) -> Iterator[Reference]:
+    """The same, as often as a name is used."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for code in all_code(function.__code__):
         steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
         for i, step in enumerate(steps):
             name = step.argval
-            if step.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or name not in outside:
+            if step.opname == "LOAD_DEREF" and name in cells:
+                begin: Callable[[], Any] = functools.partial(getattr, cells[name], "cell_contents")
+            elif step.opname == "LOAD_GLOBAL" and name in function.__globals__:
+                begin = functools.partial(function.__globals__.get, name)
+            else:
                 continue
-            value = outside[name]
+            value, parts = begin(), list[str]()
             for part in itertools.takewhile(
                 lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[i + 1 :]
             ):
                 if not isinstance(value, types.ModuleType):
                     break
-                name, value = f"{name}.{part.argval}", getattr(value, part.argval, None)
-            found[name] = value
-    return found
+                parts.append(part.argval)
+                value = getattr(value, part.argval, None)
+            yield Reference(".".join((name, *parts)), value, functools.partial(_follow, begin, parts))
+
+
+def _follow(begin: Callable[[], Any], parts: list[str]) -> Any:
+    """What a dotted name stands for now."""
+    value = begin()
+    for part in parts:
+        value = getattr(value, part, None)
+    return value
 
 
 def code_text(code: types.CodeType) -> str:

@@ -44,6 +44,13 @@ class Binding:
     message: np.dtype | None
 
     @property
+    def dtypes(self) -> str:
+        """All dtypes that compiled code depends on, as a text."""
+        groups = (self.vertex, self.edge, self.aggregates, self.parameters)
+        texts = (f"{name}:{dtype}" for group in groups for name, dtype in group.items())
+        return " ".join((*texts, str(self.message), str(self.graph.stored("offsets").dtype)))
+
+    @property
     def result_bytes(self) -> int:
         """The memory of the fields that a run writes."""
         vertex = sum(dtype.itemsize for dtype in self.vertex.values()) * self.graph.num_vertices

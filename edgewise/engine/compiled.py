@@ -47,6 +47,14 @@ class CompiledProgram:
     messages_class: Any
 
 
+def compiled_for(found: Specification, compile_function: Callable[[Any], Any]) -> CompiledProgram:
+    """What `compiled_program` made of a program, once for each compiler."""
+    if compile_function not in found.kept:
+        found.kept[compile_function] = compiled_program(found, compile_function)
+    made: CompiledProgram = found.kept[compile_function]
+    return made
+
+
 def compiled_program(
     found: Specification, compile_function: Callable[[Any], Any] = device_function
 ) -> CompiledProgram:

@@ -92,7 +92,8 @@ class CpuProgram:
         self._buffered = isinstance(delivery, Buffered) or binding.found.keeps_messages
         rounds = self._delivery == PULL or self._buffered
         self._best_first = not rounds and binding.found.best_first and message.kind in "if"
-        self._kernels: dict[Any, Any] = {}
+        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
+        self._kind = ("cpu kernel", self._best_first, self._buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
         order = own_array_order(found)
@@ -172,11 +173,12 @@ class CpuProgram:
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
-        kind = (uniform, *(type(value) for value in parameters.values()))
-        if kind not in self._kernels:
+        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        kept = self._binding.found.kept
+        if kind not in kept:
             make = make_async_kernel if self._best_first else partial(make_kernel, buffered=self._buffered)
-            self._kernels[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
-        return self._kernels[kind]
+            kept[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
+        return kept[kind]
 
     def _take_workspace(self, num_threads: int) -> Workspace:
         """A workspace that no other run uses now."""

@@ -34,6 +34,7 @@ from edgewise.kernels.gpu_host import (
     capability,
     copied,
     copy_of,
+    current_device,
     empty,
     fits,
     full,
@@ -200,7 +201,6 @@ class GpuProgram:
         pull: bool,
     ) -> None:
         self._compiled, self._binding, self._message, self._schedule = compiled, binding, message, schedule
-        self._kernels: dict[Any, Kernel] = {}
         found, graph = binding.found, binding.graph
         self._ways = ways = ways_of(found, message, schedule)
         pushed = ways.buffered or may_push(found, message)
@@ -214,6 +214,9 @@ class GpuProgram:
         best_first = best_first and not (ways.buffered or ways.columnar)
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
         self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
+        self._how = f"{self._form.__name__} {ways} {of_code(schedule.balance)}"
+        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
+        self._kind = ("cuda kernel", current_device().device_id, self._how, str(message), binding.dtypes)
         self._free: list[Rounds | BestFirst] = []
         self._order = own_array_order(found)
         inward = self._pull and not ways.columnar
@@ -231,7 +234,7 @@ class GpuProgram:
             if needs_arcs and self._layout:
                 self._graph.append(self._layout.arcs)
             else:
-                self._graph.append(copied(graph, graph.in_arcs) if needs_arcs else self._graph[0])
+                self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
             self._constants = self._lay_out({})
             self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
         arguments = (graph, found, message, self._plan, self._layout)
@@ -347,8 +350,9 @@ class GpuProgram:
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
         """The kernel for these types of parameters and these uniform edge fields."""
-        kind = (uniform, *(type(value) for value in parameters.values()))
-        if kind not in self._kernels:
+        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        kept: dict[Any, Kernel] = self._binding.found.kept
+        if kind not in kept:
             binding, message = self._binding, self._message
             key = binding.found.key
             if key is not None:
@@ -356,16 +360,15 @@ class GpuProgram:
                 written = sorted(
                     f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
                 )
-                how = f"{self._form.__name__} {self._ways} {of_code(self._schedule.balance)}"
-                key = "\n".join([key, how, str(message), *sorted(uniform), *written])
+                key = "\n".join([key, self._how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
                 self._form.make_kernel(self._compiled, binding, message, uniform, self._schedule),
                 self._form.signature(binding, message, parameters, self._schedule),
                 capability(),
                 key,
             )
-            self._kernels[kind] = Kernel(code)
-        return self._kernels[kind]
+            kept[kind] = Kernel(code)
+        return kept[kind]
 
     def _take_workspace(self) -> Rounds | BestFirst:
         """A workspace that no other run uses now."""

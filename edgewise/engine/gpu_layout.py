@@ -54,7 +54,7 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
         MemoryLimitError: the GPU has no room for it.
     """
     arguments = (graph, layout, buffered, with_arcs)
-    found: LaidOut = resident(graph, ("layout", *arguments[1:]), lambda: _made(*arguments))
+    found: LaidOut = resident(graph.itself, ("layout", *arguments[1:]), lambda: _made(*arguments))
     return found
 
 

@@ -115,7 +115,7 @@ class Plan:
             with gpu_host.room(key[0], needed):
                 return make(offsets)
 
-        return gpu_host.resident(graph, (*key, name), made)
+        return gpu_host.resident(graph.itself, (*key, name), made)
 
     def _ends(self, name: str) -> Any:
         """The vertex whose row each arc is in."""

@@ -1,5 +1,6 @@
 """The class `Graph`."""
 
+from collections import OrderedDict
 from functools import cached_property
 from typing import Any, Literal
 
@@ -54,6 +55,13 @@ class Graph:
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = bool(directed)
+        #: Programs laid out for this graph, see `edgewise.run`.
+        self.programs: OrderedDict[Any, Any] = OrderedDict()
+
+    @property
+    def itself(self) -> "Graph":
+        """This graph, also where it is known by a weak proxy."""
+        return self
 
     @property
     def offsets(self) -> np.ndarray:
