@@ -279,8 +279,9 @@ def _collect_declarations(found: Specification) -> None:
             f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
             "ew.combiner(function, identity=...)"
         )
-    for name, value in {**found.vertex_fields, **found.edge_fields, **found.parameters}.items():
-        _check_options(f"{found.name}.{name}", value)
+    for group in (found.vertex_fields, found.edge_fields, found.parameters):
+        for name, value in group.items():
+            _check_options(f"{found.name}.{name}", value)
     _check_message_fields(found)
 
 

@@ -131,6 +131,7 @@ class Prepared:
                 "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
             )
         self._compiled: dict[Any, _Compiled] = {}
+        self._messages: dict[tuple[type, ...], np.dtype] = {}
         #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
         self.layout_seconds = 0.0
 
@@ -230,33 +231,38 @@ class Prepared:
     def _compile(self, parameters: dict[str, Any]) -> "_Compiled":
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
         on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
-        key = on_gpu, *(type(value) for value in parameters.values())
+        types = tuple(type(value) for value in parameters.values())
+        if types not in self._messages:
+            self._messages[types] = self._message_dtype(parameters)
+        message = self._messages[types]
+        pull = self._may_pull(message)
+        key = on_gpu, pull, types
         if key not in self._compiled:
-            self._compiled[key] = self._made(on_gpu, parameters)
+            self._compiled[key] = self._made(on_gpu, pull, message)
         return self._compiled[key]
 
-    def _made(self, on_gpu: bool, parameters: dict[str, Any]) -> "_Compiled":
+    def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
         check_schedule(self.found.name, self._schedule, on_gpu)
-        message = self._message_dtype(compiled_for(self.found, device_function), parameters)
-        pull, started = self._may_pull(message), time.perf_counter()
+        started = time.perf_counter()
         engine: Any
         if on_gpu:
             from edgewise.engine.gpu import GpuProgram
-            from edgewise.kernels import gpu
-            from edgewise.kernels.gpu_host import finish
+            from edgewise.kernels import gpu, gpu_host
 
+            if forget_programs not in gpu_host.spare:
+                gpu_host.spare.append(forget_programs)
             compiled = compiled_for(self.found, gpu.device_function)
             engine = GpuProgram(compiled, self._binding, message, self._schedule, pull)
-            finish()
+            gpu_host.finish()
         else:
             compiled = compiled_for(self.found, device_function)
             engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)
         self.layout_seconds += time.perf_counter() - started
         return _Compiled(engine, message, on_gpu)
 
-    def _message_dtype(self, compiled: Any, parameters: dict[str, Any]) -> np.dtype:
+    def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source; the dtype of messages."""
-        binding = self._binding
+        compiled, binding = compiled_for(self.found, device_function), self._binding
         dtypes = [
             str(dtype)
             for group in (binding.vertex, binding.edge, binding.aggregates)
@@ -364,7 +370,7 @@ def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: S
     """
     if not isinstance(graph, Graph) or not isinstance(device, str):
         return Prepared(program, graph, device, schedule)  # refuses them
-    key, kept_programs = (program, device, schedule, graph.has_in_edges), graph.programs
+    key, kept_programs = (program, device, schedule), graph.programs
     prepared: Prepared | None = kept_programs.get(key)
     if prepared is None or not prepared.found.is_current:
         prepared = Prepared(program, weakref.proxy(graph), device, schedule)

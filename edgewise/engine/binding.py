@@ -142,7 +142,7 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
     found = binding.found
     known = {**found.parameters, **found.vertex_fields, **found.edge_fields}
     unknown = [name for name in given if name not in known]
-    fields = {**found.vertex_fields, **found.edge_fields}
+    fields: dict[str, Any] = {**found.vertex_fields, **found.edge_fields}
     missing = [name for name in fields if fields[name].init is REQUIRED and name not in given]
     if unknown:
         raise ProgramError(

@@ -29,18 +29,19 @@ from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.inspection import Specification
-from edgewise.kernels.gpu import THREADS, Kernel, compile_kernel, words
+from edgewise.kernels.gpu import THREADS, Kernel, address, compile_kernel, words
 from edgewise.kernels.gpu_host import (
     capability,
     copied,
     copy_of,
-    current_device,
+    device_number,
     empty,
     fits,
     full,
-    host_copy,
     pinned,
+    receive,
     room,
+    send,
     wait,
     written_forms,
     zeros,
@@ -64,15 +65,57 @@ class Told(NamedTuple):
     phases: dict[str, float]
 
 
+class Words:
+    """The few words that the host writes before a run and reads after it: the kernel's control words, parameters,
+    aggregates. They lie together on the GPU and in the host's memory, so one copy takes all of them each way."""
+
+    def __init__(self, control: int, dtypes: dict[tuple[str, str], np.dtype]) -> None:
+        self._device, self.host = (
+            zeros(control + len(dtypes), np.int64),
+            pinned(control + len(dtypes), np.int64),
+        )
+        self.control = self._device[:control]
+        self._values = _slots(self.host, control, dtypes)
+        self.arrays = _slots(self._device, control, dtypes)
+
+    def send(self, parameters: dict[str, Any]) -> None:
+        """Start to set parameters, and all other words to 0."""
+        self.host[...] = 0
+        for name, value in parameters.items():
+            self._values["parameter", name][0] = value
+        send(self._device, self.host)
+
+    def receive(self) -> None:
+        """Start to copy the words to `host`."""
+        receive(self.host, self._device)
+
+    def aggregate(self, name: str) -> Any:
+        """What was received of an aggregate."""
+        return self._values["aggregate", name][0].item()
+
+
+def _slots(words: Any, first: int, dtypes: dict[tuple[str, str], np.dtype]) -> dict[tuple[str, str], Any]:
+    """Arrays of one element in the words from `first` on."""
+    return {key: words[first + i :][:1].view(dtype)[:1] for i, (key, dtype) in enumerate(dtypes.items())}
+
+
 class Rounds:
     """A program run in rounds, for `edgewise.engine.gpu_kernel`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(gpu_kernel.make_gpu_kernel), staticmethod(gpu_kernel.signature)
+    control_words = gpu_kernel.CONTROL_WORDS
 
     def __init__(
-        self, graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+        self,
+        graph: Graph,
+        found: Specification,
+        message: np.dtype,
+        plan: Plan,
+        layout: LaidOut | None,
+        own: Words,
     ) -> None:
         n = graph.num_vertices
+        self.words = own
         self._sizes = (n, graph.num_arcs)
         identity = stored_identity(found.combine, message)
         self._base = 0
@@ -80,17 +123,21 @@ class Rounds:
         self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
         self._lists = [empty(n, np.uint32) for _ in range(3)]
         parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
-        self._plan = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
-        self._layout: tuple[Any, ...] = () if layout is None else layout.arrays
+        planned = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
         self._slots: list[Any] = []
         size = layout.num_slots if layout else None
         if size is not None:
             dtypes = slot_dtypes(message) if found.keeps_messages else [kept_dtype(message)]
             self._slots = [empty(size, dtype) for dtype in dtypes]
-        self._keeps = found.keeps_messages
-        self._filled = zeros(size or 0 if self._keeps else 0, np.uint8)
-        self._control = zeros(gpu_kernel.CONTROL_WORDS, np.int64)
+        filled = zeros(size or 0 if found.keeps_messages else 0, np.uint8)
         self.host = pinned(2, np.int64)
+        slots = [words(each) for each in self._slots] if found.keeps_messages else map(address, self._slots)
+        self._passed = (
+            [address(values) for values in (self._active, *self._lists)],
+            [words(values) for values in (self._messages, self._received, own.control)],
+            [*map(address, planned), *map(address, layout.arrays if layout else ()), *slots, address(filled)],
+        )
+        self._held = planned, layout, filled
 
     @staticmethod
     def nbytes(
@@ -107,27 +154,14 @@ class Rounds:
         self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
     ) -> list[Any]:
         """What the kernel is launched with; `pull`: whether it may."""
-        self._control[...] = 0
         self.host[...] = 0
-        atomic = [words(values) for values in (self._messages, self._received, self._control)]
+        work, atomic, rest = self._passed
         numbers = [*self._sizes, self._base, limit, pull, supplied]
-        slots = [words(each) for each in self._slots] if self._keeps else self._slots
-        buffer = [*self._layout, *slots, self._filled]
-        return [
-            *arrays,
-            self._active,
-            *self._lists,
-            *own,
-            *atomic,
-            self.host,
-            *numbers,
-            *self._plan,
-            *buffer,
-        ]
+        return [*arrays, *work, *own, *atomic, self.host, *numbers, *rest]
 
     def told(self) -> Told:
         """What the kernel left."""
-        told = host_copy(self._control)
+        told = self.words.host[: self.control_words]
         supersteps = int(told[gpu_kernel.SUPERSTEP])
         self._base += supersteps + 2
         (pushes, pulls), shared = told[gpu_kernel.FORMS :][:2].tolist(), int(told[SHARED])
@@ -147,15 +181,24 @@ class BestFirst:
     """An asynchronous program, for `edgewise.engine.gpu_async`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(gpu_async.make_async_kernel), staticmethod(gpu_async.signature)
+    control_words = near_far.CONTROL_WORDS
     worn_out = False
 
     def __init__(
-        self, graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+        self,
+        graph: Graph,
+        found: Specification,
+        message: np.dtype,
+        plan: Plan,
+        layout: LaidOut | None,
+        own: Words,
     ) -> None:
         self._sizes = (graph.num_vertices, graph.num_arcs)
-        self._piles = near_far.make_piles(*self._sizes, message)
+        self.words = own
+        self._piles = near_far.make_piles(*self._sizes, message)._replace(control=own.control)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
+        self._passed = [*near_far.piles_arguments(self._piles), address(self._first), *self._sizes]
 
     @staticmethod
     def nbytes(
@@ -168,10 +211,8 @@ class BestFirst:
         self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
     ) -> list[Any]:
         """What the kernel is launched with; it never pulls."""
-        self._piles.control[...] = 0
         self.host[...] = 0
-        piles = near_far.piles_arguments(self._piles)
-        return [*arrays[:2], *own, *piles, self._first, *self._sizes, limit, supplied]
+        return [*arrays[:2], *own, *self._passed, limit, supplied]
 
     def told(self) -> Told:
         """What the kernel left."""
@@ -216,8 +257,8 @@ class GpuProgram:
         self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
         self._how = f"{self._form.__name__} {ways} {of_code(schedule.balance)}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
-        self._kind = ("cuda kernel", current_device().device_id, self._how, str(message), binding.dtypes)
-        self._free: list[Rounds | BestFirst] = []
+        self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
+        self._free: list[_Workspace] = []
         self._order = own_array_order(found)
         inward = self._pull and not ways.columnar
         names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
@@ -235,12 +276,13 @@ class GpuProgram:
                 self._graph.append(self._layout.arcs)
             else:
                 self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
+            self._graph_passed = [address(values) for values in self._graph]
             self._constants = self._lay_out({})
             self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
         arguments = (graph, found, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
-        laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants[1].values())}
+        laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants.copies.values())}
         own = self._layout.sizes() if self._layout else {}
         self._memory = {
             "graph": sum(size for key, size in laid_out.items() if key not in own),
@@ -254,18 +296,21 @@ class GpuProgram:
     ) -> Outcome:
         """Carry out one run; the arguments are those of `edgewise.engine.cpu.CpuProgram`."""
         found, graph = self._binding.found, self._binding.graph
-        constants, kept = self._lay_out(given) if given else self._constants
-        own = {**kept, **self._run_arrays(parameters, given, constants, kept)}
-        workspace = self._take_workspace()
+        laid_out = self._lay_out(given) if given else self._constants
+        constants = laid_out.constants
+        workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
         kernel = self._kernel(parameters, constants.uniform)
-        passed = [words(own[key]) if own[key].dtype.kind == "b" else own[key] for key in self._order]
-        most = -1 if limit is None else limit
-        arguments = workspace.arguments(self._graph, passed, most, self._pull, constants.supplied)
+        passed = {**laid_out.passed, **workspace.passed, **{key: _word(own[key]) for key in own}}
+        limits = (-1 if limit is None else limit, self._pull, constants.supplied)
+        ordered = [passed[key] for key in self._order]
+        arguments = workspace.form.arguments(self._graph_passed, ordered, *limits)
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
+        workspace.words.send(parameters)
         kernel.start(arguments, min(kernel.blocks, wanted))
-        wait(workspace.host, run.progress)
-        told = workspace.told()
-        aggregates = {name: host_copy(own["aggregate", name])[0].item() for name in found.aggregators}
+        workspace.words.receive()
+        wait(workspace.form.host, run.progress)
+        told = workspace.form.told()
+        aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
@@ -314,7 +359,7 @@ class GpuProgram:
             )
         return True, (by_frontier,)
 
-    def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, dict[tuple[str, str], Any]]:
+    def _lay_out(self, given: dict[str, Any]) -> "_Constants":
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
         graph, layout = self._binding.graph, self._layout
         in_order = self._pull and layout is None
@@ -328,24 +373,18 @@ class GpuProgram:
             for kind, name in copies:
                 if kind == "in_along" and name not in constants.uniform:
                     copies[kind, name] = layout.in_order(copies[kind, name])
-        return constants, copies
+        return _Constants(constants, copies, {key: _word(values) for key, values in copies.items()})
 
-    def _run_arrays(
-        self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants, kept: dict[Any, Any]
-    ) -> dict[tuple[str, str], Any]:
-        """The arrays on the GPU that one run writes, and its parameters."""
-        binding, n = self._binding, self._binding.graph.num_vertices
+    def _run_arrays(self, laid_out: "_Constants") -> dict[tuple[str, str], Any]:
+        """The fields that one run writes, on the GPU."""
+        binding, copies = self._binding, laid_out.copies
         arrays: dict[tuple[str, str], Any] = {}
         for i, (name, dtype) in enumerate(binding.vertex.items()):
-            supplied = constants.supplied >> i & 1
-            arrays["vertex", name] = kept["initial", name].copy() if supplied else empty(n, dtype)
+            supplied = laid_out.constants.supplied >> i & 1
+            n = binding.graph.num_vertices
+            arrays["vertex", name] = copies["initial", name].copy() if supplied else empty(n, dtype)
         for name in binding.found.edge_writes:
-            arrays["edge", name] = kept["edge", name].copy()
-        for name, value in parameters.items():
-            arrays["parameter", name] = copy_of(np.array([value]))
-        for name, dtype in binding.aggregates.items():
-            arrays["aggregate", name] = zeros(1, dtype)
-            arrays["partial", name] = empty(max(1, min(n, FOLDS[0])), dtype)
+            arrays["edge", name] = copies["edge", name].copy()
         return arrays
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
@@ -370,11 +409,44 @@ class GpuProgram:
             kept[kind] = Kernel(code)
         return kept[kind]
 
-    def _take_workspace(self) -> Rounds | BestFirst:
+    def _take_workspace(self, parameters: dict[str, Any]) -> "_Workspace":
         """A workspace that no other run uses now."""
         while self._free:
             workspace = self._free.pop()
-            if not workspace.worn_out:
+            if not workspace.form.worn_out:
                 return workspace
-        found, graph = self._binding.found, self._binding.graph
-        return self._form(graph, found, self._message, self._plan, self._layout)
+        binding, n = self._binding, self._binding.graph.num_vertices
+        dtypes = own_dtypes(binding, parameters)
+        kinds = {
+            (kind, name): dtypes[kind][name] for kind in ("parameter", "aggregate") for name in dtypes[kind]
+        }
+        own = Words(self._form.control_words, kinds)
+        partials = {
+            ("partial", name): empty(max(1, min(n, FOLDS[0])), dtype)
+            for name, dtype in binding.aggregates.items()
+        }
+        form = self._form(binding.graph, binding.found, self._message, self._plan, self._layout, own)
+        passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
+        return _Workspace(form, own, partials, passed)
+
+
+class _Constants(NamedTuple):
+    """What runs only read: see `edgewise.engine.constants`, its copies on the GPU, and what is passed for these."""
+
+    constants: Constants
+    copies: dict[tuple[str, str], Any]
+    passed: dict[tuple[str, str], Any]
+
+
+class _Workspace(NamedTuple):
+    """What a run works in: arrays of its form, words, parts of aggregates, and what is passed for these two."""
+
+    form: Rounds | BestFirst
+    words: Words
+    partials: dict[tuple[str, str], Any]
+    passed: dict[tuple[str, str], Any]
+
+
+def _word(values: Any) -> Any:
+    """What is passed for one of the program's own arrays."""
+    return words(values) if values.dtype.kind == "b" else address(values)

@@ -27,7 +27,7 @@ from numba import config, cuda, types
 
 from edgewise.kernels.atomics import unwrapped
 from edgewise.kernels.cache import counted_as_compiling, kept
-from edgewise.kernels.gpu_host import capability, cupy, current_device, current_stream, fault
+from edgewise.kernels.gpu_host import capability, current_device, current_stream, device_number, fault
 
 #: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
 #: a warp has one lane. It has no barrier across blocks either: there a grid has one block, of few threads.
@@ -333,6 +333,11 @@ def words(values: Any) -> Words:
     return passed
 
 
+def address(values: Any) -> int:
+    """What is passed for an argument of type `pointer` again and again; whoever holds it keeps the array."""
+    return int(values.data.ptr)
+
+
 class _Architecture:
     """Stands for the GPU where numba-cuda asks for it while it compiles."""
 
@@ -437,7 +442,7 @@ class Kernel:
             DeviceError: the driver refused, as it does after a kernel failed.
         """
         # A thread has no context of its own at first, and memory from a pool gives it none.
-        device = cupy().cuda.runtime.getDevice()
+        device = device_number()
         if getattr(_thread, "device", None) != device:
             current_device().set_current()
             _thread.device = device

@@ -20,6 +20,11 @@ def current_device() -> Any:
     return Device(cupy().cuda.runtime.getDevice())
 
 
+def device_number() -> int:
+    """The number of the GPU that CuPy uses now."""
+    return int(cupy().cuda.runtime.getDevice())
+
+
 def problem() -> str | None:
     """Why no GPU can be used, or None."""
     try:
@@ -102,6 +107,22 @@ def pinned(length: int, dtype: Any) -> np.ndarray:
     dtype = np.dtype(dtype)
     memory = cupy().cuda.alloc_pinned_memory(length * dtype.itemsize)
     return np.frombuffer(memory, dtype, length)
+
+
+def send(values: Any, host: np.ndarray) -> None:
+    """Start to copy a `pinned` array to one on the GPU, in the order of the current stream."""
+    _copy(values.data.ptr, host.ctypes.data, host.nbytes)
+
+
+def receive(host: np.ndarray, values: Any) -> None:
+    """Start to copy an array on the GPU to a `pinned` one, in the order of the current stream."""
+    _copy(host.ctypes.data, values.data.ptr, host.nbytes)
+
+
+def _copy(to: int, source: int, nbytes: int) -> None:
+    """The driver tells from the addresses which way it goes."""
+    runtime = cupy().cuda.runtime
+    runtime.memcpyAsync(to, source, nbytes, runtime.memcpyDefault, current_stream())
 
 
 def current_stream() -> int:
@@ -214,14 +235,20 @@ def _free() -> int:
     return int(cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes())
 
 
+#: What gives back memory that is held for speed alone; called where memory is short.
+spare: list[Callable[[], None]] = []
+
+
 def fits(needed: int) -> bool:
     """Whether the GPU's memory has room for so many bytes more.
 
     To ask the driver takes as long as a search: that is done only where it may be too much.
     """
     pool = cupy().get_default_memory_pool()
-    if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2:
+    if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2 or needed <= _free():
         return True
+    for give_back in spare:
+        give_back()
     return needed <= _free()
 
 

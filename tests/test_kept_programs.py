@@ -1,0 +1,179 @@
+"""A program stays laid out for a graph from one run to the next, for as long as it is what it was."""
+
+import gc
+import importlib
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.inspection import specification
+
+runs = importlib.import_module("edgewise.run")  # edgewise.run is its function
+
+LIMIT = 3
+TABLE = np.array([1.0, 2.0])
+SETTINGS = types.ModuleType("settings")
+SETTINGS.extra = 0.0
+
+
+def helper(x):
+    return x + LIMIT
+
+
+def path():
+    return ew.Graph.from_edges([0, 1, 2], [1, 2, 3])
+
+
+def new_program():
+    factor = 1.0
+
+    class Sums(ew.Program):
+        value = ew.vertex("float64")
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return helper(TABLE[1]) * factor + SETTINGS.extra
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = message
+            return ew.HALT
+
+    def set_factor(x):
+        nonlocal factor
+        factor = x
+
+    return Sums, set_factor
+
+
+@pytest.fixture
+def laid_out(monkeypatch):
+    """A list with an entry for each time that a program is laid out for a graph."""
+    found, begin = [], runs.Prepared.__init__
+
+    def counting(self, *arguments, **options):
+        found.append(arguments[0])
+        begin(self, *arguments, **options)
+
+    monkeypatch.setattr(runs.Prepared, "__init__", counting)
+    return found
+
+
+def test_a_second_run_lays_nothing_out(laid_out):
+    program, _ = new_program()
+    graph, other = path(), path()
+    for _ in range(3):
+        assert ew.run(program, graph).value.tolist() == [0, 5, 5, 5]
+    assert laid_out == [program]
+    found = specification(program)
+    ew.run(program, other)
+    assert len(laid_out) == 2 and specification(program) is found
+    kernels = [key for key in found.kept if isinstance(key, tuple) and key[0] == "cpu kernel"]
+    assert len(kernels) == 1
+
+
+def test_a_program_is_read_anew_when_anything_that_it_refers_to_has_changed(monkeypatch):
+    program, set_factor = new_program()
+
+    def changed():
+        before = held[-1]
+        held.append(specification(program))
+        assert specification(program) is held[-1]
+        return held[-1] is not before
+
+    def vertex_compute(v, message, state):
+        state.value[v] = -message
+        return ew.HALT
+
+    held = [specification(program)]
+    assert not changed()
+    monkeypatch.setitem(globals(), "LIMIT", 10)
+    assert changed()
+    TABLE[1] = 4.0
+    assert changed()
+    TABLE[1] = 2.0
+    assert changed()
+    set_factor(2.0)
+    assert changed()
+    monkeypatch.setattr(SETTINGS, "extra", 0.5)
+    assert changed()
+    monkeypatch.setattr(helper, "__code__", other_helper.__code__)
+    assert changed()
+    monkeypatch.setitem(globals(), "helper", other_helper)
+    assert changed()
+    program.value = ew.vertex("float32")
+    assert changed()
+    program.vertex_compute = staticmethod(vertex_compute)
+    assert changed()
+
+
+def other_helper(x):
+    return x + 98
+
+
+def test_the_values_of_now_are_computed_with(monkeypatch):
+    program, _ = new_program()
+    graph = path()
+    assert ew.run(program, graph).value[1] == 5
+    monkeypatch.setitem(globals(), "LIMIT", 10)
+    assert ew.run(program, graph).value[1] == 12
+    program.max_supersteps = 0
+    assert ew.run(program, graph).supersteps == 0
+
+
+def test_constants_of_a_program_that_draws_are_looked_up_at_each_run(monkeypatch):
+    class Draws(ew.Program):
+        value = ew.vertex("float64")
+        combine = ew.SUM
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1.0
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = ew.random(v, state) * 0 + LIMIT
+            return ew.HALT
+
+    found = specification(Draws)
+    assert specification(Draws) is found
+    monkeypatch.setitem(globals(), "LIMIT", 10)
+    assert specification(Draws) is not found
+
+
+def test_a_graph_is_not_kept_by_what_it_keeps():
+    program, _ = new_program()
+    graph = path()
+    result = ew.run(program, graph)
+    assert result.graph is graph and result.verify(graph)
+    seen = weakref.ref(graph)
+    gc.disable()
+    try:
+        del graph, result
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_a_graph_keeps_few_programs_and_gives_them_back():
+    graph = path()
+    for _ in range(runs.KEPT_PROGRAMS + 2):
+        ew.run(new_program()[0], graph)
+    assert len(graph.programs) == runs.KEPT_PROGRAMS
+    runs.forget_programs()
+    assert not graph.programs
+
+
+def test_in_edges_that_were_made_meanwhile_are_used():
+    program, _ = new_program()
+    wide = type("Least", (program,), {"combine": ew.MIN})
+    graph = path()
+    schedule = ew.Schedule(ew.Pull())
+    ew.run(wide, graph)
+    graph.make_in_edges()
+    assert ew.run(wide, graph).value[1] == ew.run(wide, graph, schedule=schedule).value[1] == 5
