@@ -41,7 +41,7 @@ from edgewise.source import Source, all_references, code_text, references, sourc
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
 STATE_ARRAYS = ("out_degree", "in_degree")
 EDGE_NAMES = ("source", "target", "index")
-_HOOKS = ("initialize", "edge_compute", "vertex_compute", "proceed")
+_HOOKS = ("initialize", "edge_compute", "vertex_compute", "resume", "proceed")
 #: What a program may say of itself beside fields, parameters, aggregators and functions.
 _SETTINGS = ("combine", "message", "asynchronous", "max_supersteps")
 #: Options of a call, which give their names to no field or parameter.
@@ -50,6 +50,7 @@ _PARAMETERS = {
     "initialize": ("v", "state"),
     "edge_compute": ("edge", "state"),
     "vertex_compute": ("v", "message", "state"),
+    "resume": ("v", "state"),
     "proceed": ("state",),
     "combine": ("a", "b"),
 }
@@ -119,6 +120,8 @@ class Specification:
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
         sends: whether edge_compute ever returns a message.
+        folds_always: whether an aggregate is read elsewhere than in resume. Others are evaluated before resume is
+            called, and at the end, which nobody can tell from evaluating them after each superstep.
         key: a text that differs when the program's code, or anything that it refers to, differs; None if it
             refers to something whose value cannot be told.
         watched: what the key was made of that can change while the program's class stays: how to look it up, and what
@@ -137,6 +140,7 @@ class Specification:
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
     sends: bool = True
+    folds_always: bool = False
     key: str | None = None
     watched: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)
     kept: dict[Any, Any] = field(default_factory=dict)
@@ -179,10 +183,15 @@ class Specification:
         return self.program.proceed is not Program.proceed
 
     @property
+    def has_resume(self) -> bool:
+        """Whether vertices may be active again when none is."""
+        return self.program.resume is not Program.resume
+
+    @property
     def best_first(self) -> bool:
         """Whether vertices may be computed in any order, those with the best messages first."""
         ordered = self.combine.name in ("MIN", "MAX")
-        counted = self.has_proceed or self.aggregators or self.edge_writes
+        counted = self.has_proceed or self.has_resume or self.aggregators or self.edge_writes
         return self.program.asynchronous and ordered and not counted
 
     @property
@@ -421,7 +430,8 @@ class _Checker:
         arguments = function.arguments
         self.state = None if role == "combine" else arguments[-1]
         self.edge = arguments[0] if role == "edge_compute" else None
-        self.vertex = arguments[0] if role in ("initialize", "vertex_compute", "aggregator") else None
+        with_vertex = ("initialize", "vertex_compute", "resume", "aggregator")
+        self.vertex = arguments[0] if role in with_vertex else None
         self.messages = arguments[1] if role == "vertex_compute" and found.keeps_messages else None
         self.arrays = {*found.vertex_fields, *found.edge_fields, *STATE_ARRAYS}
         self.scalars = {*found.parameters, *found.aggregators, *STATE_SCALARS}
@@ -453,6 +463,7 @@ class _Checker:
         expected = {
             "initialize": "ACTIVE or HALT",
             "vertex_compute": "ACTIVE or HALT",
+            "resume": "ACTIVE or HALT",
             "proceed": "True or False",
         }
         wanted = expected.get(self.role, "a value")
@@ -522,6 +533,7 @@ class _Checker:
             known = ", ".join(sorted(self.arrays | self.scalars))
             raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
         found.state_reads.add(name)
+        found.folds_always |= name in found.aggregators and self.role != "resume"
         if self.role == "initialize" and name in found.aggregators:
             raise self.function.refuse(
                 node,
@@ -559,9 +571,9 @@ class _Checker:
         if self.role == "edge_compute":
             allowed, own = set(found.edge_fields), f"{self.edge}.index"
             found.edge_writes.add(name)
-        elif self.role in ("initialize", "vertex_compute"):
+        elif self.role in ("initialize", "vertex_compute", "resume"):
             allowed, own = set(found.vertex_fields), f"{self.vertex}"
-            if self.role == "vertex_compute":
+            if self.role != "initialize":
                 found.vertex_writes.add(name)
         else:
             raise function.refuse(node, f"state.{name} may not be written here; only read")

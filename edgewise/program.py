@@ -17,11 +17,14 @@ A run is a sequence of supersteps (bulk synchronous parallel; Valiant 1990). Ver
 4. **Aggregates.** Each aggregator is evaluated over all vertices. Its value can be read as ``state.name`` from
    the next superstep on (in superstep 1: the value after ``initialize``), and in ``proceed``. Before that there is
    none: ``initialize`` may not read it.
-5. **The end.** The run ends when no vertex is active, when ``max_supersteps`` supersteps were run, or when the
-   program's ``proceed(state)``, called once after each superstep, returns False.
+5. **Resuming.** When no vertex is active, ``resume(v, state)``, if the program has one, is called once for each
+   vertex and says who is active in the next superstep; aggregates are evaluated once more. So vertices sleep through
+   many supersteps until all that was going on has come to rest.
+6. **The end.** The run ends when no vertex is active, and none resumes; when ``max_supersteps`` supersteps were run;
+   or when the program's ``proceed(state)``, called once after each superstep, returns False.
 
-*Reading and writing.* ``initialize`` and ``vertex_compute`` write vertex fields at index ``v`` only, and read
-fields that they write at index ``v`` only. ``edge_compute`` writes edge fields at ``edge.index`` only. Anything
+*Reading and writing.* ``initialize``, ``vertex_compute`` and ``resume`` write vertex fields at index ``v`` only, and
+read fields that they write at index ``v`` only. ``edge_compute`` writes edge fields at ``edge.index`` only. Anything
 else may be read anywhere. These rules are checked before the run, in the source; indices that can only be known
 while running are checked with ``check=True``.
 
@@ -360,6 +363,11 @@ class Program:
     def vertex_compute(v: Any, message: Any, state: Any) -> Any:
         """Update vertex ``v`` with the combined message, or all messages with `MESSAGES`; return ACTIVE or HALT."""
         raise TypeError("vertex_compute must be defined")
+
+    @staticmethod
+    def resume(v: Any, state: Any) -> Any:
+        """Say whether vertex ``v`` is ACTIVE again, asked when no vertex is. Default: none is, and the run ends."""
+        return False
 
     @staticmethod
     def proceed(state: Any) -> Any:

@@ -183,6 +183,7 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
         )
     votes = {
         "initialize": (types.int64,),
+        "resume": (types.int64,),
         "vertex_compute": (types.int64, _incoming_type(compiled, found, message)),
         "proceed": (),
     }

@@ -39,11 +39,12 @@ from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, 
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
-COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED = range(0, 72, 8)
+#: RESUMED says whether vertices were asked to resume since the last superstep.
+COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED = range(0, 80, 8)
 #: The number of supersteps carried out in each form follows.
-FORMS = 72
+FORMS = 80
 SHARED_WORDS = FORMS + 8
-ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST = range(5)
+ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
 
@@ -114,14 +115,16 @@ def make_kernel(
     make_state, fill_fields = glue.make_state, glue.fill_fields
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
-    edge_compute, initialize, proceed = (
-        functions[name] for name in ("edge_compute", "initialize", "proceed")
+    edge_compute, initialize, resume, proceed = (
+        functions[name] for name in ("edge_compute", "initialize", "resume", "proceed")
     )
     combine = functions.get("combine") or inner_function(found.combine.function)
     make_delivery = make_buffered if buffered else make_combined
     hand_over, compute = make_delivery(compiled, binding, message, combine)
     ordered = found.combine.ordered(message) and not buffered
-    has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
+    has_proceed, has_resume, has_aggregates = found.has_proceed, found.has_resume, found.folds_always
+    # Aggregates that are evaluated only where vertices resume, and at the end.
+    has_late_aggregates = bool(found.aggregators) and not has_aggregates
     needs_arcs = found.needs_arc_index
     # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
     # unswitching): vertices that a search has reached then cost nothing.
@@ -259,6 +262,10 @@ def make_kernel(
                 fold_parts(0, blocks, 1, own)
                 set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
+            if has_resume and shared[ENDED] == 0 and shared[RESUMED] == 0:
+                shared[ENDED] = -1
+                shared[FORM] = RESUME
+                return
             form = choose(n, m, shared, delivery, can_pull)
             shared[FORM] = form
             if shared[ENDED] >= 0:
@@ -271,6 +278,7 @@ def make_kernel(
                 list_active(0, n, listed, base + np.uint32(shared[SUPERSTEP] + 1), work, shared, 0)
                 finish_segment(listed, work[6], 0)
                 next_superstep(shared)
+            shared[RESUMED] = 0
             shared[SUPERSTEP] += 1
             shared[FORMS + form] += 1
             report(control, shared[SUPERSTEP])
@@ -355,7 +363,7 @@ def make_kernel(
     def fold_aggregates(control, state, n, own):
         """Fold the vertices of each block that this thread gets."""
         blocks = (n + BLOCK - 1) // BLOCK
-        while has_aggregates:
+        while True:
             block = claim(control, 3, 1, blocks)
             if block >= blocks:
                 return
@@ -370,23 +378,53 @@ def make_kernel(
                 return
             fill_fields(start, min(n, start + RANGE), own, supplied)
 
-    @inner_function
-    def start_run(control, graph, own, work, shared, base):
-        """Call initialize on the ranges that this thread gets."""
-        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
-        count, edges = np.int64(0), np.int64(0)
-        while True:
-            start = claim(control, 1, RANGE, n)
-            if start >= n:
-                break
-            for v in range(start, min(n, start + RANGE)):
-                no_vectors()
-                if initialize(v, state):
-                    work[2][v] = base + np.uint32(1)
-                    count += 1
-                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
-        atomic_add(shared, COUNT, count)
-        atomic_add(shared, EDGES, edges)
+    def make_asking(vote):
+        """A function that asks all vertices whether they are active, on the ranges that a thread gets."""
+
+        @inner_function
+        def ask(control, state, stamp, graph, work, shared):
+            n, count, edges = graph[0], np.int64(0), np.int64(0)
+            while True:
+                start = claim(control, 1, RANGE, n)
+                if start >= n:
+                    break
+                for v in range(start, min(n, start + RANGE)):
+                    no_vectors()
+                    if vote(v, state):
+                        work[2][v] = stamp
+                        count += 1
+                        edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+            atomic_add(shared, COUNT, count)
+            atomic_add(shared, EDGES, edges)
+
+        return ask
+
+    start_run = make_asking(initialize)
+    if has_resume:
+        ask_again = make_asking(resume)
+
+        @inner_function
+        def resume_phase(control, thread, size, graph, own, work, shared, base):
+            """Ask all vertices whether they resume, after late aggregates have been folded; True if cancelled."""
+            n, m, superstep = graph[0], graph[1], shared[SUPERSTEP]
+            state = make_state(own, n, m, superstep)
+            if has_late_aggregates:
+                fold_aggregates(control, state, n, own)
+                if barrier(control, size):
+                    return True
+                if thread == 0:
+                    fold_parts(0, (n + BLOCK - 1) // BLOCK, 1, own)
+                    set_aggregates(own)
+                if barrier(control, size):
+                    return True
+                state = make_state(own, n, m, superstep)
+            ask_again(control, state, base + np.uint32(superstep + 1), graph, work, shared)
+            if barrier(control, size):
+                return True
+            if thread == 0:
+                shared[LISTED] = -1
+                shared[RESUMED] = 1
+            return False
 
     @inner_function
     def list_phase(control, thread, listed, stamp, n, work, shared):
@@ -404,18 +442,32 @@ def make_kernel(
         fill(control, n, own, supplied)
         if barrier(control, size):
             return
-        start_run(control, graph, own, work, shared, base)
+        start_run(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)
         if barrier(control, size):
             return
-        fold_aggregates(control, make_state(own, n, m, 0), n, own)
+        if has_aggregates:
+            fold_aggregates(control, make_state(own, n, m, 0), n, own)
         while not barrier(control, size):
             if thread == 0:
                 decide(control, graph, own, work, shared, base, limit, delivery, can_pull)
                 for slot in range(NUM_SLOTS):
                     rewind(control, slot)
-            if barrier(control, size) or shared[ENDED] >= 0:
+            if barrier(control, size):
                 return
             form, superstep = shared[FORM], shared[SUPERSTEP]
+            if shared[ENDED] >= 0:
+                if has_late_aggregates:
+                    fold_aggregates(control, make_state(own, n, m, superstep), n, own)
+                    if not barrier(control, size) and thread == 0:
+                        fold_parts(0, (n + BLOCK - 1) // BLOCK, 1, own)
+                        set_aggregates(own)
+                return
+            if has_resume and form == RESUME:
+                if resume_phase(control, thread, size, graph, own, work, shared, base):
+                    return
+                if has_aggregates:
+                    fold_aggregates(control, make_state(own, n, m, superstep), n, own)
+                continue
             listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
             if form == MAKE_LIST:
                 list_phase(control, thread, listed, base + np.uint32(superstep + 1), n, work, shared)
@@ -450,6 +502,7 @@ def make_kernel(
                     shared[FLIP] = 1 - shared[FLIP]
                 else:
                     shared[LISTED] = -1
-            fold_aggregates(control, state, n, own)
+            if has_aggregates:
+                fold_aggregates(control, state, n, own)
 
     return named_kernel(program_kernel, binding, message, parameters, uniform, buffered)

@@ -174,8 +174,11 @@ def make_gpu_kernel(
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields = glue.make_state, glue.fill_fields
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
-    initialize, proceed, keeps = functions["initialize"], functions["proceed"], found.keeps_messages
-    has_proceed, has_aggregates = found.has_proceed, bool(found.aggregators)
+    initialize, resume = functions["initialize"], functions["resume"]
+    proceed, keeps = functions["proceed"], found.keeps_messages
+    has_proceed, has_resume, has_aggregates = found.has_proceed, found.has_resume, found.folds_always
+    # Aggregates that are evaluated only where vertices resume, and at the end.
+    has_late_aggregates = bool(found.aggregators) and not has_aggregates
     folds, total_type = FOLDS, numba_type(kept_dtype(message))
     pushes, pulls, buffered, columnar = ways_of(found, message, schedule)
     bodies, flush, fill, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
@@ -257,22 +260,47 @@ def make_gpu_kernel(
             set_aggregates(own)
         return grid_barrier(control, generation)
 
+    def make_asking(vote):
+        """A function that asks all vertices whether they are active, and lists those that are."""
+
+        @device_function
+        def ask(n, state, stamp, listed, turn, run):
+            edges, active = np.int64(0), np.int64(0)
+            for begin in range(thread_index() - lane(), n, num_threads()):
+                starts, v = False, begin + lane()
+                if v < n and vote(v, state):
+                    starts = True
+                    run.work[0][v] = stamp
+                    active += 1
+                edges += list_active(v, starts, listed, turn, run)
+            count_active(edges, active, turn, run)
+
+        return ask
+
+    ask_first, ask_again = make_asking(initialize), make_asking(resume)
+
+    @device_function
+    def resume_run(n, m, superstep, stamp, listed, turn, generation, run):
+        """Call resume, where no vertex is active, and list who is."""
+        # Everybody has read that nobody is active.
+        generation = grid_barrier(run.control, generation)
+        state = make_state(run.own, n, m, superstep)
+        if has_late_aggregates:
+            generation = aggregate(n, state, run.own, run.control, generation)
+        ask_again(n, make_state(run.own, n, m, superstep), stamp, listed, turn, run)
+        generation = grid_barrier(run.control, generation)
+        if has_aggregates:
+            generation = aggregate(n, state, run.own, run.control, generation)
+        return generation
+
     @device_function
     def start_run(n, m, base, supplied, generation, run):
         """Fill fields, call initialize and list who is active."""
-        me, turn, edges, active = thread_index(), np.int64(0), np.int64(0), np.int64(0)
-        for v in range(me, n, num_threads()):
+        for v in range(thread_index(), n, num_threads()):
             fill_fields(v, v + 1, run.own, supplied)
         generation = grid_barrier(run.control, generation)
         state = make_state(run.own, n, m, 0)
-        for begin in range(me - lane(), n, num_threads()):
-            starts, v = False, begin + lane()
-            if v < n and initialize(v, state):
-                starts = True
-                run.work[0][v] = base + 1
-                active += 1
-            edges += list_active(v, starts, run.work[1], turn, run)
-        count_active(edges, active, turn, run)
+        ask_first(n, state, base + 1, run.work[1], np.int64(0), run)
         generation = grid_barrier(run.control, generation)
         if has_aggregates:
             generation = aggregate(n, state, run.own, run.control, generation)
@@ -339,16 +367,25 @@ def make_gpu_kernel(
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         began = clock_ns()
         generation, dirty = start_run(n, m, base, supplied, np.int64(0), run), not keeps
+        resumed = False
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
+            if has_resume and ended == 0 and not resumed:
+                listed = work[2] if flipped else work[1]
+                generation = resume_run(n, m, superstep, base + superstep + 1, listed, turn, generation, run)
+                resumed = True
+                continue
             if ended >= 0:
+                if has_late_aggregates:
+                    generation = aggregate(n, make_state(own, n, m, superstep), own, control, generation)
                 if me == 0:
                     control[ENDED] = ended
                     control[SUPERSTEP] = superstep
                     control[TIMES + ALL] = clock_ns() - began
                 return
             superstep += 1
+            resumed = False
             following, spare = (turn + 1) % 3, (turn + 2) % 3
             stamp, state = base + superstep, make_state(own, n, m, superstep)
             pull = pulls

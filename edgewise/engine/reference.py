@@ -147,7 +147,7 @@ class _Run:
         """The loop over supersteps."""
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("initialize", v)]
         self.aggregate()
-        while active:
+        while active := active or self.resumed():
             if limit is not None and self.state.superstep >= limit:
                 return self.outcome("max_supersteps was reached")
             self.state.superstep += 1
@@ -158,6 +158,14 @@ class _Run:
             if not self.call(self.found.functions["proceed"], "", self.state):
                 return self.outcome("the program's proceed returned False")
         return self.outcome("no vertex is active")
+
+    def resumed(self) -> list[int]:
+        """The vertices that are active again when none is."""
+        if not self.found.has_resume:
+            return []
+        active = [v for v in range(self.graph.num_vertices) if self.at_vertex("resume", v)]
+        self.aggregate()
+        return active
 
     def incoming(self, received: dict[int, Any], v: int) -> Any:
         """What a vertex is given: its combined message, or arrays of all its messages."""
@@ -211,7 +219,7 @@ class _Run:
         return self.found.functions.get("combine", self.combine)
 
     def at_vertex(self, name: str, v: int, *message: Any) -> bool:
-        """Call initialize or vertex_compute, which may write at index v; whether the vertex is active."""
+        """Call initialize, vertex_compute or resume, which may write at index v; whether the vertex is active."""
         for field in self.vertex_fields.values():
             field.own = v
         return bool(self.call(self.found.functions[name], f"vertex {v}", v, *message, self.state))
