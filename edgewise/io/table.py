@@ -55,8 +55,8 @@ def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> tuple[Grap
     """
     source, target, ids = _numbered(edges, options, integers)
     parallel, loops = options.parallel_edges, options.self_loops
-    if options.directed is not False or parallel != "keep":
-        directed = options.directed is not False
+    directed = options.directed is not False
+    if directed or parallel != "keep":
         return Graph._from_indices(source, target, edges.weight, directed, ids, parallel, loops), 0
     rows, num_loops = build_rows(
         source,
