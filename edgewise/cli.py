@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,7 +109,8 @@ def show(text: str) -> None:
 def read_graph(
     path: Path, undirected: bool, weighted: bool | None, delimiter: str | None, reading: list[str] | None
 ) -> tuple["Graph", float]:
-    """The graph in a file, and the seconds that reading took, without compiling."""
+    """The graph in a file, and the seconds that reading took, without compiling. A warning of ours becomes one line."""
+    from edgewise.errors import GraphWarning
     from edgewise.io import read
     from edgewise.kernels.cache import compile_seconds
     from edgewise.progress import progress_bar
@@ -121,9 +123,17 @@ def read_graph(
     given = {"directed": False if undirected else None, "weighted": weighted, "delimiter": delimiter}
     options |= {name: value for name, value in given.items() if value is not None}
     started, compiled = time.perf_counter(), compile_seconds()
-    with progress_bar(f"reading {path.name}: bytes") as progress:
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        progress_bar(f"reading {path.name}: bytes") as progress,
+    ):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", GraphWarning)
         graph = read(path, progress=progress, **options)
-    return graph, time.perf_counter() - started - (compile_seconds() - compiled)
+    seconds = time.perf_counter() - started - (compile_seconds() - compiled)
+    for warning in caught:
+        typer.echo(f"edgewise: warning: {warning.message}", err=True)
+    return graph, seconds
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Every error that edgewise raises on purpose.
+"""Every error that edgewise raises on purpose, and what it warns of.
 
 A message says what was got, what was expected, and what to do. Each class also derives from the built-in
 exception that a caller would expect, so ``except ValueError`` keeps working.
@@ -11,6 +11,10 @@ class EdgewiseError(Exception):
 
 class GraphError(EdgewiseError, ValueError):
     """Edges, ids or weights that do not make a graph, or a vertex that the graph does not have."""
+
+
+class GraphWarning(UserWarning):
+    """A graph that is likely not the one that was meant. The message says what mends it."""
 
 
 class ParseError(EdgewiseError, ValueError):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph import Graph
+from edgewise.graph.csr import Rows
+from edgewise.graph.pairs import count_parallel, count_reciprocal
 from edgewise.kernels.cache import cache_directory, compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.team import available_threads
@@ -199,7 +201,7 @@ def graph_facts(graph: Graph) -> Facts:
 
 
 def degree_facts(graph: Graph) -> Facts:
-    """What to know about a new graph: degrees, self-loops, isolated vertices, weights, memory."""
+    """What to know about a new graph: degrees, isolated vertices, self-loops, edges twice, weights, memory."""
     facts: Facts = {}
     if graph.num_vertices:
         for name, degree in (("out_degree", graph.out_degree), ("in_degree", graph.in_degree)):
@@ -209,6 +211,10 @@ def degree_facts(graph: Graph) -> Facts:
         facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
         facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
     facts["self_loops"] = int((graph.sources == graph.targets).sum())
+    rows = Rows(graph.offsets, graph.targets, None)
+    facts["parallel_edges"] = count_parallel(rows, graph.directed)
+    if graph.directed:
+        facts["reciprocal_edges"] = count_reciprocal(rows, Rows(graph.in_offsets, graph.in_sources, None))
     if graph.weights is not None and graph.num_arcs:
         facts["min_weight"], facts["max_weight"] = graph.weights.min().item(), graph.weights.max().item()
     facts["megabytes"] = graph.nbytes / 1e6

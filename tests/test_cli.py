@@ -44,7 +44,7 @@ def invoke(*arguments: object) -> Result:
 def succeed(*arguments: object) -> str:
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def refuse(*arguments: object) -> str:
@@ -160,7 +160,21 @@ def test_info(towns: Path) -> None:
     assert facts["vertices"] == 5 and facts["self_loops"] == 1 and facts["isolated_vertices"] == 0
     assert facts["max_out_degree"] == 2 and facts["max_out_degree_vertex"] == "Lyon"
     assert (facts["min_weight"], facts["max_weight"]) == (1, 470)
-    assert "max out degree" in succeed("info", towns, "--undirected")
+    assert (facts["parallel_edges"], facts["reciprocal_edges"]) == (0, 2)
+    text = succeed("info", towns, "--undirected")
+    assert "max out degree" in text and "parallel edges         2\n" in text and "reciprocal" not in text
+
+
+def test_edges_in_both_directions_are_told_of_in_one_line(towns: Path) -> None:
+    result = invoke("info", towns, "--undirected", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["parallel_edges"] == 2
+    assert result.stderr.startswith(f"edgewise: warning: {towns} lists 1 edges in both directions")
+    assert result.stderr.count("\n") == 1 and 'parallel_edges="first"' in result.stderr
+    again = invoke("run", "components", towns, "--undirected")
+    assert again.stderr == result.stderr, "once for each command"
+    for options in ((), ("--undirected", "--read", "parallel_edges=first")):
+        assert invoke("info", towns, *options).stderr == ""
 
 
 def test_info_on_the_installation() -> None:
@@ -357,6 +371,13 @@ def test_a_pipe_gets_the_answer_and_nothing_else(towns: Path) -> None:
     )
     assert json.loads(done.stdout)["algorithm"] == "pagerank"
     assert done.stderr == ""
+
+
+def test_a_warning_is_one_line_beside_the_answer(towns: Path) -> None:
+    command = [*COMMAND, "run", "sssp", towns, "--source", "Lille", "--undirected", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["reached"] == 4
+    assert done.stderr.startswith("edgewise: warning: ") and done.stderr.count("\n") == 1
 
 
 def test_a_refusal_is_no_traceback(tmp_path: Path) -> None:

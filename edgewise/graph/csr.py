@@ -60,6 +60,7 @@ def build_rows(
     *,
     both_directions: bool = False,
     drop_loops: bool = False,
+    mark_reversed: bool = False,
 ) -> tuple[Rows, int]:
     """Rows of the targets of each source, each in the order of the input. O(n + m).
 
@@ -69,6 +70,8 @@ def build_rows(
         num_vertices: indices must be below it.
         both_directions: put each edge into the rows of both its ends, a self-loop once.
         drop_loops: leave out edges from a vertex to itself.
+        mark_reversed: of both directions, store the target v of the second as ~v, which is negative, until
+            `count_mirrored` restores it.
 
     Returns:
         The rows, and the number of self-loops in them.
@@ -98,7 +101,8 @@ def build_rows(
     targets = np.empty(num_arcs, np.int32)
     moved = None if weights is None else np.empty(num_arcs, weights.dtype)
     bits, moved_bits = _as_bits(weights), _as_bits(moved)
-    launch(_deal, *edges, places, rows_in_bucket, targets, bits, moved_bits, work=len(source))
+    mark = np.int32(-1 if mark_reversed else 0)
+    launch(_deal, *edges, mark, places, rows_in_bucket, targets, bits, moved_bits, work=len(source))
 
     offsets = np.empty(num_vertices + 1, offset_dtype(num_arcs))
     offsets[num_vertices] = num_arcs
@@ -227,13 +231,14 @@ def _deal(
     drop_loops: Any,
     shift: Any,
     block: Any,
+    mark: Any,
     places: Any,
     rows_in_bucket: Any,
     targets: Any,
     weights: Any,
     moved: Any,
 ) -> None:
-    """Move each arc to the next place that its block has in its bucket."""
+    """Move each arc to the next place that its block has in its bucket. mark: -1 to complement reversed ones."""
     num_blocks = len(places)
     bits, mask = np.uint64(shift), np.uint64((1 << shift) - 1)
     one = np.uint64(1)
@@ -256,7 +261,7 @@ def _deal(
                 p = np.uint64(place[v >> bits])
                 place[v >> bits] = np.int64(p + one)
                 rows_in_bucket[p] = np.uint16(v & mask)
-                targets[p] = np.int32(u)
+                targets[p] = np.int32(u) ^ mark
                 if weights is not None:
                     moved[p] = weights[e]
 

@@ -13,7 +13,7 @@ from edgewise.io.table import read_table
 _DELIMITERS = "\t,;|"
 
 
-def _read(file: TextFile, options: ReadOptions) -> Graph:
+def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     delimiter = options.delimiter or _delimiter(file.head, options.comments)
     return read_table(file, options, delimiter, options.header)
 

@@ -1,10 +1,11 @@
 """`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
 
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from edgewise.errors import ParseError
+from edgewise.errors import GraphWarning, ParseError
 from edgewise.graph import Graph
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.delimited import DELIMITED
@@ -46,7 +47,8 @@ def read(
         path: the file.
         format: "edgelist" (SNAP), "csv" (also TSV) or "matrix-market"; None to tell by suffix or content.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
-            is undirected.
+            is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
+            warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight",
             or where there are three columns and the third is a number.
         columns: those of sources and targets, by number from 0 or by the name in the header.
@@ -59,8 +61,13 @@ def read(
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: for vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``.
-        parallel_edges, self_loops: as in `Graph.from_edges`.
+        parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
+            lists each undirected edge in both directions.
         progress: called with the number of bytes of text that have been read.
+
+    Warns:
+        GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
+            directions: degrees count them twice.
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
@@ -77,7 +84,20 @@ def read(
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return chosen.read(file, options)
+    graph, mirrored = chosen.read(file, options)
+    if mirrored:
+        warnings.warn(_listed_twice(path, mirrored, options), GraphWarning, stacklevel=2)
+    return graph
+
+
+def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
+    """What to say of an undirected graph that has edges in both directions, each with a line of its own."""
+    arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
+    return (
+        f'{path} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became an edge of '
+        'its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or "min" or '
+        f'"sum" to combine the weights of its lines{arcs}'
+    )
 
 
 def _by_name(name: str) -> Format:

@@ -10,7 +10,7 @@ from edgewise.io.source import TextFile
 from edgewise.io.table import read_table
 
 
-def _read(file: TextFile, options: ReadOptions) -> Graph:
+def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     return read_table(file, options, options.delimiter, options.header or False)
 
 

@@ -19,7 +19,7 @@ _VALUES = {"pattern": 0, "integer": 1, "real": 1}
 _SYMMETRIES = ("general", "symmetric")
 
 
-def _read(file: TextFile, options: ReadOptions) -> Graph:
+def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     """Read a coordinate matrix; a symmetric one is an undirected graph."""
     values, symmetry = _read_banner(file)
     skip, num_vertices, num_entries = _read_sizes(file)
@@ -43,8 +43,8 @@ def _read(file: TextFile, options: ReadOptions) -> Graph:
     sized = replace(options, num_vertices=num_vertices, index_base=1)
     if symmetry == "general":
         return make_graph(edges, sized, integers=True)
-    graph = make_graph(edges, replace(sized, directed=False), integers=True)
-    return graph.as_directed() if options.directed else graph
+    graph, mirrored = make_graph(edges, replace(sized, directed=False), integers=True)
+    return graph.as_directed() if options.directed else graph, mirrored
 
 
 def _read_banner(file: TextFile) -> tuple[str, str]:

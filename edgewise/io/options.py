@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError, ParseError
+from edgewise.graph.checks import check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 
 Column = int | str
@@ -31,6 +32,8 @@ class ReadOptions:
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
+        check_choice("parallel_edges", self.parallel_edges, ParallelEdges)
+        check_choice("self_loops", self.self_loops, SelfLoops)
         if self.delimiter is not None and not (_is_ascii(self.delimiter) and len(self.delimiter) == 1):
             raise ParseError(f"delimiter is {self.delimiter!r}; expected one character of ASCII")
         if self.comments is not None and not _is_ascii(self.comments):

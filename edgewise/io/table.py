@@ -10,7 +10,11 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.graph import Graph
+from edgewise.graph.checks import as_count
+from edgewise.graph.csr import build_rows
 from edgewise.graph.ids import Ids, as_id_column, named_ids
+from edgewise.graph.numbering import number_vertices
+from edgewise.graph.pairs import count_mirrored
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile, first_lines
@@ -19,8 +23,10 @@ from edgewise.io.source import BLANKS, TextFile, first_lines
 _USUAL_NAMES = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2"}
 
 
-def read_table(file: TextFile, options: ReadOptions, delimiter: str | None, header: bool | None) -> Graph:
-    """Read a table of edges.
+def read_table(
+    file: TextFile, options: ReadOptions, delimiter: str | None, header: bool | None
+) -> tuple[Graph, int]:
+    """Read a table of edges, and count as `make_graph` does.
 
     Args:
         file: what to read.
@@ -40,28 +46,42 @@ def read_table(file: TextFile, options: ReadOptions, delimiter: str | None, head
     return make_graph(read(), options, integers=not layout.names)
 
 
-def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> Graph:
-    """The graph of these edges, directed where the caller says nothing; `integers` is what ids are."""
+def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> tuple[Graph, int]:
+    """The graph of these edges, directed where the caller says nothing; `integers` is what ids are.
+
+    Returns:
+        The graph; and if it is undirected and keeps parallel edges, the number of pairs of vertices that are joined
+        both by an edge "u v" and by an edge "v u".
+    """
+    source, target, ids = _numbered(edges, options, integers)
+    parallel, loops = options.parallel_edges, options.self_loops
     directed = options.directed is not False
-    source, target, parallel, loops = edges.source, edges.target, options.parallel_edges, options.self_loops
+    if directed or parallel != "keep":
+        return Graph._from_indices(source, target, edges.weight, directed, ids, parallel, loops), 0
+    rows, num_loops = build_rows(
+        source,
+        target,
+        edges.weight,
+        ids.num_vertices,
+        both_directions=True,
+        drop_loops=loops == "drop",
+        mark_reversed=True,
+    )
+    mirrored = count_mirrored(rows)
+    return Graph(rows, ids, directed=False, num_loops=num_loops), mirrored
+
+
+def _numbered(edges: Edges, options: ReadOptions, integers: bool) -> tuple[np.ndarray, np.ndarray, Ids]:
+    """Both columns as indices, and the ids."""
+    source, target = edges.source, edges.target
     if edges.names is not None and integers:
-        source, target, ids = _by_value(edges)
-    elif edges.names is not None:
-        ids = named_ids(edges.names)
-    elif options.num_vertices is not None and options.index_base:
+        return _by_value(edges)
+    if edges.names is not None:
+        return source, target, named_ids(edges.names)
+    if options.num_vertices is not None and options.index_base:
         base, count = options.index_base, options.num_vertices
-        source, target, ids = source - base, target - base, Ids(count, np.arange(base, base + count))
-    else:
-        return Graph.from_edges(
-            source,
-            target,
-            edges.weight,
-            directed,
-            options.num_vertices,
-            parallel_edges=parallel,
-            self_loops=loops,
-        )
-    return Graph._from_indices(source, target, edges.weight, directed, ids, parallel, loops)
+        return source - base, target - base, Ids(count, np.arange(base, base + count))
+    return number_vertices(source, target, as_count(options.num_vertices))
 
 
 def _by_value(edges: Edges) -> tuple[np.ndarray, np.ndarray, Ids]:
