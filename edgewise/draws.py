@@ -42,8 +42,10 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high` (to within a share of 2**-64 for each value); `low` if there is
-        none."""
+        """An int64, uniform from `low` to before `high`, which are less than 2**63 apart; `low` if there is none.
+
+        Of k values, some are more likely than others by at most k in 2**63.
+        """
         raise _outside()
 
     def normal(self, v: Any, state: Any) -> Any:
@@ -94,13 +96,12 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the upper 64 bits of the product of 64 random ones and the number of values."""
+    """What `Random.integers` gives: the remainder of 63 bits."""
     words = philox(v, seed, superstep, number)
-    count = max(high - low, 0)
-    upper, lower = (count >> 32) & _WORD, count & _WORD
-    left, middle, right = words[0] * lower, words[1] * upper, words[1] * lower
-    carry = ((left & _WORD) + (middle & _WORD) + ((right >> 32) & _WORD)) >> 32
-    return low + words[0] * upper + ((left >> 32) & _WORD) + ((middle >> 32) & _WORD) + carry
+    count = high - low
+    if count <= 0:
+        return low
+    return low + ((words[0] >> 1) << 32 | words[1]) % count
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Greedy colouring, as a program. Welsh and Powell (1967); in parallel by Jones and Plassmann, SIAM J. Sci. Comput. 1993."""
+"""Greedy colouring, as a program. Welsh and Powell (1967); in parallel by Jones and Plassmann (1993)."""
 
 import edgewise as ew
 

@@ -100,7 +100,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("dtype", "value"), [(d, v) for d, values in BAD.items() for v in values], ids=repr)
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [(d, v) for d, values in BAD.items() for v in values],
+    ids=lambda each: getattr(each, "name", repr(each)),
+)
 def test_a_start_that_is_no_number_of_the_dtype_is_refused(dtype, value):
     with pytest.raises(ProgramError, match=r"Made.x: init="):
         start_of_vertices(dtype, init=value)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import battery
 from bfs import BFS
 from components import Components
+from k_core import KCore
 from pagerank import PageRank
 from sssp import SSSP
 
@@ -126,6 +127,38 @@ class Logic(ew.Program):
         return state.superstep < 6 and state.count > 0
 
 
+class Phases(ew.Program):
+    """Vertices resume as an aggregate says that is read everywhere, and all functions draw."""
+
+    value = ew.vertex("float64")
+    phase = ew.vertex("int64")
+    combine = ew.SUM
+
+    @staticmethod
+    def initialize(v, state):
+        state.value[v] = ew.random.normal(v, state)
+        return ew.random(v, state) < 0.3
+
+    @staticmethod
+    def resume(v, state):
+        state.phase[v] += 1
+        return state.phase[v] < 3 and ew.random.integers(v, state, 0, 10) < 5 + state.phases % 3
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return ew.random.integers(edge.index, state, -100, 100)
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] += 0.5 * message + 0.25 * state.phases
+        return ew.random.uniform(v, state) < 0.4
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def phases(v, state):
+        return state.phase[v] + ew.random.integers(v, state, 0, 2)
+
+
 PROGRAMS = {
     "bfs": (BFS, {"source": 0}),
     "sssp": (SSSP, {"source": 0}),
@@ -135,6 +168,8 @@ PROGRAMS = {
     "edge fields": (Traffic, {}),
     "user combiner": (Digits, {}),
     "logic and aggregates": (Logic, {}),
+    "core numbers": (KCore, {}),
+    "phases and random numbers": (Phases, {}),
 }
 
 
