@@ -133,6 +133,7 @@ class Phases(ew.Program):
     value = ew.vertex("float64")
     phase = ew.vertex("int64")
     combine = ew.SUM
+    max_supersteps = 12
 
     @staticmethod
     def initialize(v, state):
@@ -301,6 +302,40 @@ def test_best_first_reaches_the_same_end_on_large_lists(program, kind, threads):
     name = "distance" if program is SSSP else "best"
     np.testing.assert_array_equal(result.fields[name], in_rounds.fields[name])
     assert prepared(**values).fields[name].tobytes() == result.fields[name].tobytes()
+
+
+class Spread(ew.Program):
+    """How many vertices a search has reached, as every one of them sees it."""
+
+    reached = ew.vertex("bool")
+    seen = ew.vertex("int64")
+    combine = ew.ANY
+
+    @staticmethod
+    def initialize(v, state):
+        state.reached[v] = v % 50 == 0
+        return v == 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return True
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.seen[v] = state.count
+        state.reached[v] = True
+        return message
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def count(v, state):
+        return 1 if state.reached[v] else 0
+
+
+def test_an_aggregate_is_folded_once_where_the_active_vertices_are_listed():
+    path = np.arange(19_999)
+    result = ew.run(Spread(), ew.Graph.from_edges(path, path + 1), device="cpu", max_supersteps=3)
+    assert result.seen[:4].tolist() == [400, 401, 402, 402]
 
 
 def test_a_limit_leaves_nothing_behind_for_the_next_run():

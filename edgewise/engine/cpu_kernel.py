@@ -258,7 +258,7 @@ def make_kernel(
         n, m = graph[0], graph[1]
         blocks = (n + BLOCK - 1) // BLOCK
         while not cancelled(control):
-            if has_aggregates:
+            if has_aggregates and shared[FORM] != MAKE_LIST:  # making a list changes no aggregate
                 fold_parts(0, blocks, 1, own)
                 set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
