@@ -68,16 +68,17 @@ def _outside() -> ProgramError:
 def philox(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     """Philox4x32-10 of the counter (v, superstep, number) and the key `seed`: four words of 32 bits.
 
-    It computes with signed words of 64 bits as well as with Python's integers.
+    The multipliers, 0xD2511F53 and 0xCD9E8D57, stand less 2**32: so no product leaves the signed words of 64 bits, in
+    which an overflow is undefined (numba tells LLVM that there is none).
     """
     a, b, c, d = v & _WORD, (v >> 32) & _WORD, superstep & _WORD, number & _WORD
     low, high = seed & _WORD, (seed >> 32) & _WORD
     for _ in range(10):
-        first, second = a * 0xD2511F53, c * 0xCD9E8D57
+        first, second = a * (0xD2511F53 - 2**32), c * (0xCD9E8D57 - 2**32)
         a, b, c, d = (
-            ((second >> 32) & _WORD) ^ b ^ low,
+            (((second >> 32) + c) & _WORD) ^ b ^ low,
             second & _WORD,
-            ((first >> 32) & _WORD) ^ d ^ high,
+            (((first >> 32) + a) & _WORD) ^ d ^ high,
             first & _WORD,
         )
         low, high = (low + 0x9E3779B9) & _WORD, (high + 0xBB67AE85) & _WORD
@@ -96,7 +97,7 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 bits."""
+    """What `Random.integers` gives: the remainder of 63 random bits."""
     words = philox(v, seed, superstep, number)
     count = high - low
     if count <= 0:

@@ -25,6 +25,10 @@ class ProgramError(EdgewiseError, TypeError):
     """A program that cannot run. The message names the function and line in the user's own file."""
 
 
+class ProgramWarning(UserWarning):
+    """A run that is likely not what was meant. The message says what mends it."""
+
+
 class ScheduleError(EdgewiseError, ValueError):
     """A combination of device, schedule and program that cannot run."""
 

@@ -116,7 +116,9 @@ class Specification:
 
     Attributes:
         edge_writes: edge fields that edge_compute writes.
-        vertex_writes: vertex fields that vertex_compute writes.
+        vertex_writes: vertex fields that vertex_compute or resume writes.
+        initialize_writes: vertex fields that initialize writes.
+        aggregate_reads: the names of ``state`` that each aggregator uses.
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
         sends: whether edge_compute ever returns a message.
@@ -137,6 +139,8 @@ class Specification:
     functions: dict[str, UserFunction] = field(default_factory=dict)
     edge_writes: set[str] = field(default_factory=set)
     vertex_writes: set[str] = field(default_factory=set)
+    initialize_writes: set[str] = field(default_factory=set)
+    aggregate_reads: dict[str, set[str]] = field(default_factory=dict)
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
     sends: bool = True
@@ -533,6 +537,8 @@ class _Checker:
             known = ", ".join(sorted(self.arrays | self.scalars))
             raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
         found.state_reads.add(name)
+        if self.role == "aggregator":
+            found.aggregate_reads.setdefault(self.function.name, set()).add(name)
         found.folds_always |= name in found.aggregators and self.role != "resume"
         if self.role == "initialize" and name in found.aggregators:
             raise self.function.refuse(
@@ -573,8 +579,7 @@ class _Checker:
             found.edge_writes.add(name)
         elif self.role in ("initialize", "vertex_compute", "resume"):
             allowed, own = set(found.vertex_fields), f"{self.vertex}"
-            if self.role != "initialize":
-                found.vertex_writes.add(name)
+            (found.initialize_writes if self.role == "initialize" else found.vertex_writes).add(name)
         else:
             raise function.refuse(node, f"state.{name} may not be written here; only read")
         if name not in allowed:

@@ -3,13 +3,14 @@
 import itertools
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import edgewise as ew
 from edgewise.engine.binding import bind, initial_edge_value, initial_vertex_value, parameter_values
-from edgewise.errors import GraphError, ProgramError
+from edgewise.errors import GraphError, ProgramError, ProgramWarning
 from edgewise.inspection import inspect_program
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3])
@@ -248,6 +249,50 @@ def test_settings_of_another_kind_are_refused():
 @pytest.mark.parametrize("name", ["seed", "progress", "memory_limit", "check", "max_supersteps", "values"])
 def test_names_of_options_are_taken(name):
     assert "this name is taken" in refusal(made(Base, **{name: ew.parameter(default=1)}))
+
+
+class Peeling(ew.Program):
+    """Reads how many vertices are gone before any can be, unless that is given or `patient`."""
+
+    patient = ew.parameter("bool", default=False)
+    gone = ew.vertex("bool", init=False)
+    k = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 3
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if not state.patient or state.superstep > 1:
+            state.k[v] += state.count == 0
+        state.gone[v] = message <= state.k[v]
+        return True
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def count(v, state):
+        return 1 if state.gone[v] else 0
+
+
+def test_a_checked_run_says_that_an_aggregate_is_read_too_early():
+    with pytest.warns(
+        ProgramWarning, match=r"state\.count is read in superstep 1, where gone, of which"
+    ) as caught:
+        checked = ew.run(Peeling(), PATH, check=True)
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(ew.run(Peeling(), PATH).k, checked.k)
+
+
+def test_an_aggregate_of_what_was_set_is_not_read_too_early():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ew.run(Peeling(patient=True), PATH, check=True)
+        ew.run(Peeling(gone=np.zeros(PATH.num_vertices, bool)), PATH, check=True)
 
 
 def test_an_aggregate_by_a_logical_combiner_is_a_bool():

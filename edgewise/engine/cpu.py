@@ -25,6 +25,7 @@ from edgewise.engine.cpu_kernel import (
     make_kernel,
 )
 from edgewise.engine.cpu_table import GRAPH_ARRAYS, WORK_ARRAYS
+from edgewise.engine.endless import Watch
 from edgewise.engine.glue import own_array_order
 from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
@@ -61,6 +62,10 @@ class Workspace:
             np.empty(num_threads * RING, np.uint32),
         )
         self.table = addresses(self.arrays)
+
+    def active(self, superstep: int) -> int:
+        """How many vertices are active since a superstep of the run that goes on."""
+        return int(np.count_nonzero(self.arrays[2] >= self.base + superstep))
 
     @staticmethod
     def nbytes(num_vertices: int, message: np.dtype) -> int:
@@ -145,6 +150,10 @@ class CpuProgram:
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
             table[self._slot[key]] = array.ctypes.data
+        progress: Any = run.progress
+        if limit is None and not self._best_first:
+            written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
+            progress = Watch(found.name, lambda: written, workspace.active, run.progress)
         run.launch(
             self._kernel(parameters, constants.uniform),
             shared,
@@ -157,6 +166,7 @@ class CpuProgram:
             self._pull,
             constants.supplied,
             work=work,
+            progress=progress,
         )
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2

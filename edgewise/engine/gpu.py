@@ -1,5 +1,6 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu import LAST_STAMP
 from edgewise.engine.cpu_kernel import ENDINGS
+from edgewise.engine.endless import Watch
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.gpu_kernel import FOLDS, PULL_ADVANTAGE
 from edgewise.engine.gpu_layout import LaidOut, lay_out
@@ -42,6 +44,7 @@ from edgewise.kernels.gpu_host import (
     receive,
     room,
     send,
+    snapshot,
     wait,
     written_forms,
     zeros,
@@ -158,6 +161,10 @@ class Rounds:
         work, atomic, rest = self._passed
         numbers = [*self._sizes, self._base, limit, pull, supplied]
         return [*arrays, *work, *own, *atomic, self.host, *numbers, *rest]
+
+    def active(self, superstep: int) -> int:
+        """How many vertices are active since a superstep of the run that goes on."""
+        return int(np.count_nonzero(snapshot(self._active) >= self._base + superstep))
 
     def told(self) -> Told:
         """What the kernel left."""
@@ -308,7 +315,11 @@ class GpuProgram:
         workspace.words.send(parameters)
         kernel.start(arguments, min(kernel.blocks, wanted))
         workspace.words.receive()
-        wait(workspace.form.host, run.progress)
+        progress: Any = run.progress
+        if limit is None and isinstance(workspace.form, Rounds):
+            state = partial(map, snapshot, own.values())
+            progress = Watch(found.name, state, workspace.form.active, run.progress)
+        wait(workspace.form.host, progress)
         told = workspace.form.told()
         aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
         self._free.append(workspace)

@@ -5,6 +5,7 @@ write must go to the vertex or edge at hand, and each problem is reported with f
 """
 
 import traceback
+import warnings
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -14,8 +15,9 @@ import numpy as np
 
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import edge_names, tuple_class
+from edgewise.engine.endless import Watch
 from edgewise.engine.outcome import Outcome
-from edgewise.errors import ProgramError
+from edgewise.errors import ProgramError, ProgramWarning
 from edgewise.inspection import UserFunction
 
 
@@ -60,6 +62,25 @@ class _Field:
         if self._checked(index) != self.own:
             raise _Problem(f"{self.name}[{index}] may not be written here; only [{self.own}]")
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
+
+
+class _State(SimpleNamespace):
+    """What functions see as ``state``."""
+
+    def __getattr__(self, name: str) -> Any:
+        """An aggregate that is read before it can be of use: in superstep 1, where nothing was computed yet."""
+        if name not in self.early:
+            raise AttributeError(f"the state has no '{name}'")
+        value, fields = self.early[name]
+        setattr(self, name, value)
+        warnings.warn(
+            f"state.{name} is read in superstep {self.superstep}, where {' and '.join(fields)}, of which it is made, "
+            "is as it began: what superstep k writes is in an aggregate from superstep k + 1 on. Ask for "
+            "state.superstep > 1 first; or, if this start is meant, write it in initialize",
+            ProgramWarning,
+            stacklevel=2,
+        )
+        return value
 
 
 class _Messages:
@@ -126,7 +147,7 @@ class _Run:
             name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
-        self.state = SimpleNamespace(
+        self.state = _State(
             **self.vertex_fields,
             **self.edge_fields,
             **parameters,
@@ -134,6 +155,7 @@ class _Run:
             num_vertices=n,
             num_arcs=m,
             superstep=0,
+            early={},
             out_degree=_Field("out_degree", self.graph.out_degree, strict),
             in_degree=_Field("in_degree", self.graph.in_degree, strict),
         )
@@ -142,12 +164,22 @@ class _Run:
         self.combine: Callable[[Any, Any], Any] = combine
         self.identity = None if self.found.keeps_messages else cast(identity, message)
         self.messages_class = tuple_class("Messages", self.found.message_fields)
+        self.aggregates: dict[str, Any] = {}
+        self.given = set(given)
 
     def supersteps(self, limit: int | None) -> Outcome:
         """The loop over supersteps."""
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("initialize", v)]
         self.aggregate()
+        if self.strict:
+            self.hide_early()
+        written = [*self.vertex_fields.values(), *self.edge_fields.values()]
+        watch = Watch(
+            self.found.name, lambda: [field.values for field in written], lambda done: len(active), None
+        )
         while active := active or self.resumed():
+            if limit is None:
+                watch(self.state.superstep)
             if limit is not None and self.state.superstep >= limit:
                 return self.outcome("max_supersteps was reached")
             self.state.superstep += 1
@@ -226,7 +258,6 @@ class _Run:
 
     def aggregate(self) -> None:
         """Evaluate every aggregator over all vertices, then make the values visible together."""
-        folded = {}
         for name, declared in self.found.aggregators.items():
             dtype, function = self.aggregate_dtypes[name], self.found.functions[name]
             total = cast(declared.combine.identity(dtype), dtype)
@@ -234,8 +265,16 @@ class _Run:
                 value = self.call(function, f"vertex {v}", v, self.state)
                 value = self.cast(function, f"vertex {v}", value, dtype)
                 total = cast(declared.combine.function(total, value), dtype)
-            folded[name] = total
-        vars(self.state).update(folded)
+            self.aggregates[name] = total
+        vars(self.state).update(self.aggregates)
+
+    def hide_early(self) -> None:
+        """Have those aggregates warn, until they are evaluated again, that are made of what nothing has set yet."""
+        set_now = self.found.initialize_writes | self.given
+        for name in self.aggregates:
+            fields = self.found.aggregate_reads.get(name, set()) & self.found.vertex_writes
+            if fields and not fields & set_now:
+                self.state.early[name] = vars(self.state).pop(name), sorted(fields)
 
     def cast_message(self, function: UserFunction, where: str, sent: Any) -> Any:
         """Cast a message, or each of its fields."""
@@ -275,7 +314,7 @@ class _Run:
         return Outcome(
             {name: field.values for name, field in self.vertex_fields.items()},
             {name: self.edge_fields[name].values for name in self.found.edge_writes},
-            {name: getattr(self.state, name) for name in self.found.aggregators},
+            self.aggregates,
             self.state.superstep,
             ended,
         )

@@ -109,6 +109,12 @@ def pinned(length: int, dtype: Any) -> np.ndarray:
     return np.frombuffer(memory, dtype, length)
 
 
+def snapshot(values: Any) -> np.ndarray:
+    """A copy in the host's memory of what a kernel works on at this time."""
+    found: np.ndarray = values.get(stream=cupy().cuda.Stream(non_blocking=True))
+    return found
+
+
 def send(values: Any, host: np.ndarray) -> None:
     """Start to copy a `pinned` array to one on the GPU, in the order of the current stream."""
     _copy(values.data.ptr, host.ctypes.data, host.nbytes)

@@ -1,0 +1,77 @@
+"""Programs that have no end: the same state again, superstep after superstep, while vertices stay active.
+
+Where messages come in any order, best first, only what improves wakes a vertex: such a run ends, or its fields change.
+"""
+
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from edgewise.errors import ProgramWarning
+
+#: Seconds until a run's state is looked at first. The pause doubles each time, so looking costs little of a long run,
+#: and it is at least so many times as long as a look took.
+FIRST_LOOK, PAUSES_PER_LOOK = 0.5, 20
+#: A state that is the same at so many looks one after the other is not going to change.
+SAME_LOOKS = 3
+
+
+class Watch:
+    """A progress function that warns once of a run that changes nothing any more. It passes on what it is told.
+
+    Looks are taken while the run goes on, and see it at some point of a superstep.
+
+    Args:
+        name: of the program.
+        state: copies of all that functions write.
+        active: how many vertices are active since a superstep.
+        progress: the user's own progress function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: Callable[[], Iterable[np.ndarray]],
+        active: Callable[[int], int],
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self._name, self._state, self._active, self._progress = name, state, active, progress
+        self._pause = FIRST_LOOK
+        self._next = time.monotonic() + self._pause
+        self._seen: tuple[int, int] | None = None
+        self._same = 1
+
+    def __call__(self, done: int) -> None:
+        """Take the number of supersteps done.
+
+        Raises:
+            ProgramWarning: where warnings are errors; the run then ends.
+        """
+        if self._progress is not None:
+            self._progress(done)
+        if time.monotonic() >= self._next and self._same < SAME_LOOKS:
+            self._look(done)
+
+    def _look(self, done: int) -> None:
+        began, digest = time.monotonic(), 0
+        for values in self._state():
+            digest = zlib.crc32(values.data, digest)
+        count = self._active(done)
+        if self._seen is not None and self._seen[0] == digest and self._seen[1] < done and count > 0:
+            self._same += 1
+        else:
+            self._same = 1
+        self._seen = digest, done
+        now = time.monotonic()
+        self._pause = max(2 * self._pause, PAUSES_PER_LOOK * (now - began))
+        self._next = now + self._pause
+        if self._same == SAME_LOOKS:
+            warnings.warn(
+                f"{self._name}: after {done:,} supersteps its fields do not change any more, and {count:,} vertices "
+                "are active. It may have no end: return HALT where nothing changes, or set max_supersteps",
+                ProgramWarning,
+                stacklevel=2,
+            )

@@ -1,0 +1,96 @@
+"""A run that changes nothing any more, and goes on, says so once."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.engine import endless
+from edgewise.errors import ProgramWarning
+
+#: A ring large enough that a run is given to a team of threads at once.
+N = 40_000
+RING = ew.Graph.from_edges(np.arange(N), (np.arange(N) + 1) % N)
+
+
+class Stubborn(ew.Program):
+    """Three vertices of every four stay active for ever; the fields come to rest at `rest`, if they do."""
+
+    rest = ew.parameter("int64")
+    value = ew.vertex("int64")
+    combine = ew.MIN
+
+    @staticmethod
+    def initialize(v, state):
+        return v % 4 != 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return None
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.value[v] < state.rest:
+            state.value[v] += 1
+        return True
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(endless, "FIRST_LOOK", 0.1)
+
+
+def run_until_it_warns(program, **how):
+    """The warning, which as an error ends the run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProgramWarning)
+        with pytest.raises(ProgramWarning) as caught:
+            ew.run(program(rest=5), RING, **how)
+    return str(caught.value)
+
+
+def test_a_run_without_an_end_warns_with_the_number_of_active_vertices():
+    text = run_until_it_warns(Stubborn, device="cpu")
+    assert text.startswith("Stubborn: ")
+    assert f" {3 * N // 4:,} vertices are active" in text
+
+
+def test_so_does_the_reference(monkeypatch):
+    monkeypatch.setattr(endless, "FIRST_LOOK", 0.5)
+    assert f" {3 * N // 4:,} vertices are active" in run_until_it_warns(Stubborn, check=True)
+
+
+class Enough(Exception):
+    """What ends a run that would go on."""
+
+
+def until(seconds, told):
+    """A progress function that ends a run after so long."""
+    end = time.monotonic() + seconds
+
+    def progress(done):
+        told.append(done)
+        if time.monotonic() > end:
+            raise Enough
+
+    return progress
+
+
+def test_it_is_said_once_and_progress_is_told_as_ever():
+    told = []
+    with pytest.warns(ProgramWarning) as caught, pytest.raises(Enough):
+        ew.run(Stubborn(rest=0), RING, device="cpu", progress=until(3, told))
+    assert len(caught) == 1
+    assert told == sorted(told)
+    assert len(told) > 5
+
+
+def test_fields_that_change_and_limits_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProgramWarning)
+        with pytest.raises(Enough):
+            ew.run(Stubborn(rest=2**62), RING, device="cpu", progress=until(2, []))
+        with pytest.raises(Enough):
+            ew.run(Stubborn(rest=0), RING, device="cpu", max_supersteps=2**40, progress=until(2, []))
