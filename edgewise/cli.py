@@ -73,11 +73,23 @@ Reading = Annotated[
 
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn what edgewise refuses into one line and exit code 2."""
-    from edgewise.errors import EdgewiseError
+    """Turn what edgewise refuses into one line and exit code 2, and each of its warnings into a line at once."""
+    from edgewise.errors import EdgewiseError, GraphWarning, ProgramWarning
+
+    ours, show_other = (GraphWarning, ProgramWarning), warnings.showwarning
+
+    def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, ours):
+            typer.echo(f"edgewise: warning: {message}", err=True)
+        else:
+            show_other(message, category, *where)
 
     try:
-        yield
+        with warnings.catch_warnings():
+            for each in ours:
+                warnings.simplefilter("always", each)
+            warnings.showwarning = show_warning  # type: ignore[assignment]
+            yield
     except EdgewiseError as error:
         problem = str(error)
     except MemoryError as error:
@@ -109,8 +121,7 @@ def show(text: str) -> None:
 def read_graph(
     path: Path, undirected: bool, weighted: bool | None, delimiter: str | None, reading: list[str] | None
 ) -> tuple["Graph", float]:
-    """The graph in a file, and the seconds that reading took, without compiling. A warning of ours becomes one line."""
-    from edgewise.errors import GraphWarning
+    """The graph in a file, and the seconds that reading took, without compiling."""
     from edgewise.io import read
     from edgewise.kernels.cache import compile_seconds
     from edgewise.progress import progress_bar
@@ -123,17 +134,9 @@ def read_graph(
     given = {"directed": False if undirected else None, "weighted": weighted, "delimiter": delimiter}
     options |= {name: value for name, value in given.items() if value is not None}
     started, compiled = time.perf_counter(), compile_seconds()
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        progress_bar(f"reading {path.name}: bytes") as progress,
-    ):
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", GraphWarning)
+    with progress_bar(f"reading {path.name}: bytes") as progress:
         graph = read(path, progress=progress, **options)
-    seconds = time.perf_counter() - started - (compile_seconds() - compiled)
-    for warning in caught:
-        typer.echo(f"edgewise: warning: {warning.message}", err=True)
-    return graph, seconds
+    return graph, time.perf_counter() - started - (compile_seconds() - compiled)
 
 
 @app.command()

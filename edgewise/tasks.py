@@ -21,7 +21,7 @@ from edgewise.result import Result
 
 #: How a run is carried out is said by options of their own.
 _NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
-_OF_RUN = ("max_supersteps", "check")
+_OF_RUN = ("max_supersteps", "check", "seed")
 
 
 @dataclass(frozen=True)

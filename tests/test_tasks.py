@@ -1,6 +1,7 @@
 """What the command line can run by name, and how its parameters are read."""
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -58,7 +59,7 @@ def path() -> ew.Graph:
 @pytest.mark.parametrize("suffix", [":Hops", ":", ""])
 def test_a_program_of_the_user(program: Path, path: ew.Graph, suffix: str) -> None:
     task = find_task(f"{program}{suffix}")
-    assert task.parameters == ("limit", "start", "max_supersteps", "check")
+    assert task.parameters == ("limit", "start", "max_supersteps", "check", "seed")
     assert task.required == task.vertices == ("start",)
     result = task.function(path, **task.arguments(path, {"start": "b"}))
     assert result.hops.tolist() == [-1, 0, 1, 2, 3, -1]
@@ -143,3 +144,31 @@ def test_vertices_are_named_as_in_the_graph(path: ew.Graph) -> None:
     for graph, text in ((path, "3"), (numbers, "6"), (plain, "3"), (plain, "-1"), (plain, "x"), (plain, "")):
         with pytest.raises(GraphError, match=f"the graph has no vertex '?{text}'?"):
             vertex_id(graph, text)
+
+
+def test_a_program_that_draws_takes_a_seed(tmp_path: Path, path: ew.Graph) -> None:
+    (tmp_path / "chance.py").write_text(
+        dedent("""
+        import edgewise as ew
+
+        class Chance(ew.Program):
+            number = ew.vertex("float64")
+            combine = ew.SUM
+
+            def initialize(v, state):
+                state.number[v] = ew.random(v, state)
+                return False
+
+            def edge_compute(edge, state):
+                return None
+
+            def vertex_compute(v, message, state):
+                return False
+        """)
+    )
+    task = find_task(str(tmp_path / "chance.py"))
+    first, again, other = (
+        task.function(path, **task.arguments(path, {"seed": seed, "check": "True"})).number.tolist()
+        for seed in ("1", "1", "2")
+    )
+    assert first == again != other
