@@ -51,8 +51,9 @@ def run_until_it_warns(program, **how):
     return str(caught.value)
 
 
-def test_a_run_without_an_end_warns_with_the_number_of_active_vertices():
-    text = run_until_it_warns(Stubborn, device="cpu")
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_run_without_an_end_warns_with_the_number_of_active_vertices(device):
+    text = run_until_it_warns(Stubborn, device=device)
     assert text.startswith("Stubborn: ")
     assert f" {3 * N // 4:,} vertices are active" in text
 
