@@ -31,7 +31,8 @@ while running are checked with ``check=True``.
 *Numbers.* Fields and messages are bool, int32, int64, float32 or float64. Inside a function integers have 64
 bits and floats at least the precision of their field. Every value that leaves a function is cast to the
 declared dtype: integers wrap, floats round, anything becomes bool by ``!= 0``. A float where an integer is
-declared is refused before the run. Division by zero and overflow are found by ``check=True``.
+declared is refused before the run. Inside a function, an integer that does not fit in 64 bits is undefined.
+Division by zero and overflow are found by ``check=True``.
 
 *Random numbers.* ``ew.random`` draws them inside any function; see `edgewise.draws`. They depend on the run's
 ``seed=``, the superstep, the vertex, the function and how many were drawn in this call of it, and on nothing else.

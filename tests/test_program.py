@@ -449,6 +449,22 @@ class Overflow(OutOfRange):
         return True
 
 
+class Hashes(OutOfRange):
+    """Leaves 64 bits on the way to a result that fits."""
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        hashed = v + 1
+        for _ in range(2):
+            hashed *= 6364136223846793005
+        state.value[v] = hashed & 0xFFFF
+        return True
+
+
 class DividesByZero(OutOfRange):
     @staticmethod
     def edge_compute(edge, state):
@@ -460,6 +476,7 @@ class DividesByZero(OutOfRange):
     [
         (OutOfRange, ["edge_compute", "edge 2 -> 3", "value[4]: out of range, expected 0 to 3"]),
         (Overflow, ["vertex_compute", "vertex 0", "2147483648 does not fit int32"]),
+        (Hashes, ["vertex_compute", "vertex 0", "OverflowError", "does not fit in 64 bits"]),
         (DividesByZero, ["edge_compute", "edge 0 -> 1", "ZeroDivisionError"]),
     ],
 )

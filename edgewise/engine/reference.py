@@ -7,6 +7,7 @@ write must go to the vertex or edge at hand, and each problem is reported with f
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_
 from edgewise.engine.compiled import edge_names, tuple_class
 from edgewise.engine.endless import Watch
 from edgewise.engine.outcome import Outcome
+from edgewise.engine.overflow import with_overflow_checked
 from edgewise.errors import ProgramError, ProgramWarning
 from edgewise.inspection import UserFunction
 
@@ -137,6 +139,11 @@ class _Run:
     ) -> None:
         self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
         self.aggregate_dtypes = binding.aggregates
+        self.functions = dict(self.found.functions)
+        for name, function in self.functions.items():
+            if strict and isinstance(function, UserFunction):
+                checked = with_overflow_checked(function.function, function.tree)
+                self.functions[name] = replace(function, function=checked)
         n, m = self.graph.num_vertices, self.graph.num_arcs
         graph_array = partial(getattr, self.graph)
         self.vertex_fields = {
@@ -187,7 +194,7 @@ class _Run:
             touched = sorted(set(active) | set(received))
             active = [v for v in touched if self.at_vertex("vertex_compute", v, self.incoming(received, v))]
             self.aggregate()
-            if not self.call(self.found.functions["proceed"], "", self.state):
+            if not self.call(self.functions["proceed"], "", self.state):
                 return self.outcome("the program's proceed returned False")
         return self.outcome("no vertex is active")
 
@@ -217,7 +224,7 @@ class _Run:
         """Call edge_compute for every arc out of an active vertex; the messages by target, combined or in a list."""
         received: dict[int, Any] = {}
         function, offsets, targets = (
-            self.found.functions["edge_compute"],
+            self.functions["edge_compute"],
             self.graph.offsets,
             self.graph.targets,
         )
@@ -248,18 +255,18 @@ class _Run:
     @property
     def combiner_function(self) -> Any:
         """The combiner as a function of the program, or the plain one of a named combiner."""
-        return self.found.functions.get("combine", self.combine)
+        return self.functions.get("combine", self.combine)
 
     def at_vertex(self, name: str, v: int, *message: Any) -> bool:
         """Call initialize, vertex_compute or resume, which may write at index v; whether the vertex is active."""
         for field in self.vertex_fields.values():
             field.own = v
-        return bool(self.call(self.found.functions[name], f"vertex {v}", v, *message, self.state))
+        return bool(self.call(self.functions[name], f"vertex {v}", v, *message, self.state))
 
     def aggregate(self) -> None:
         """Evaluate every aggregator over all vertices, then make the values visible together."""
         for name, declared in self.found.aggregators.items():
-            dtype, function = self.aggregate_dtypes[name], self.found.functions[name]
+            dtype, function = self.aggregate_dtypes[name], self.functions[name]
             total = cast(declared.combine.identity(dtype), dtype)
             for v in range(self.graph.num_vertices):
                 value = self.call(function, f"vertex {v}", v, self.state)
