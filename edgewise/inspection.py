@@ -45,7 +45,7 @@ _HOOKS = ("initialize", "edge_compute", "vertex_compute", "resume", "proceed")
 #: What a program may say of itself beside fields, parameters, aggregators and functions.
 _SETTINGS = ("combine", "message", "asynchronous", "max_supersteps")
 #: Options of a call, which give their names to no field or parameter.
-_OPTIONS = ("progress", "memory_limit", "check", "seed")
+_OPTIONS = ("progress", "memory_limit", "check")
 _PARAMETERS = {
     "initialize": ("v", "state"),
     "edge_compute": ("edge", "state"),
@@ -122,6 +122,7 @@ class Specification:
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
         sends: whether edge_compute ever returns a message.
+        draws: whether any function draws random numbers; the run's seed is a parameter then.
         folds_always: whether an aggregate is read elsewhere than in resume. Others are evaluated before resume is
             called, and at the end, which nobody can tell from evaluating them after each superstep.
         key: a text that differs when the program's code, or anything that it refers to, differs; None if it
@@ -144,6 +145,7 @@ class Specification:
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
     sends: bool = True
+    draws: bool = False
     folds_always: bool = False
     key: str | None = None
     watched: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)
@@ -154,6 +156,11 @@ class Specification:
         """Whether the program would be read the same now: neither its attributes nor what its functions refer to have
         changed."""
         return self.key is not None and all(_is_same(look_up(), before) for look_up, before in self.watched)
+
+    @property
+    def declared(self) -> set[str]:
+        """The names of all fields, parameters and aggregators."""
+        return {*self.vertex_fields, *self.edge_fields, *self.parameters, *self.aggregators}
 
     @property
     def name(self) -> str:
@@ -175,11 +182,6 @@ class Specification:
         """The names of a message's fields; none if a message is one value."""
         declared = self.program.message
         return tuple(declared.dtypes) if isinstance(declared, Fields) else ()
-
-    @property
-    def draws(self) -> bool:
-        """Whether any function draws random numbers."""
-        return "seed" in self.parameters
 
     @property
     def has_proceed(self) -> bool:
@@ -333,12 +335,11 @@ def _check_number(name: str, option: str, value: Any) -> None:
 def _check_attributes(found: Specification) -> None:
     """Refuse attributes that mean nothing, which mostly are misspelt."""
     known = (*_HOOKS, *_SETTINGS)
-    declared = {*found.vertex_fields, *found.edge_fields, *found.parameters, *found.aggregators}
     for base in found.program.__mro__:
         if base in (Program, object):
             continue
         for name, value in vars(base).items():
-            if name.startswith("_") or name in known or name in declared:
+            if name.startswith("_") or name in known or name in found.declared:
                 continue
             near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
             code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
@@ -776,8 +777,12 @@ def _let_draw(found: Specification) -> None:
                     f"{function.where()}: an asynchronous program has no fixed supersteps, which the numbers of "
                     "ew.random depend on; leave out asynchronous = True"
                 )
+            if not found.draws and "seed" in found.declared:
+                raise ProgramError(
+                    f"{found.name}.seed: this name is taken, for the program draws random numbers; choose another"
+                )
             # The function that draws has a copy of the globals.
             found.watched += [(each.look_up, each.value) for each in all_references(function.function)]
             source = Source(tree, function.source.is_current)
             found.functions[name] = replace(function, function=drawing, source=source)
-            found.parameters["seed"] = Parameter("int64", 0)
+            found.parameters["seed"], found.draws = Parameter("int64", 0), True

@@ -211,15 +211,18 @@ class Prepared:
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is one of the parameters of a program that draws."""
-        if "seed" in values or (seed is not None and not self.found.draws):
-            why = "it draws no random numbers (ew.random)" if not self.found.draws else "give it to the run"
+        if "seed" in values and self.found.draws:
             raise ProgramError(
-                f"{self.found.name} has no 'seed': {why}; expected ew.run(program, graph, seed=...)"
+                f"{self.found.name} has no 'seed': give it to the run; expected ew.run(program, graph, seed=...)"
             )
         if seed is None:
             return values
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        if self.found.draws and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
             raise ProgramError(f"seed is {seed!r}; expected an integer")
+        if not self.found.draws and "seed" not in self.found.declared:
+            raise ProgramError(
+                f"{self.found.name} has no 'seed': it draws no random numbers (ew.random); leave it out"
+            )
         return {**values, "seed": seed}
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:

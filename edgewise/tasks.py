@@ -121,7 +121,7 @@ def _program_task(name: str) -> Task:
     return Task(
         program.__name__,
         run,
-        (*declared, *_OF_RUN),
+        tuple(dict.fromkeys((*declared, *_OF_RUN))),
         tuple(key for key, value in declared.items() if is_required(value)),
         tuple(key for key, value in declared.items() if value.dtype is VERTEX),
         PROGRAM_VIEW,

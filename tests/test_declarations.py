@@ -246,9 +246,31 @@ def test_settings_of_another_kind_are_refused():
     assert "asynchronous is 1; expected True or False" in refusal(made(Base, asynchronous=1))
 
 
-@pytest.mark.parametrize("name", ["seed", "progress", "memory_limit", "check", "max_supersteps", "values"])
+@pytest.mark.parametrize("name", ["progress", "memory_limit", "check", "max_supersteps", "values"])
 def test_names_of_options_are_taken(name):
     assert "this name is taken" in refusal(made(Base, **{name: ew.parameter(default=1)}))
+
+
+class Seeded(Base):
+    """Has a seed of its own, and draws nothing."""
+
+    seed = ew.parameter("int64")
+
+    @staticmethod
+    def initialize(v, state):
+        state.value[v] = state.seed
+        return False
+
+
+def test_a_program_that_draws_nothing_may_have_a_seed_of_its_own():
+    assert ew.run(Seeded(seed=7), PATH).value.tolist() == [7, 7, 7, 7]
+    assert ew.prepare(Seeded, PATH)(seed=8).value.tolist() == [8, 8, 8, 8]
+    program = made(Seeded, edge_compute=staticmethod(draws))
+    assert "seed: this name is taken, for the program draws random numbers" in refusal(program)
+
+
+def draws(edge, state):
+    return ew.random.integers(edge.index, state, 0, 2)
 
 
 class Peeling(ew.Program):
