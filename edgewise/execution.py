@@ -32,16 +32,9 @@ class Execution:
     layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
-    def launch(
-        self,
-        kernel: Callable[..., Any],
-        *args: Any,
-        work: int,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Run a team kernel over an estimated number of edges of work; `progress` may be other than the run's."""
-        progress = progress or self.progress
-        launch(kernel, *args, work=work, num_threads=self.num_threads, progress=progress)
+    def launch(self, kernel: Callable[..., Any], *args: Any, work: int) -> None:
+        """Run a team kernel over an estimated number of edges of work."""
+        launch(kernel, *args, work=work, num_threads=self.num_threads, progress=self.progress)
 
     @contextlib.contextmanager
     def laying_out(self, what: str) -> Iterator[None]:

@@ -150,10 +150,9 @@ class CpuProgram:
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
             table[self._slot[key]] = array.ctypes.data
-        progress: Any = run.progress
         if limit is None and not self._best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
-            progress = Watch(found.name, lambda: written, workspace.active, run.progress)
+            run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)
         run.launch(
             self._kernel(parameters, constants.uniform),
             shared,
@@ -166,7 +165,6 @@ class CpuProgram:
             self._pull,
             constants.supplied,
             work=work,
-            progress=progress,
         )
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
