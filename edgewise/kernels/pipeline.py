@@ -259,4 +259,4 @@ class InnerFunction(Function):
 
 def _plain(kind: Any) -> Any:
     """The type of an argument, that of any integer for a constant one."""
-    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral) else kind
+    return kind.literal_type if isinstance(kind, types.IntegerLiteral) else kind
