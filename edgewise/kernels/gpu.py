@@ -350,11 +350,14 @@ def _compiling_for(capability: tuple[int, int]) -> Any:
     """Answer numba-cuda's question for the current device without a driver."""
     from numba.cuda import compiler, dispatcher
 
+    from edgewise.kernels.gpu_pipeline import short_compiler
+
     asked = [(module, module.get_current_device) for module in (compiler, dispatcher)]
     for module, _ in asked:
         module.get_current_device = lambda: _Architecture(capability)
     try:
-        yield
+        with short_compiler():
+            yield
     finally:
         for module, original in asked:
             module.get_current_device = original

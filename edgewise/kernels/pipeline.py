@@ -4,8 +4,7 @@ numba compiles each function so that Python can call it: it optimises the functi
 translates that to machine code, and does so again in every function that calls it. Here a function that only kernels
 call is simplified by itself. A kernel links all of them, each once, and optimises and translates the whole once.
 
-The passes over a function are numba's own, in its order, so the same programs are accepted and refused. After each one
-numba finds out anew which variables live where; here a pass that asks for it makes that happen.
+The passes over a function are numba's own, in its order, so the same programs are accepted and refused.
 """
 
 import functools
@@ -18,7 +17,6 @@ from numba.core import (
     lowering,
     postproc,
     sigutils,
-    transforms,
     typed_passes,
     types,
 )
@@ -28,6 +26,8 @@ from numba.core.compiler_machinery import _pass_registry, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
+
+from edgewise.kernels.passes import Passes, Settled
 
 
 @functools.cache
@@ -128,39 +128,6 @@ class LowerFunction(typed_passes.NativeLowering):
         return True
 
 
-class _Passes:
-    """Passes over a function, one after the other."""
-
-    pipeline_name = "nopython"
-
-    def __init__(self, passes: list[tuple[Any, str]]) -> None:
-        registered = [(_pass_registry.get(kind), description) for kind, description in passes]
-        self._passes = [(each.pass_inst, each.mutates_CFG, description) for each, description in registered]
-        for each, _, _ in self._passes:
-            each.analysis = {type(each): None}
-        self.exec_times: dict[str, Any] = {}
-
-    def run(self, state: Any) -> None:
-        """Run the passes."""
-        for each, changes, description in self._passes:
-            try:
-                each.run_pass(state)
-            except errors.NumbaError as error:
-                error.args = (f"Failed in nopython mode pipeline (step: {description})\n{error}",)
-                raise
-            if changes:
-                _tidy(state.func_ir)
-
-
-def _tidy(function: Any) -> None:
-    """Bring a function into the form that passes expect."""
-    if function.is_generator:
-        postproc.PostProcessor(function).run()
-    else:
-        function.blocks = transforms.canonicalize_cfg(function.blocks)
-        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
-
-
 class _Start:
     """The state in which numba chooses passes."""
 
@@ -168,10 +135,11 @@ class _Start:
 
 
 @functools.cache
-def _passes_to(lower: Any) -> _Passes:
+def _passes_to(lower: Any) -> Passes:
     """numba's passes with another one that lowers."""
     chosen = compiler.DefaultPassBuilder.define_nopython_pipeline(_Start).passes
-    return _Passes([(lower if kind is typed_passes.NativeLowering else kind, text) for kind, text in chosen])
+    passes = [(lower if kind is typed_passes.NativeLowering else kind, text) for kind, text in chosen]
+    return Passes("nopython", passes, _pass_registry, postproc, errors)
 
 
 class KernelCompiler(compiler.CompilerBase):
@@ -188,19 +156,6 @@ class KernelCompiler(compiler.CompilerBase):
         return [_passes_to(self.lower)]
 
 
-class _Settled:
-    """A context that is not asked again whether there are new declarations."""
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def refresh(self) -> None:
-        """Do nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-
 class FunctionCompiler(KernelCompiler):
     """Compiles functions that only kernels call."""
 
@@ -210,7 +165,7 @@ class FunctionCompiler(KernelCompiler):
         if ConfigStack.top_or_none() is None:
             super().__init__(typing, target, *rest)
         else:  # for a function that is being compiled, before which the contexts were asked
-            super().__init__(_Settled(typing), _Settled(target), *rest)
+            super().__init__(Settled(typing), Settled(target), *rest)
             self.state.typingctx = typing
 
     def define_pipelines(self) -> list[Any]:
