@@ -1,6 +1,5 @@
 """The passes of numba and of numba-cuda over a function, run without what they do between two passes."""
 
-from types import ModuleType
 from typing import Any
 
 
@@ -22,8 +21,8 @@ class Passes:
         name: str,
         passes: list[tuple[Any, str]],
         registry: Any,
-        postproc: ModuleType,
-        errors: ModuleType,
+        postproc: Any,
+        errors: Any,
     ) -> None:
         registered = [(registry.get(kind), description) for kind, description in passes]
         self._passes = [(each.pass_inst, each.mutates_CFG, description) for each, description in registered]
@@ -58,7 +57,7 @@ class Passes:
 def _without_live_variables(postproc: Any) -> Any:
     """The compiler's class that brings a function into the form that passes expect, less what only generators need."""
 
-    class Quick(postproc.PostProcessor):  # type: ignore[misc]
+    class Quick(postproc.PostProcessor):
         def run(self, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
             function = self.func_ir
             if function.is_generator:
