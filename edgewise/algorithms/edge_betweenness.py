@@ -23,8 +23,14 @@ import numpy as np
 
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.algorithms.betweenness import DependencyResult, chosen_sources, no_program, source_bytes
-from edgewise.execution import Progress, execution, runs_as_program
+from edgewise.algorithms.betweenness import (
+    DependencyResult,
+    choose_place,
+    chosen_sources,
+    no_program,
+    source_bytes,
+)
+from edgewise.execution import Progress, execution
 from edgewise.graph import Graph
 from edgewise.schedule import Schedule
 
@@ -112,12 +118,12 @@ def edge_betweenness(
     size = size_for(
         "edge_betweenness", graph, len(chosen), weighted, ON_ARCS, schedule, memory_limit, checkpoint
     )
-    if runs_as_program("edge_betweenness", device, schedule):
+    place = choose_place("edge_betweenness", graph, len(chosen), weighted, device, schedule)
+    if place.as_program:
         raise no_program("edge_betweenness", "of edges,")
     with execution(
         "edge_betweenness",
-        device=device,
-        schedule=schedule,
+        place,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=size.num_bytes,

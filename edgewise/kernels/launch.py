@@ -5,32 +5,48 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.team import run_alone, team
+from edgewise.kernels.costs import best_threads
+from edgewise.kernels.team import available_threads, run_alone, team
 
-#: Below this many items of work the calling thread does it alone: waking a team costs 40 µs.
-SMALL_WORK = 30_000
+#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once.
+INTERRUPTIBLE = 20_000_000
 
 
 def launch(
     kernel: Callable[..., Any],
     *args: Any,
-    work: int,
+    work: float,
     num_threads: int | None = None,
     progress: Callable[[int], None] | None = None,
-) -> None:
-    """Run a team kernel on all available threads, or on the calling one where there is little work.
+) -> int:
+    """Run a team kernel on as many threads as its work is worth, and on the calling one where there is little.
 
     Args:
         kernel: called with (thread, size, control, *args).
         args: the kernel's own arguments.
-        work: about how many items (edges, vertices, bytes) it looks at.
-        num_threads: the size of the team, if not all available.
+        work: about the nanoseconds that one thread would take.
+        num_threads: exactly so many threads instead.
         progress: as for `Team.run`.
+
+    Returns:
+        The number of threads.
     """
-    if work < SMALL_WORK:
+    threads = best_threads(work, available_threads()) if num_threads is None else num_threads
+    if threads == 1 and work < INTERRUPTIBLE:
         run_alone(kernel, *args)
     else:
-        team(num_threads).run(kernel, *args, progress=progress)
+        team(threads).run(kernel, *args, progress=progress)
+    return threads
+
+
+def launch_on(
+    threads: int, kernel: Callable[..., Any], *args: Any, progress: Callable[[int], None] | None = None
+) -> None:
+    """Run a team kernel on so many threads, of which one alone is the calling one."""
+    if threads == 1:
+        run_alone(kernel, *args)
+    else:
+        team(threads).run(kernel, *args, progress=progress)
 
 
 def sealed(array: np.ndarray) -> np.ndarray:
