@@ -12,7 +12,7 @@ from edgewise.graph import Graph
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
-from edgewise.kernels.launch import launch, launch_on
+from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Push, Schedule, View
@@ -35,17 +35,19 @@ class Execution:
     layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
-    def launch(self, kernel: Callable[..., Any], *args: Any, work: float) -> None:
+    def launch(self, kernel: Callable[..., Any], *args: Any, work: float, rounds: float = 1) -> None:
         """Run a kernel on the threads that the schedule asks for, or as many as its work is worth.
 
         Args:
             kernel: called with (thread, size, control, *args).
             args: the kernel's own arguments.
             work: about the nanoseconds that one thread would take.
+            rounds: about how often all wait for each other.
         """
-        asked = self.schedule.num_threads
-        used = launch(kernel, *args, work=work, num_threads=asked, progress=self.progress)
-        self.threads_used = max(self.threads_used, used)
+        asked, progress = self.schedule.num_threads, self.progress
+        threads = asked or costs.best_threads(work, self.num_threads, rounds)
+        launch_on(threads, kernel, *args, progress=progress, long=work > INTERRUPTIBLE)
+        self.threads_used = max(self.threads_used, threads)
 
     def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any) -> None:
         """Run a kernel on so many threads; one thread is the caller's."""
@@ -127,14 +129,13 @@ def choose(
     if told or (buffered and not programmed):
         on_gpu = cuda_problem() is None
         return Chosen(schedule, on_gpu, on_gpu)
-    here = costs.cpu_time(work, costs.best_threads(work, available_threads()))
-    here += costs.copy_time(graph.needed_on_host)
-    there = costs.gpu_time(work, rounds)
-    if here < there:
-        note = f"on the CPU: about {costs.written(here)}, too little to ask for a GPU"
+    here, there = costs.copy_time(graph.needed_on_host), costs.gpu_time(work, rounds)
+    if here + work < there:
+        note = f"on the CPU: about {costs.written(here + work)}, too little to ask for a GPU"
         return Chosen(schedule, False, False, (note,))
     if cuda_problem() is not None:
         return Chosen(schedule, False, False)
+    here += costs.cpu_time(work, costs.best_threads(work, available_threads(), rounds), rounds)
     there += costs.copy_time(graph.needed_on_gpu(*arrays))
     on_gpu = there < here
     times = (

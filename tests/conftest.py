@@ -2,14 +2,15 @@
 
 import pytest
 
-from edgewise.kernels import launch
+from edgewise.kernels import costs, launch
 
 
 @pytest.fixture(scope="module")
 def threads_even_for_small_graphs():
     """As many threads as there may be, however little the work is worth them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, "best_threads", lambda work, most: most)
+        for module in (costs, launch):
+            patch.setattr(module, "best_threads", lambda work, most, rounds=1: most)
         yield
 
 

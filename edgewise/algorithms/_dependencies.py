@@ -40,7 +40,7 @@ def size_for(
 
 def source_work(num_vertices: int, num_arcs: int, weighted: bool) -> float:
     """About the nanoseconds that one thread takes for one source."""
-    return (40 * num_vertices + 20 * num_arcs) * (3 if weighted else 1)
+    return (20 * num_vertices + 5 * num_arcs) * (3 if weighted else 1)
 
 
 def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:

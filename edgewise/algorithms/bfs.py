@@ -132,16 +132,9 @@ def bfs(
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
     needed = search_bytes(graph.num_vertices)
-    work = search_work(graph.num_vertices, graph.num_arcs)
-    chosen = choose(
-        "bfs",
-        graph,
-        device,
-        schedule,
-        work=work,
-        rounds=levels(graph.num_vertices, graph.num_arcs),
-        arrays=("offsets", "targets", "in_offsets", "in_sources"),
-    )
+    work, rounds = _cost(graph)
+    arrays = "offsets", "targets", "in_offsets", "in_sources"
+    chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
     with execution(
         "bfs",
         chosen,
@@ -174,18 +167,21 @@ def _search(
     if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
         run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
         direction = PUSH
-    work = search_work(graph.num_vertices, graph.num_arcs)
-    run.launch(
-        traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
-    )
+    work, rounds = _cost(graph)
+    settings = search, sources, limit, graph.directed, direction
+    run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     if search.status[STATE] == WANTS_COLUMNS:
         with run.laying_out("made the in-edges for pulling"):
             graph.make_in_edges()
-        run.launch(
-            traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
-        )
+        run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     _explain(run, search, direction)
     return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
+
+
+def _cost(graph: Graph) -> tuple[float, float]:
+    """About the nanoseconds that one thread takes, and how often all wait for each other."""
+    n, m = graph.num_vertices, graph.num_arcs
+    return search_work(n, m), levels(n, m)
 
 
 def _as_depth(max_depth: Any) -> int:

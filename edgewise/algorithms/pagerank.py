@@ -150,8 +150,8 @@ def pagerank(
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
     work = _work(n, graph.num_arcs, limit)
-    rounds, arrays = 2 * min(limit, _LIKELY_ITERATIONS), ("in_offsets", "in_sources")
-    chosen = choose("pagerank", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+    arrays = "in_offsets", "in_sources"
+    chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
     with execution(
         "pagerank",
         chosen,
@@ -176,13 +176,14 @@ def pagerank(
     return PageRankResult(graph, run, ranked, walk)
 
 
-#: Iterations that ranks mostly take to converge.
-_LIKELY_ITERATIONS = 40
+#: Iterations that ranks mostly take to converge; each has two barriers.
+_LIKELY_ITERATIONS = 15
+_ROUNDS = 2 * _LIKELY_ITERATIONS
 
 
 def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
     """About the nanoseconds that one thread takes for so many iterations, or for those that it mostly takes."""
-    return (10 * num_vertices + 1.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
+    return (1.5 * num_vertices + 0.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
 
 
 def _rank(
@@ -197,7 +198,9 @@ def _rank(
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
     work = _work(n, walk.graph.num_arcs, limit)
-    run.launch(iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work)
+    run.launch(
+        iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS
+    )
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
     converged, residual = bool(ranks.counters[CONVERGED]), float(ranks.sums[0])

@@ -84,7 +84,7 @@ def scc(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
-    work = 2 * search_work(n, graph.num_arcs) + 20 * n + graph.num_arcs
+    work = 2 * search_work(n, graph.num_arcs)
     rounds = 3 * levels(n, graph.num_arcs)
     arrays = "offsets", "targets", "in_offsets", "in_sources"
     chosen = choose("scc", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
@@ -143,17 +143,25 @@ def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, i
     start = int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
     arcs = rows_and_columns(graph)
     reverse = Arcs(arcs.in_offsets, arcs.in_sources, arcs.offsets, arcs.targets)
-    levels, supersteps = [], 0
+    found_levels, supersteps = [], 0
     for ways in (arcs, reverse):
         search = make_search(n, run.num_threads)
         run.launch(
-            traverse, ways, search, np.array([start]), n, True, AUTO, work=search_work(n, graph.num_arcs)
+            traverse,
+            ways,
+            search,
+            np.array([start]),
+            n,
+            True,
+            AUTO,
+            work=search_work(n, graph.num_arcs),
+            rounds=levels(n, graph.num_arcs),
         )
-        levels.append(search.level)
+        found_levels.append(search.level)
         supersteps += int(search.status[LEVELS])
     component, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
     found[LOWEST] = n
-    run.launch(split, arcs, *levels, make_depth(n), component, found, work=20 * n + graph.num_arcs)
+    run.launch(split, arcs, *found_levels, make_depth(n), component, found, work=5 * n + graph.num_arcs // 3)
     rest, name = n - found[BOTH] - found[ALONE], graph.ids_of(np.array([start])).tolist()[0]
     run.explain(
         f"{found[BOTH]:,} of {n:,} vertices are in the component of vertex {name!r}, "

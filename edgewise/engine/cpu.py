@@ -34,13 +34,15 @@ from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
 from edgewise.inspection import Specification
-from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, threads_for_supersteps
+from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at on the calling thread, which hears of an interruption (Ctrl-C) only afterwards.
-ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 25_000, 5_000_000, 2**62
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 5_000_000, 2**62
+#: Nanoseconds to make the fields of a vertex and to ask it whether it is active.
+FILL_ITEM = 3
 #: Stamps have 32 bits; a workspace is given up long before they wrap.
 LAST_STAMP = 2**31
 
@@ -223,22 +225,26 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
 
     What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
     with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
-    on, on more threads if what it has done or has before it is worth them.
+    on, on more threads if they are worth it: as much again as it has done and has before it may follow.
     """
     asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
-    threads = asked or best_threads(PROGRAM_ITEM * num_vertices, most)
+    threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
     while True:
-        grown = asked is not None or threads == most > 1
         seen = int(shared[SPENT] + shared[AHEAD_WORK])
-        budget = UNLIMITED if grown else min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
+        if asked is not None or threads == most > 1:
+            budget = UNLIMITED
+        elif threads > 1:
+            budget = seen + round(worth_waking(threads, most) / PROGRAM_ITEM)
+        else:
+            budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
         run.launch_on(threads, kernel, shared, budget, *arguments)
         if shared[ENDED] != GO_ON:
             return
         if run.progress is not None:
             run.progress(int(shared[SUPERSTEP]))
-        ahead, spent = PROGRAM_ITEM * shared[AHEAD_WORK], PROGRAM_ITEM * shared[SPENT]
-        useful = threads_for_supersteps(ahead, most)
-        threads = max(threads, best_threads(max(ahead, spent), useful))
+        ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
+        rounds = 5 * max(1, spent // max(ahead, 1))
+        threads = max(threads, best_threads(2 * PROGRAM_ITEM * (ahead + spent), most, rounds))
 
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:

@@ -251,7 +251,8 @@ def make_kernel(
     def ahead(n, m, shared, form):
         """How many vertices and arcs a superstep of this form looks at."""
         listed = shared[COUNT] + shared[EDGES] + (n if has_aggregates else 0)
-        return n + m if form == PULL_ALL else n + listed if form == PUSH_ALL else listed
+        gathered = m // 4 if can_stop else m
+        return n + gathered if form == PULL_ALL else n + listed if form == PUSH_ALL else listed
 
     @inner_function
     def ending(n, m, own, shared, limit):

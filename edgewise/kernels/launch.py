@@ -8,42 +8,37 @@ import numpy as np
 from edgewise.kernels.costs import best_threads
 from edgewise.kernels.team import available_threads, run_alone, team
 
-#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once.
+#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once then.
 INTERRUPTIBLE = 20_000_000
 
 
-def launch(
-    kernel: Callable[..., Any],
-    *args: Any,
-    work: float,
-    num_threads: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> int:
-    """Run a team kernel on as many threads as its work is worth, and on the calling one where there is little.
+def launch(kernel: Callable[..., Any], *args: Any, work: float) -> None:
+    """Run a team kernel on as many of the available threads as its work is worth.
 
     Args:
         kernel: called with (thread, size, control, *args).
         args: the kernel's own arguments.
         work: about the nanoseconds that one thread would take.
-        num_threads: exactly so many threads instead.
-        progress: as for `Team.run`.
-
-    Returns:
-        The number of threads.
     """
-    threads = best_threads(work, available_threads()) if num_threads is None else num_threads
-    if threads == 1 and work < INTERRUPTIBLE:
-        run_alone(kernel, *args)
-    else:
-        team(threads).run(kernel, *args, progress=progress)
-    return threads
+    launch_on(best_threads(work, available_threads()), kernel, *args, long=work > INTERRUPTIBLE)
 
 
 def launch_on(
-    threads: int, kernel: Callable[..., Any], *args: Any, progress: Callable[[int], None] | None = None
+    threads: int,
+    kernel: Callable[..., Any],
+    *args: Any,
+    long: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Run a team kernel on so many threads, of which one alone is the calling one."""
-    if threads == 1:
+    """Run a team kernel on so many threads; one alone is the calling one, unless the kernel takes long.
+
+    Args:
+        threads: the size of the team.
+        kernel, args: as for `launch`.
+        long: whether an interruption (Ctrl-C) should not wait for the kernel's end.
+        progress: as for `Team.run`.
+    """
+    if threads == 1 and not long:
         run_alone(kernel, *args)
     else:
         team(threads).run(kernel, *args, progress=progress)
