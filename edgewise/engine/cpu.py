@@ -1,5 +1,6 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
+import time
 from functools import partial
 from typing import Any
 
@@ -34,6 +35,7 @@ from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
 from edgewise.inspection import Specification
+from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Buffered, Pull, Push
@@ -41,8 +43,9 @@ from edgewise.schedule import Buffered, Pull, Push
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at on the calling thread, which hears of an interruption (Ctrl-C) only afterwards.
 ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 5_000_000, 2**62
-#: Nanoseconds to make the fields of a vertex and to ask it whether it is active.
-FILL_ITEM = 3
+#: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
+#: believed of a first look, which others may have disturbed.
+FILL_ITEM, MOST_PACE = 3, 20
 #: Stamps have 32 bits; a workspace is given up long before they wrap.
 LAST_STAMP = 2**31
 
@@ -225,26 +228,30 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
 
     What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
     with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
-    on, on more threads if they are worth it: as much again as it has done and has before it may follow.
+    on, on more threads if as much work again as it has done and has before it would be worth them.
     """
     asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
     threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
+    pace, seen = PROGRAM_ITEM, 0
     while True:
-        seen = int(shared[SPENT] + shared[AHEAD_WORK])
         if asked is not None or threads == most > 1:
             budget = UNLIMITED
         elif threads > 1:
-            budget = seen + round(worth_waking(threads, most) / PROGRAM_ITEM)
+            budget = seen + round(worth_waking(threads, most) / pace)
         else:
             budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
+        began = time.perf_counter() - compile_seconds()
         run.launch_on(threads, kernel, shared, budget, *arguments)
         if shared[ENDED] != GO_ON:
             return
+        ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
+        if threads == 1 and seen == 0:
+            taken = time.perf_counter() - compile_seconds() - began
+            pace = min(max(1e9 * taken / (num_vertices + spent), 1), MOST_PACE)
         if run.progress is not None:
             run.progress(int(shared[SUPERSTEP]))
-        ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
-        rounds = 5 * max(1, spent // max(ahead, 1))
-        threads = max(threads, best_threads(2 * PROGRAM_ITEM * (ahead + spent), most, rounds))
+        seen, rounds = spent + ahead, 5 * max(1, spent // max(ahead, 1))
+        threads = max(threads, best_threads(pace * seen, most, rounds))
 
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:
