@@ -44,14 +44,12 @@ class Execution:
             work: about the nanoseconds that one thread would take.
             rounds: about how often all wait for each other.
         """
-        asked, progress = self.schedule.num_threads, self.progress
-        threads = asked or costs.best_threads(work, self.num_threads, rounds)
-        launch_on(threads, kernel, *args, progress=progress, long=work > INTERRUPTIBLE)
-        self.threads_used = max(self.threads_used, threads)
+        threads = self.schedule.num_threads or costs.best_threads(work, self.num_threads, rounds)
+        self.launch_on(threads, kernel, *args, long=work > INTERRUPTIBLE)
 
-    def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any) -> None:
-        """Run a kernel on so many threads; one thread is the caller's."""
-        launch_on(threads, kernel, *args, progress=self.progress)
+    def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any, long: bool = False) -> None:
+        """Run a kernel on so many threads; one is the calling one, unless the kernel takes long."""
+        launch_on(threads, kernel, *args, progress=self.progress, long=long)
         self.threads_used = max(self.threads_used, threads)
 
     @contextlib.contextmanager

@@ -335,7 +335,7 @@ def prepare(
     Args:
         program: a subclass of `Program`.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.choose`.
         schedule: how to run it; None for the best choice at each superstep.
 
     Raises:
@@ -364,7 +364,7 @@ def run(
     Args:
         program: an instance, or a class all of whose parameters have defaults.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.choose`.
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
 

@@ -133,10 +133,10 @@ def betweenness(
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a schedule
-            with a balance, a layout or a buffer makes it run as a program, one source after the other, which can be
-            pulled or buffered; not by weights.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+            of sources. Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
+            schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
+            can be pulled or buffered; not by weights.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
             kind of device, on a GPU with as many sources at a time, or by the same schedule. The file is removed when

@@ -115,9 +115,9 @@ def bfs(
         graph: directed or undirected.
         source: the user's id of a vertex, or a list of ids: the nearest one counts.
         max_depth: look no further than this level; None for all.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. ``Push()`` or ``Pull()`` makes
-            that the direction of all levels. On a GPU, a schedule with a balance, a layout or a
-            buffer makes it run as a program.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. ``Push()`` or
+            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
+            makes it run as a program.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.

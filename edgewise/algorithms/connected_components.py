@@ -83,9 +83,9 @@ def connected_components(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
+            that has deliveries.
 
     Returns:
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.

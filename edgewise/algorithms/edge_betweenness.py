@@ -102,10 +102,10 @@ def edge_betweenness(
         k, sources, seed, weighted: as for `betweenness`.
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
             some sources are scaled up to those over all, as NetworkX does.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            On the CPU, a number for each arc is kept for each source that is added up at the same time, four or, where
-            that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery, no balance and
-            no layout to choose.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+            of sources. On the CPU, a number for each arc is kept for each source that is added up at the same time,
+            four or, where that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery,
+            no balance and no layout to choose.
         checkpoint: the name of a file for partial sums, as for `betweenness`.
 
     Returns:

@@ -112,9 +112,9 @@ def mst(
         graph: undirected, or directed with `symmetrize`.
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
+            that has deliveries.
 
     Returns:
         An `MSTResult`. O(m log n) work.

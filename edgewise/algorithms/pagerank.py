@@ -130,8 +130,9 @@ def pagerank(
         dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
             error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
             dtype on a GPU else.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery but
-            ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
+            program.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.

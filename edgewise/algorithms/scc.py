@@ -73,9 +73,9 @@ def scc(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and these have
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
+            these have deliveries.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.

@@ -100,8 +100,9 @@ def sssp(
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
             It changes the time only. A run as a program has no buckets.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. On a GPU, a schedule with a
-            balance, a layout or a buffer makes it run as a program; else there is no delivery but ``Push()``.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. On a GPU, a
+            schedule with a balance, a layout or a buffer makes it run as a program; else there is no delivery but
+            ``Push()``.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);

@@ -37,12 +37,13 @@ from edgewise.execution import Execution
 from edgewise.inspection import Specification
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
+from edgewise.kernels.launch import INTERRUPTIBLE
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at on the calling thread, which hears of an interruption (Ctrl-C) only afterwards.
-ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 5_000_000, 2**62
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 4_000_000, 2**62
 #: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
 #: believed of a first look, which others may have disturbed.
 FILL_ITEM, MOST_PACE = 3, 20
@@ -232,16 +233,16 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
     """
     asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
     threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
-    pace, seen = PROGRAM_ITEM, 0
+    pace, seen, ahead = PROGRAM_ITEM, 0, num_vertices
     while True:
-        if asked is not None or threads == most > 1:
-            budget = UNLIMITED
-        elif threads > 1:
-            budget = seen + round(worth_waking(threads, most) / pace)
-        else:
+        if threads == 1:
             budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
-        began = time.perf_counter() - compile_seconds()
-        run.launch_on(threads, kernel, shared, budget, *arguments)
+        elif threads in (asked, most):
+            budget = UNLIMITED
+        else:
+            budget = seen + round(worth_waking(threads, most) / pace)
+        began, long = time.perf_counter() - compile_seconds(), PROGRAM_ITEM * ahead > INTERRUPTIBLE
+        run.launch_on(threads, kernel, shared, budget, *arguments, long=long)
         if shared[ENDED] != GO_ON:
             return
         ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
@@ -251,7 +252,7 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
         if run.progress is not None:
             run.progress(int(shared[SUPERSTEP]))
         seen, rounds = spent + ahead, 5 * max(1, spent // max(ahead, 1))
-        threads = max(threads, best_threads(pace * seen, most, rounds))
+        threads = asked or max(threads, best_threads(pace * seen, most, rounds))
 
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:
