@@ -17,7 +17,7 @@ from edgewise.errors import ProgramError, ScheduleError, VerificationError
 from edgewise.execution import Chosen, Execution, Progress, as_schedule, check_schedule, choose, execution
 from edgewise.graph import Graph
 from edgewise.inspection import specification
-from edgewise.kernels.cache import device_function, kept
+from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
@@ -284,14 +284,14 @@ class Prepared:
             engine = GpuProgram(compiled, self._binding, message, self._schedule, pull)
             gpu_host.finish()
         else:
-            compiled = compiled_for(self.found, device_function)
+            compiled = compiled_for(self.found, program_function)
             engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)
         self.layout_seconds += time.perf_counter() - started
         return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source; the dtype of messages."""
-        compiled, binding = compiled_for(self.found, device_function), self._binding
+        compiled, binding = compiled_for(self.found, program_function), self._binding
         dtypes = [
             str(dtype)
             for group in (binding.vertex, binding.edge, binding.aggregates)

@@ -17,7 +17,7 @@ from numba.core import errors, ir
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
 from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction
-from edgewise.kernels.cache import device_function
+from edgewise.kernels.cache import program_function
 from edgewise.kernels.pointers import pointer_type
 from edgewise.source import references
 
@@ -56,7 +56,7 @@ def compiled_for(found: Specification, compile_function: Callable[[Any], Any]) -
 
 
 def compiled_program(
-    found: Specification, compile_function: Callable[[Any], Any] = device_function
+    found: Specification, compile_function: Callable[[Any], Any] = program_function
 ) -> CompiledProgram:
     """Wrap a program's functions for a compiler. Plain Python helpers that they call are compiled along."""
     made: dict[int, Any] = {}

@@ -26,6 +26,8 @@ import numba
 from numba.core import compiler, serialize
 from numba.core.compiler_lock import global_compiler_lock
 
+from edgewise.kernels.pipeline import Function, InnerFunction, KernelCompiler
+
 #: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
 #: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels
 #: from C.
@@ -212,18 +214,24 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
     """
     if function is None:
         return functools.partial(kernel, key=key)
-    dispatcher = numba.njit(function, **KERNEL_OPTIONS)
+    dispatcher = numba.njit(function, pipeline_class=KernelCompiler, **KERNEL_OPTIONS)
     dispatcher._cache = DiskCache(function.__module__, function.__qualname__.rpartition(".")[2], key)
     return dispatcher
 
 
-device_function: Callable[..., Any] = functools.partial(numba.njit, **KERNEL_OPTIONS)
+def device_function(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function of edgewise's own that only kernels call."""
+    return InnerFunction(function, {**KERNEL_OPTIONS, **options})
 
-#: The same for functions that only kernels call: without what Python needs to call them, they compile in two thirds of
-#: the time. A call from Python ends the process.
-inner_function: Callable[..., Any] = functools.partial(device_function, no_cpython_wrapper=True)
+
+def program_function(function: Callable[..., Any]) -> Any:
+    """Compile a function of a user's program, which only kernels call."""
+    return Function(function, KERNEL_OPTIONS)
+
+
+inner_function = device_function
 
 #: The same for functions that are called for each vertex, or have a long loop, and are called in one or two places. A
 #: call passes all that is known of each array in memory, which takes longer than a short row does, and is read there
 #: again after each store of the function.
-inlined_function: Callable[..., Any] = functools.partial(inner_function, forceinline=True)
+inlined_function: Callable[..., Any] = functools.partial(device_function, forceinline=True)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cache import device_function
+from edgewise.kernels.cache import kernel
 
 
-@device_function
+@kernel
 def mix64(x: Any) -> Any:
     """A bijection of uint64 whose every output bit depends on every input bit.
 

@@ -1,0 +1,262 @@
+"""numba's compiler for the CPU without what kernels do not need.
+
+numba compiles each function so that Python can call it: it optimises the function with everything that it calls,
+translates that to machine code, and does so again in every function that calls it. Here a function that only kernels
+call is simplified by itself. A kernel links all of them, each once, and optimises and translates the whole once.
+
+The passes over a function are numba's own, in its order, so the same programs are accepted and refused. After each one
+numba finds out anew which variables live where; here a pass that asks for it makes that happen.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numba.core import (
+    compiler,
+    errors,
+    lowering,
+    postproc,
+    sigutils,
+    transforms,
+    typed_passes,
+    types,
+)
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import _pass_registry, register_pass
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+from numba.core.targetconfig import ConfigStack
+
+
+@functools.cache
+def _simplifying_passes(codegen: Any) -> Any:
+    """LLVM's passes over a function, made once: that takes longer than to run them."""
+    return codegen._function_pass_manager()
+
+
+class _Library(JITCodeLibrary):
+    """The code of a function, each part simplified by itself.
+
+    Without that the whole cannot be optimised as well: loops in functions that are inlined keep conditions that do not
+    change in them, which made a search that pulls twice as slow.
+    """
+
+    def add_llvm_module(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        manager, builder = _simplifying_passes(self._codegen)
+        for function in module.functions:
+            if not function.is_declaration:
+                manager.run(function, builder)
+        self._final_module.link_in(module)
+
+
+class FunctionLibrary(_Library):
+    """The code of a function that only kernels call: not linked with what it calls, not translated."""
+
+    def add_linking_library(self, library: Any) -> None:
+        self._linking_libraries.append(library)
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    @property
+    def behind(self) -> list[Any]:
+        """The libraries of the functions that it calls."""
+        found: list[Any] = self._linking_libraries
+        return found
+
+
+class KernelLibrary(_Library):
+    """The code of a kernel and of all functions behind it, optimised together."""
+
+    def finalize(self) -> None:
+        self._codegen._check_llvm_bugs()
+        for library in _reachable(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(self._final_module, builder)
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def _finalize_specific(self) -> None:
+        super()._finalize_specific()
+        for variable in self._final_module.global_variables:
+            environment = lookup_environment(variable.name)
+            if environment is not None:
+                self._codegen.set_env(variable.name, environment)
+
+
+def _reachable(libraries: list[Any]) -> Iterator[Any]:
+    """The libraries and those behind them, each once."""
+    seen, waiting = set(), list(reversed(libraries))
+    while waiting:
+        library = waiting.pop()
+        if library not in seen:
+            seen.add(library)
+            yield library
+            if isinstance(library, FunctionLibrary):
+                waiting.extend(reversed(library.behind))
+
+
+class _FunctionLowering(lowering.Lower):
+    """Without the environment of a Python function; the few things that need it declare it."""
+
+    def emit_environment_object(self) -> None:
+        """Emit nothing."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerFunction(typed_passes.NativeLowering):
+    """Lower a function that only kernels call."""
+
+    _name = "edgewise_lower_function"
+
+    @property
+    def lowering_class(self) -> Any:
+        return _FunctionLowering
+
+    def run_pass(self, state: Any) -> bool:
+        super().run_pass(state)
+        lowered, library = state["cr"], state.library
+        called = object()  # what calls know the function by
+        state.targetctx.insert_user_function(called, lowered.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = lowered._replace(cfunc=called)
+        return True
+
+
+class _Passes:
+    """Passes over a function, one after the other."""
+
+    pipeline_name = "nopython"
+
+    def __init__(self, passes: list[tuple[Any, str]]) -> None:
+        registered = [(_pass_registry.get(kind), description) for kind, description in passes]
+        self._passes = [(each.pass_inst, each.mutates_CFG, description) for each, description in registered]
+        for each, _, _ in self._passes:
+            each.analysis = {type(each): None}
+        self.exec_times: dict[str, Any] = {}
+
+    def run(self, state: Any) -> None:
+        """Run the passes."""
+        for each, changes, description in self._passes:
+            try:
+                each.run_pass(state)
+            except errors.NumbaError as error:
+                error.args = (f"Failed in nopython mode pipeline (step: {description})\n{error}",)
+                raise
+            if changes:
+                _tidy(state.func_ir)
+
+
+def _tidy(function: Any) -> None:
+    """Bring a function into the form that passes expect."""
+    if function.is_generator:
+        postproc.PostProcessor(function).run()
+    else:
+        function.blocks = transforms.canonicalize_cfg(function.blocks)
+        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+
+
+class _Start:
+    """The state in which numba chooses passes."""
+
+    func_ir, flags = None, compiler.Flags()
+
+
+@functools.cache
+def _passes_to(lower: Any) -> _Passes:
+    """numba's passes with another one that lowers."""
+    chosen = compiler.DefaultPassBuilder.define_nopython_pipeline(_Start).passes
+    return _Passes([(lower if kind is typed_passes.NativeLowering else kind, text) for kind, text in chosen])
+
+
+class KernelCompiler(compiler.CompilerBase):
+    """Compiles kernels."""
+
+    library: Any = KernelLibrary
+    lower: Any = typed_passes.NativeLowering
+
+    def define_pipelines(self) -> list[Any]:
+        """The passes, which leave code in the library."""
+        state = self.state
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return [_passes_to(self.lower)]
+
+
+class _Settled:
+    """A context that is not asked again whether there are new declarations."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def refresh(self) -> None:
+        """Do nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+class FunctionCompiler(KernelCompiler):
+    """Compiles functions that only kernels call."""
+
+    library, lower = FunctionLibrary, LowerFunction
+
+    def __init__(self, typing: Any, target: Any, *rest: Any) -> None:
+        if ConfigStack.top_or_none() is None:
+            super().__init__(typing, target, *rest)
+        else:  # for a function that is being compiled, before which the contexts were asked
+            super().__init__(_Settled(typing), _Settled(target), *rest)
+            self.state.typingctx = typing
+
+    def define_pipelines(self) -> list[Any]:
+        """The passes, which translate nothing."""
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
+
+
+class Function(CPUDispatcher):
+    """A function that only kernels call."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        options = {"nopython": True, "no_cpython_wrapper": True, **options}
+        super().__init__(function, targetoptions=options, pipeline_class=FunctionCompiler)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Refuse: nothing that Python can call is compiled."""
+        raise TypeError(f"{self.__name__} is for kernels only; what Python calls is made by `kernel`")
+
+    def compile(self, signature: Any) -> Any:
+        """Compile the function for a signature, if it was not yet; what calls know it by.
+
+        numba's own also times the compiler and LLVM, each call of it in every function that waits for this one.
+        """
+        arguments, returned = sigutils.normalize_signature(signature)
+        with global_compiler_lock, self._compiling_counter:
+            if arguments not in self.overloads:
+                try:
+                    self.overloads[arguments] = self._compiler.compile(arguments, returned)
+                except errors.ForceLiteralArg as error:
+                    raise error.bind_fold_arguments(self._folded) from None
+            return self.overloads[arguments].entry_point
+
+    def _folded(self, arguments: Any, keywords: Any) -> Any:
+        return self._compiler.fold_argument_types(arguments, keywords)[1]
+
+
+class InnerFunction(Function):
+    """A function of edgewise's own that only kernels call, compiled once for all constants that it is called with."""
+
+    def get_call_template(self, arguments: Any, keywords: Any) -> Any:
+        """What numba asks for a call's signature."""
+        plain = [_plain(kind) for kind in arguments]
+        return super().get_call_template(plain, {name: _plain(kind) for name, kind in keywords.items()})
+
+
+def _plain(kind: Any) -> Any:
+    """The type of an argument, that of any integer for a constant one."""
+    return kind.literal_type if isinstance(kind, types.IntegerLiteral) else kind
