@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
+from edgewise.graph import Graph
+from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
-from edgewise.kernels.launch import launch
+from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Push, Schedule, View
@@ -21,20 +23,34 @@ Progress = bool | Callable[[int], None] | None
 @dataclass
 class Execution:
     """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
-    laying out."""
+    laying out. `num_threads` is the most that it may use, and `threads_used` the most that it did."""
 
     schedule: Schedule
     num_threads: int
     progress: Callable[[int], None] | None
     on_gpu: bool = False
+    threads_used: int = 0
     seconds: float = 0.0
     compile_seconds: float = 0.0
     layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
-    def launch(self, kernel: Callable[..., Any], *args: Any, work: int) -> None:
-        """Run a team kernel over an estimated number of edges of work."""
-        launch(kernel, *args, work=work, num_threads=self.num_threads, progress=self.progress)
+    def launch(self, kernel: Callable[..., Any], *args: Any, work: float, rounds: float = 1) -> None:
+        """Run a kernel on the threads that the schedule asks for, or as many as its work is worth.
+
+        Args:
+            kernel: called with (thread, size, control, *args).
+            args: the kernel's own arguments.
+            work: about the nanoseconds that one thread would take.
+            rounds: about how often all wait for each other.
+        """
+        threads = self.schedule.num_threads or costs.best_threads(work, self.num_threads, rounds)
+        self.launch_on(threads, kernel, *args, long=work > INTERRUPTIBLE)
+
+    def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any, long: bool = False) -> None:
+        """Run a kernel on so many threads; one is the calling one, unless the kernel takes long."""
+        launch_on(threads, kernel, *args, progress=self.progress, long=long)
+        self.threads_used = max(self.threads_used, threads)
 
     @contextlib.contextmanager
     def laying_out(self, what: str) -> Iterator[None]:
@@ -50,46 +66,114 @@ class Execution:
         self.notes.append(note)
 
 
+class Chosen(NamedTuple):
+    """Where a run goes.
+
+    Attributes:
+        schedule: how it is to be carried out.
+        on_gpu: whether it runs on the GPU.
+        as_program: whether its schedule says who does which edges, where they lie, or that messages go through a
+            buffer, on the GPU: algorithms run as programs then.
+        notes: why, for `Result.explain`.
+    """
+
+    schedule: Schedule
+    on_gpu: bool
+    as_program: bool
+    notes: tuple[str, ...] = ()
+
+
+def choose(
+    name: str,
+    graph: Graph,
+    device: Any,
+    schedule: Schedule | None,
+    *,
+    work: float,
+    rounds: float,
+    arrays: tuple[str, ...] = ("offsets", "targets"),
+    programmed: bool = False,
+) -> Chosen:
+    """Where a run goes: on the GPU if it is asked for, and with "auto" where it would end sooner there.
+
+    What a schedule asks for decides first: CPU threads, or what only a GPU has. Else "auto" compares the time on the
+    CPU, with as many threads as are worth it, with that on the GPU and that of bringing the graph there, if it is not
+    there yet: see `edgewise.kernels.costs`. Runs that are soon over do not ask for a GPU at all.
+
+    Args:
+        name: what runs, for messages.
+        graph: what it runs on.
+        device: "cpu", "cuda" for the current NVIDIA GPU, or "auto".
+        schedule: the choices, or None for all defaults.
+        work: about the nanoseconds that one CPU thread would take.
+        rounds: about how often all would wait for each other.
+        arrays: the graph's arrays that a GPU would need.
+        programmed: whether it is a program, for which a CPU has a message buffer, too.
+
+    Raises:
+        ScheduleError: an unknown device, or something else for a schedule.
+        DeviceError: device="cuda", and CUDA cannot be used.
+    """
+    schedule = as_schedule(name, schedule)
+    if device not in ("auto", "cpu", "cuda"):
+        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
+    told = not _is_auto(schedule) or schedule.layout != "auto"
+    buffered = isinstance(schedule.delivery, Buffered)
+    if device == "cuda":
+        cuda_door()
+        return Chosen(schedule, True, told or buffered)
+    if device == "cpu" or schedule.num_threads is not None:
+        return Chosen(schedule, False, False)
+    if told or (buffered and not programmed):
+        on_gpu = cuda_problem() is None
+        return Chosen(schedule, on_gpu, on_gpu)
+    here, there = costs.copy_time(graph.needed_on_host), costs.gpu_time(work, rounds)
+    if here + work < there:
+        note = f"on the CPU: about {costs.written(here + work)}, too little to ask for a GPU"
+        return Chosen(schedule, False, False, (note,))
+    if cuda_problem() is not None:
+        return Chosen(schedule, False, False)
+    here += costs.cpu_time(work, costs.best_threads(work, available_threads(), rounds), rounds)
+    there += costs.copy_time(graph.needed_on_gpu(*arrays))
+    on_gpu = there < here
+    times = (
+        f"about {costs.written(there)} there, {costs.written(here)} on the CPU, copies of the graph included"
+    )
+    return Chosen(schedule, on_gpu, False, (f"on the {'GPU' if on_gpu else 'CPU, not on the GPU'}: {times}",))
+
+
 @contextlib.contextmanager
 def execution(
     name: str,
+    chosen: Chosen,
     *,
-    device: str = "auto",
-    schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: int | None = None,
     memory_needed: int = 0,
     deliveries: tuple[type, ...],
     total: int | None = None,
-    gpu_memory: int | None = None,
+    gpu_memory: int = 0,
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
     Args:
         name: what runs, for messages.
-        device: "cpu", "cuda" for the current NVIDIA GPU, or "auto": the GPU where there is one, unless the schedule
-            asks for CPU threads.
-        schedule: the choices, or None for all defaults.
+        chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may allocate, results included.
         memory_needed: bytes that it will allocate.
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
-        gpu_memory: bytes that it will allocate on a GPU; None if it has no form for one.
+        gpu_memory: bytes that it will allocate if it is on a GPU.
 
     Raises:
-        ScheduleError: an unknown device, a GPU where there is no form for one, or a schedule that this run cannot
-            follow.
-        DeviceError: device="cuda", and CUDA cannot be used.
+        ScheduleError: a schedule that this run cannot follow.
         ParameterError: a memory limit that is no number.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
     check_limit(name, memory_limit)
-    schedule = as_schedule(name, schedule)
-    on_gpu = chooses_gpu(name, device, schedule) and gpu_memory is not None
-    if device == "cuda" and not on_gpu:
-        raise ScheduleError(f"{name}: device is 'cuda'; this runs on a CPU only. Leave it at 'auto'")
-    needed = gpu_memory if on_gpu and gpu_memory is not None else memory_needed
+    schedule, on_gpu = chosen.schedule, chosen.on_gpu
+    needed = gpu_memory if on_gpu else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
         raise ScheduleError(
@@ -107,11 +191,14 @@ def execution(
     room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
     with bar as shown, room:
         run = Execution(schedule, threads, shown, on_gpu)
+        run.notes.extend(chosen.notes)
         started, compiled = time.perf_counter(), compile_seconds()
         yield run
         run.compile_seconds = compile_seconds() - compiled
         spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
         run.seconds = max(0.0, spent)
+        if run.threads_used and schedule.num_threads is None and threads > 1:
+            run.explain(f"on {run.threads_used} of {threads} threads, by the work")
 
 
 def check_limit(name: str, memory_limit: Any) -> None:
@@ -179,32 +266,5 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
         )
 
 
-def runs_as_program(name: str, device: Any, schedule: Schedule | None) -> bool:
-    """Whether a run goes to the GPU and its schedule says who does which edges, where they lie, or that messages go
-    through a buffer: algorithms run as programs then.
-
-    Raises:
-        ScheduleError, DeviceError: as `chooses_gpu`.
-    """
-    schedule = as_schedule(name, schedule)
-    told = not _is_auto(schedule) or schedule.layout != "auto" or isinstance(schedule.delivery, Buffered)
-    return told and chooses_gpu(name, device, schedule)
-
-
 def _is_auto(schedule: Schedule) -> bool:
     return isinstance(schedule.balance, str) and schedule.balance == "auto"
-
-
-def chooses_gpu(name: str, device: Any, schedule: Schedule) -> bool:
-    """Whether a run with this device goes to the GPU.
-
-    Raises:
-        ScheduleError: an unknown device.
-        DeviceError: device="cuda", and CUDA cannot be used.
-    """
-    if device not in ("auto", "cpu", "cuda"):
-        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
-    if device == "cuda":
-        cuda_door()
-        return True
-    return device == "auto" and schedule.num_threads is None and cuda_problem() is None

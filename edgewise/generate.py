@@ -73,7 +73,15 @@ def rmat(
     source, target = np.empty((2, num_edges), np.int32)
     labels = _permutation(num_vertices, seed) if shuffle else None
     launch(
-        _rmat, _key(seed, _QUADRANT), levels, limits, num_vertices, labels, source, target, work=num_edges * 8
+        _rmat,
+        _key(seed, _QUADRANT),
+        levels,
+        limits,
+        num_vertices,
+        labels,
+        source,
+        target,
+        work=50 * num_edges,
     )
     return _graph(source, target, num_vertices, seed, weights, directed, simple)
 
@@ -261,7 +269,7 @@ def _key(seed: int, stream: int) -> np.uint64:
 def _integers(seed: int, stream: int, count: int, bound: int, dtype: type = np.int32) -> np.ndarray:
     """Random integers from 0 to ``bound - 1``, shape (count,); ``bound`` is at most 2**32."""
     numbers: np.ndarray = np.empty(count, dtype)
-    launch(_draw, _key(seed, stream), np.uint64(bound), numbers, work=count)
+    launch(_draw, _key(seed, stream), np.uint64(bound), numbers, work=5 * count)
     return numbers
 
 

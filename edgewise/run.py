@@ -14,10 +14,11 @@ from edgewise.engine.compiled import check_types, compiled_for
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError, ScheduleError, VerificationError
-from edgewise.execution import Execution, Progress, as_schedule, check_schedule, chooses_gpu, execution
+from edgewise.execution import Chosen, Execution, Progress, as_schedule, check_schedule, choose, execution
 from edgewise.graph import Graph
 from edgewise.inspection import specification
 from edgewise.kernels.cache import kept, program_function
+from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -106,6 +107,14 @@ class _Compiled(NamedTuple):
     on_gpu: bool
 
 
+#: How often a program is likely to look at all vertices and arcs, or as often as at all.
+_LIKELY_PASSES = 3
+
+
+def _types(parameters: dict[str, Any]) -> tuple[type, ...]:
+    return tuple(type(value) for value in parameters.values())
+
+
 class Prepared:
     """A program validated, compiled and laid out for one graph; see `prepare`."""
 
@@ -185,19 +194,19 @@ class Prepared:
             raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
-        compiled = self._compile(parameters)
+        chosen = self._choose(limit)
+        compiled = self._compile(parameters, chosen.on_gpu)
         engine = compiled.engine
         given = {name: value for name, value in values.items() if name not in parameters}
         with execution(
             self.found.name,
-            device=self._device,
-            schedule=self._schedule,
+            chosen,
             progress=progress,
             memory_limit=memory_limit,
             memory_needed=engine.memory_needed,
             total=limit,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=engine.memory_needed if compiled.on_gpu else None,
+            gpu_memory=engine.memory_needed,
         ) as run:
             checked = self.reference(values, limit, strict=True) if check else None
             outcome = checked or engine(run, parameters, given, limit)
@@ -228,21 +237,38 @@ class Prepared:
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
-        message = self._compile(parameters).message
+        message = self._message(parameters)
         return reference.run(self._binding, message, parameters, values, max_supersteps=limit, strict=strict)
 
-    def _compile(self, parameters: dict[str, Any]) -> "_Compiled":
+    def _choose(self, limit: int | None) -> Chosen:
+        """Where a run of at most so many supersteps goes."""
+        n, m = self.graph.num_vertices, self.graph.num_arcs
+        rounds = levels(n, m)
+        return choose(
+            self.found.name,
+            self.graph,
+            self._device,
+            self._schedule,
+            work=PROGRAM_ITEM * (n + m) * min(_LIKELY_PASSES, rounds if limit is None else limit),
+            rounds=rounds if limit is None else min(limit, rounds),
+            programmed=True,
+        )
+
+    def _compile(self, parameters: dict[str, Any], on_gpu: bool) -> "_Compiled":
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
-        on_gpu = chooses_gpu(self.found.name, self._device, self._schedule)
-        types = tuple(type(value) for value in parameters.values())
-        if types not in self._messages:
-            self._messages[types] = self._message_dtype(parameters)
-        message = self._messages[types]
+        message = self._message(parameters)
         pull = self._may_pull(message)
-        key = on_gpu, pull, types
+        key = on_gpu, pull, _types(parameters)
         if key not in self._compiled:
             self._compiled[key] = self._made(on_gpu, pull, message)
         return self._compiled[key]
+
+    def _message(self, parameters: dict[str, Any]) -> np.dtype:
+        """The dtype of messages for these parameters."""
+        types = _types(parameters)
+        if types not in self._messages:
+            self._messages[types] = self._message_dtype(parameters)
+        return self._messages[types]
 
     def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
         check_schedule(self.found.name, self._schedule, on_gpu)
@@ -309,7 +335,7 @@ def prepare(
     Args:
         program: a subclass of `Program`.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.choose`.
         schedule: how to run it; None for the best choice at each superstep.
 
     Raises:
@@ -338,7 +364,7 @@ def run(
     Args:
         program: an instance, or a class all of whose parameters have defaults.
         graph: what to run it on.
-        device: "auto", "cpu", or "cuda": see `edgewise.execution.execution`.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.choose`.
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
 

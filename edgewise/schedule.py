@@ -228,8 +228,8 @@ class Schedule:
             each of which the algorithms run as programs, or "auto": eight lanes for each vertex that sends, or equal
             blocks of edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
         layout: on a GPU, where what vertices gather over lies: `Layout`, for `Pull()` and `Buffered()`, or "auto".
-        num_threads: CPU threads, or None for all processors that the process may use. Answers do not depend
-            on it.
+        num_threads: exactly so many CPU threads, on the CPU; or None for as many as the work is worth, at most the
+            processors that the process may use, or ``$EDGEWISE_NUM_THREADS``. Answers do not depend on it.
     """
 
     delivery: Push | Pull | Buffered | Literal["auto"] = "auto"

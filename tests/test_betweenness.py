@@ -12,14 +12,8 @@ from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_network
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
-from edgewise.kernels import launch
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _threads_even_for_small_graphs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, "SMALL_WORK", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
 
 def check(graph, sources=None, weighted=False):

@@ -10,16 +10,12 @@ import edgewise as ew
 from edgewise.algorithms import _brandes, _checkpoint
 from edgewise.algorithms._lengths import arcs_of
 from edgewise.errors import GraphError, OutputError, ParameterError
-from edgewise.kernels import launch
+
+pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
 
 class Interruption(Exception):
     """What a progress function raises."""
-
-
-@pytest.fixture(autouse=True)
-def _threads_even_for_small_graphs(monkeypatch):
-    monkeypatch.setattr(launch, "SMALL_WORK", 0)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import edgewise as ew
 from edgewise.algorithms.connected_components import connected_components
 from edgewise.errors import MemoryLimitError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
-from edgewise.kernels import launch
+
+pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
 
 def by_search(graph):
@@ -44,13 +45,6 @@ def check(graph):
 @pytest.mark.parametrize("name", battery.graphs())
 def test_small_graphs(name):
     check(battery.graphs()[name])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _threads_even_for_small_graphs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, "SMALL_WORK", 0)
-        yield
 
 
 @pytest.mark.parametrize(

@@ -313,10 +313,16 @@ def test_results_stay_on_the_gpu():
     assert isinstance(result.on_device("level"), cupy.ndarray)
 
 
-def test_auto_is_the_gpu_unless_cpu_threads_are_asked_for():
-    graph = LARGE["lattice"]()
-    assert "GPU" in ew.bfs(graph, 0).explain()
-    assert "GPU" not in ew.bfs(graph, 0, schedule=ew.Schedule(num_threads=2)).explain()
+def test_auto_is_where_the_run_ends_sooner_unless_cpu_threads_are_asked_for():
+    import cupy
+
+    small, large = ew.generate.lattice(10, 10), ew.generate.rmat(18, 16, seed=1)
+    assert "too little to ask for a GPU" in ew.bfs(small, 0).explain()
+    ew.pagerank(large, device="cuda")
+    result = ew.pagerank(large)
+    assert result.explain().startswith("on the GPU: about")
+    assert isinstance(result.on_device("rank"), cupy.ndarray)
+    assert "GPU" not in ew.pagerank(large, schedule=ew.Schedule(num_threads=2)).explain()
 
 
 def forest(graph, **options):

@@ -71,7 +71,8 @@ def test_counts_against_python(edges: list[tuple[int, int]], threads: int, short
     source, target = np.array(edges, np.int32).reshape(-1, 2).T
     with (
         mock.patch.dict("os.environ", EDGEWISE_NUM_THREADS=str(threads)),
-        mock.patch.object(launch, "SMALL_WORK", 0),
+        mock.patch.object(launch, "best_threads", lambda work, most, rounds=1: most),
+        mock.patch.object(pairs, "best_threads", lambda work, most, rounds=1: most),
         mock.patch.object(pairs, "_MAX_SHORT", 2**30 - 1 if short else 0),
     ):
         marked, _ = csr.build_rows(source, target, None, 6, both_directions=True, mark_reversed=True)

@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ScheduleError, VerificationError
-from edgewise.kernels import launch
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _threads_even_for_small_graphs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, "SMALL_WORK", 0)
-        yield
+pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
 
 def by_two_searches(graph):

@@ -100,18 +100,12 @@ def check(graph, start, expected, **options):
     return first
 
 
-@pytest.fixture
-def on_teams(monkeypatch):
-    """Let teams run work of any size."""
-    monkeypatch.setattr("edgewise.kernels.launch.SMALL_WORK", 0)
-
-
 SMALL = {name: graph for name, graph in battery.graphs().items() if graph.num_vertices}
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("dtype", [*DTYPES, None], ids=str)
-def test_small_graphs(name, dtype, on_teams):
+def test_small_graphs(name, dtype, threads_even_for_small_graphs):
     graph = with_weights(SMALL[name], None if dtype is None else SMALL[name].weights.astype(dtype))
     start = int(np.argmax(graph.out_degree))
     result = check(graph, start, by_heap(graph, start))

@@ -91,7 +91,7 @@ def verify_levels(
     confirmed, wrong = ~(reached & ~is_source), np.array([graph.num_arcs])
     arcs = (graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32))
     answer = (np.ascontiguousarray(a, np.int32).view(np.uint32) for a in (level, parent))
-    launch(_look_at_arcs, *arcs, *answer, limit, confirmed, wrong, work=graph.num_arcs)
+    launch(_look_at_arcs, *arcs, *answer, limit, confirmed, wrong, work=2 * graph.num_arcs)
     if wrong[0] < graph.num_arcs:
         u = int(np.searchsorted(graph.offsets, wrong[0], side="right")) - 1
         v = int(graph.targets[wrong[0]])

@@ -38,6 +38,11 @@ def size_for(
     return size.with_rows(num_sources, memory_limit)
 
 
+def source_work(num_vertices: int, num_arcs: int, weighted: bool) -> float:
+    """About the nanoseconds that one thread takes for one source."""
+    return (20 * num_vertices + 5 * num_arcs) * (3 if weighted else 1)
+
+
 def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     """The dtype of distances: int32 by numbers of arcs, int64 or float64 by weights.
 
@@ -127,7 +132,7 @@ def sum_over(
     arcs, state, count = arcs_for(graph, weighted), make_accumulation(size), len(sources)
 
     def add_up(begin: int, end: int) -> None:
-        work = (end - begin) * (graph.num_vertices + graph.num_arcs)
+        work = (end - begin) * source_work(graph.num_vertices, graph.num_arcs, weighted)
         run.launch(accumulate, arcs, sources, begin, end, on, state, work=work)
         if state.lost[0]:
             raise refusal_of_weights(name)

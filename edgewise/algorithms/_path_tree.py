@@ -160,7 +160,7 @@ def attach_rest(
     order = np.empty(len(parent), np.uint32)
     tail = np.array([np.count_nonzero(placed)])
     order[: tail[0]] = np.flatnonzero(placed)
-    run.launch(attach, arcs, distance, parent, level, order, tail, work=len(arcs.targets))
+    run.launch(attach, arcs, distance, parent, level, order, tail, work=3 * len(arcs.targets))
 
 
 def first_on_cycle(parent: np.ndarray) -> int | None:

@@ -27,10 +27,11 @@ import numpy as np
 
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
-from edgewise.algorithms._dependencies import size_for, sum_over
+from edgewise.algorithms._dependencies import size_for, source_work, sum_over
 from edgewise.errors import ParameterError, ScheduleError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Chosen, Execution, Progress, choose, execution
 from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
 
@@ -132,10 +133,10 @@ def betweenness(
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a schedule
-            with a balance, a layout or a buffer makes it run as a program, one source after the other, which can be
-            pulled or buffered; not by weights.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+            of sources. Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
+            schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
+            can be pulled or buffered; not by weights.
         checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
             kind of device, on a GPU with as many sources at a time, or by the same schedule. The file is removed when
@@ -157,26 +158,42 @@ def betweenness(
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
-    as_program = runs_as_program("betweenness", device, schedule)
-    if as_program and weighted:
+    place = choose_place("betweenness", graph, len(chosen), weighted, device, schedule)
+    if place.as_program and weighted:
         raise no_program("betweenness", "by weights")
     n, m = graph.num_vertices, graph.num_arcs
-    gpu_memory = 8 * n if as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
+    gpu_memory = 8 * n if place.as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
     with execution(
         "betweenness",
-        device=device,
-        schedule=schedule,
+        place,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=size.num_bytes,
-        deliveries=(Pull, Buffered) if as_program else (),
+        deliveries=(Pull, Buffered) if place.as_program else (),
         total=len(chosen),
         gpu_memory=gpu_memory,
     ) as run:
         total = sum_over(
-            "betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint, as_program
+            "betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint, place.as_program
         )
     return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)
+
+
+def choose_place(
+    name: str, graph: Graph, num_sources: int, weighted: bool, device: Any, schedule: Schedule | None
+) -> Chosen:
+    """Where dependencies of so many sources are summed; weighted ones are done one after the other on a GPU."""
+    n, m = graph.num_vertices, graph.num_arcs
+    batches = num_sources if weighted else -(-num_sources // 32)
+    return choose(
+        name,
+        graph,
+        device,
+        schedule,
+        work=num_sources * source_work(n, m, weighted),
+        rounds=batches * 2 * levels(n, m),
+        arrays=("offsets", "targets", "in_offsets", "in_sources"),
+    )
 
 
 def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:

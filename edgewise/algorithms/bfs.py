@@ -39,12 +39,14 @@ from edgewise.algorithms._bfs_state import (
     make_search,
     rows_and_columns,
     search_bytes,
+    search_work,
 )
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, rest_of, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -113,9 +115,9 @@ def bfs(
         graph: directed or undirected.
         source: the user's id of a vertex, or a list of ids: the nearest one counts.
         max_depth: look no further than this level; None for all.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. ``Push()`` or ``Pull()`` makes
-            that the direction of all levels. On a GPU, a schedule with a balance, a layout or a
-            buffer makes it run as a program.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. ``Push()`` or
+            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
+            makes it run as a program.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -130,19 +132,20 @@ def bfs(
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
     needed = search_bytes(graph.num_vertices)
-    as_program = runs_as_program("bfs", device, schedule)
+    work, rounds = _cost(graph)
+    arrays = "offsets", "targets", "in_offsets", "in_sources"
+    chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
     with execution(
         "bfs",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=needed,
-        deliveries=(Push, Pull, Buffered) if as_program else (Push, Pull),
-        gpu_memory=0 if as_program else graph.num_vertices * 28 + graph.num_arcs // 4,
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
+        gpu_memory=0 if chosen.as_program else graph.num_vertices * 28 + graph.num_arcs // 4,
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
-        if as_program:
+        if chosen.as_program:
             from edgewise.algorithms import _as_program
 
             found = _as_program.search(graph, np.unique(sources), limit, memory_limit, run)
@@ -164,18 +167,21 @@ def _search(
     if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
         run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
         direction = PUSH
-    work = graph.num_vertices + graph.num_arcs
-    run.launch(
-        traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
-    )
+    work, rounds = _cost(graph)
+    settings = search, sources, limit, graph.directed, direction
+    run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     if search.status[STATE] == WANTS_COLUMNS:
         with run.laying_out("made the in-edges for pulling"):
             graph.make_in_edges()
-        run.launch(
-            traverse, rows_and_columns(graph), search, sources, limit, graph.directed, direction, work=work
-        )
+        run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     _explain(run, search, direction)
     return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
+
+
+def _cost(graph: Graph) -> tuple[float, float]:
+    """About the nanoseconds that one thread takes, and how often all wait for each other."""
+    n, m = graph.num_vertices, graph.num_arcs
+    return search_work(n, m), levels(n, m)
 
 
 def _as_depth(max_depth: Any) -> int:

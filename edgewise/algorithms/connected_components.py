@@ -30,7 +30,7 @@ from edgewise.algorithms._components_steps import (
     connect,
 )
 from edgewise.errors import VerificationError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.kernels.cache import kernel
 from edgewise.kernels.team import run_alone
@@ -83,9 +83,9 @@ def connected_components(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
+            that has deliveries.
 
     Returns:
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
@@ -94,18 +94,17 @@ def connected_components(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
-    as_program = runs_as_program("connected_components", device, schedule)
+    chosen = choose("connected_components", graph, device, schedule, work=_work(graph), rounds=10)
     with execution(
         "connected_components",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=4 * n + 8 * _words_inside(graph),
-        deliveries=(Push, Pull, Buffered) if as_program else (),
-        gpu_memory=0 if as_program else 4 * n,
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
+        gpu_memory=0 if chosen.as_program else 4 * n,
     ) as run:
-        if as_program and n > 0:
+        if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
             found = _as_program.components(graph, memory_limit, run)
@@ -127,10 +126,15 @@ def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]
         columns = (rows[0][:0], rows[1][:0])
         if graph.directed and graph.has_in_edges:
             columns = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
-        work, bits = len(label) + graph.num_arcs, np.empty(inside, np.uint64)
-        run.launch(connect, *rows, *columns, graph.directed, label, bits, found, work=work)
+        bits = np.empty(inside, np.uint64)
+        run.launch(connect, *rows, *columns, graph.directed, label, bits, found, work=_work(graph))
         _explain(graph, run, found)
     return label.view(np.int32), int(found[ROOTS]), int(found[PASSES])
+
+
+def _work(graph: Graph) -> float:
+    """About the nanoseconds that one thread takes."""
+    return 10 * graph.num_vertices + graph.num_arcs
 
 
 def _words_inside(graph: Graph) -> int:

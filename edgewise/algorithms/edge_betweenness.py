@@ -23,8 +23,14 @@ import numpy as np
 
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
-from edgewise.algorithms.betweenness import DependencyResult, chosen_sources, no_program, source_bytes
-from edgewise.execution import Progress, execution, runs_as_program
+from edgewise.algorithms.betweenness import (
+    DependencyResult,
+    choose_place,
+    chosen_sources,
+    no_program,
+    source_bytes,
+)
+from edgewise.execution import Progress, execution
 from edgewise.graph import Graph
 from edgewise.schedule import Schedule
 
@@ -96,10 +102,10 @@ def edge_betweenness(
         k, sources, seed, weighted: as for `betweenness`.
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
             some sources are scaled up to those over all, as NetworkX does.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. Progress is that of sources.
-            On the CPU, a number for each arc is kept for each source that is added up at the same time, four or, where
-            that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery, no balance and
-            no layout to choose.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+            of sources. On the CPU, a number for each arc is kept for each source that is added up at the same time,
+            four or, where that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery,
+            no balance and no layout to choose.
         checkpoint: the name of a file for partial sums, as for `betweenness`.
 
     Returns:
@@ -112,12 +118,12 @@ def edge_betweenness(
     size = size_for(
         "edge_betweenness", graph, len(chosen), weighted, ON_ARCS, schedule, memory_limit, checkpoint
     )
-    if runs_as_program("edge_betweenness", device, schedule):
+    place = choose_place("edge_betweenness", graph, len(chosen), weighted, device, schedule)
+    if place.as_program:
         raise no_program("edge_betweenness", "of edges,")
     with execution(
         "edge_betweenness",
-        device=device,
-        schedule=schedule,
+        place,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=size.num_bytes,

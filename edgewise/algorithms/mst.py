@@ -38,7 +38,7 @@ from edgewise.algorithms._boruvka import (
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, Progress, execution, rest_of, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
 from edgewise.result import HostArray, Result
@@ -112,9 +112,9 @@ def mst(
         graph: undirected, or directed with `symmetrize`.
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and that has
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
+            that has deliveries.
 
     Returns:
         An `MSTResult`. O(m log n) work.
@@ -130,20 +130,20 @@ def mst(
         )
     n = graph.num_vertices
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
-    as_program = runs_as_program("mst", device, schedule)
+    arrays = ("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets")
+    chosen = choose("mst", graph, device, schedule, work=_work(graph), rounds=60, arrays=arrays)
     arcs = graph.num_arcs * (1 + graph.directed)
-    needed_on_gpu = gpu_bytes(n, 0, np.dtype(np.int64)) if as_program else gpu_bytes(n, arcs, dtype)
+    needed_on_gpu = gpu_bytes(n, 0, np.dtype(np.int64)) if chosen.as_program else gpu_bytes(n, arcs, dtype)
     with execution(
         "mst",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=forest_bytes(n, dtype),
-        deliveries=(Push, Pull, Buffered) if as_program else (),
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
         gpu_memory=needed_on_gpu,
     ) as run:
-        if as_program and n > 0:
+        if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
             found = _as_program.forest(graph, dtype, rest_of(memory_limit, needed_on_gpu), run)
@@ -154,6 +154,11 @@ def mst(
         else:
             found = _forest(graph, dtype, run)
     return MSTResult(graph, run, found)
+
+
+def _work(graph: Graph) -> float:
+    """About the nanoseconds that one thread takes."""
+    return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
 
 
 def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
@@ -176,7 +181,7 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
     forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
     found[[GIANT, LIVE, ROOTS]] = -1, n, n
     heaviest = dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
-    run.launch(grow, rows, columns, graph.directed, heaviest, forest, found, work=n + graph.num_arcs)
+    run.launch(grow, rows, columns, graph.directed, heaviest, forest, found, work=_work(graph))
     count = found[EDGES]
     edges = forest.edge_source[:count], forest.edge_target[:count], forest.edge_weight[:count]
     spare = forest.live[0, :count], forest.live[1, :count], forest.weight[:count]

@@ -24,7 +24,7 @@ import numpy as np
 
 from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, Web, iterate
 from edgewise.errors import GraphError, ParameterError, VerificationError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
@@ -130,8 +130,9 @@ def pagerank(
         dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
             error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
             dtype on a GPU else.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery but
-            ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
+            program.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.
@@ -149,20 +150,21 @@ def pagerank(
     n, limit = graph.num_vertices, int(max_iterations)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
-    as_program = runs_as_program("pagerank", device, schedule)
+    work = _work(n, graph.num_arcs, limit)
+    arrays = "in_offsets", "in_sources"
+    chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
     with execution(
         "pagerank",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=n * (4 * kind.itemsize + 8),
-        deliveries=(Pull, Buffered) if as_program else (Pull,),
+        deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
         total=max_iterations,
-        gpu_memory=0 if as_program else n * 6 * kind.itemsize,
+        gpu_memory=0 if chosen.as_program else n * 6 * kind.itemsize,
     ) as run:
         walk, enough = Walk(graph, float(damping), jump, weighted), n * float(tol)
-        if as_program and n > 0:
+        if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
             ranked = _as_program.rank(walk, begin, kind, enough, limit, memory_limit, run)
@@ -173,6 +175,16 @@ def pagerank(
         else:
             ranked = _rank(walk, begin, kind, enough, limit, run)
     return PageRankResult(graph, run, ranked, walk)
+
+
+#: Iterations that ranks mostly take to converge; each has two barriers.
+_LIKELY_ITERATIONS = 15
+_ROUNDS = 2 * _LIKELY_ITERATIONS
+
+
+def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
+    """About the nanoseconds that one thread takes for so many iterations, or for those that it mostly takes."""
+    return (1.5 * num_vertices + 0.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
 
 
 def _rank(
@@ -186,8 +198,10 @@ def _rank(
     rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
-    work = (n + walk.graph.num_arcs) * limit
-    run.launch(iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work)
+    work = _work(n, walk.graph.num_arcs, limit)
+    run.launch(
+        iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS
+    )
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
     converged, residual = bool(ranks.counters[CONVERGED]), float(ranks.sums[0])

@@ -24,13 +24,22 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms._bfs_state import AUTO, LEVELS, Arcs, make_search, rows_and_columns, search_bytes
+from edgewise.algorithms._bfs_state import (
+    AUTO,
+    LEVELS,
+    Arcs,
+    make_search,
+    rows_and_columns,
+    search_bytes,
+    search_work,
+)
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._scc_steps import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms.connected_components import ComponentsResult, find_components
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
@@ -64,9 +73,9 @@ def scc(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. There is no delivery to choose.
-            On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and these have
-            deliveries.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
+            these have deliveries.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
@@ -75,18 +84,20 @@ def scc(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     n = graph.num_vertices
-    as_program = runs_as_program("scc", device, schedule)
+    work = 2 * search_work(n, graph.num_arcs)
+    rounds = 3 * levels(n, graph.num_arcs)
+    arrays = "offsets", "targets", "in_offsets", "in_sources"
+    chosen = choose("scc", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
     with execution(
         "scc",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=4 * n + (2 * search_bytes(n) + depth_bytes(n) if graph.directed else 0),
-        deliveries=(Push, Pull, Buffered) if as_program else (),
-        gpu_memory=0 if as_program else _gpu_bytes(graph),
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
+        gpu_memory=0 if chosen.as_program else _gpu_bytes(graph),
     ) as run:
-        if as_program and n > 0:
+        if chosen.as_program and n > 0:
             found = _as_programs(graph, memory_limit, run)
         elif run.on_gpu and n > 0:
             found = _on_gpu(graph, run)
@@ -125,22 +136,32 @@ def _on_gpu(graph: Graph, run: Execution) -> tuple[Any, int, int]:
 
 def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components, and levels of both searches."""
-    n, work = graph.num_vertices, graph.num_vertices + graph.num_arcs
+    n = graph.num_vertices
     if not graph.has_in_edges:
         with run.laying_out("made the in-edges"):
             graph.make_in_edges()
     start = int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
     arcs = rows_and_columns(graph)
     reverse = Arcs(arcs.in_offsets, arcs.in_sources, arcs.offsets, arcs.targets)
-    levels, supersteps = [], 0
+    found_levels, supersteps = [], 0
     for ways in (arcs, reverse):
         search = make_search(n, run.num_threads)
-        run.launch(traverse, ways, search, np.array([start]), n, True, AUTO, work=work)
-        levels.append(search.level)
+        run.launch(
+            traverse,
+            ways,
+            search,
+            np.array([start]),
+            n,
+            True,
+            AUTO,
+            work=search_work(n, graph.num_arcs),
+            rounds=levels(n, graph.num_arcs),
+        )
+        found_levels.append(search.level)
         supersteps += int(search.status[LEVELS])
     component, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
     found[LOWEST] = n
-    run.launch(split, arcs, *levels, make_depth(n), component, found, work=work)
+    run.launch(split, arcs, *found_levels, make_depth(n), component, found, work=5 * n + graph.num_arcs // 3)
     rest, name = n - found[BOTH] - found[ALONE], graph.ids_of(np.array([start])).tolist()[0]
     run.explain(
         f"{found[BOTH]:,} of {n:,} vertices are in the component of vertex {name!r}, "

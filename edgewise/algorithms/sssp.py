@@ -29,8 +29,9 @@ from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_c
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, execution, runs_as_program
+from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -99,8 +100,9 @@ def sssp(
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
             It changes the time only. A run as a program has no buckets.
-        device, schedule, progress, memory_limit: see `edgewise.execution.execution`. On a GPU, a schedule with a
-            balance, a layout or a buffer makes it run as a program; else there is no delivery but ``Push()``.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. On a GPU, a
+            schedule with a balance, a layout or a buffer makes it run as a program; else there is no delivery but
+            ``Push()``.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -119,18 +121,27 @@ def sssp(
     if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
         raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
     dtype = distance_dtype(graph)
-    as_program = runs_as_program("sssp", device, schedule)
+    chosen = choose(
+        "sssp",
+        graph,
+        device,
+        schedule,
+        work=_work(graph),
+        rounds=3 * levels(graph.num_vertices, graph.num_arcs),
+        arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
+    )
     with execution(
         "sssp",
-        device=device,
-        schedule=schedule,
+        chosen,
         progress=progress,
         memory_limit=memory_limit,
         memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
-        deliveries=(Push, Pull, Buffered) if as_program else (Push,),
-        gpu_memory=0 if as_program else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push,),
+        gpu_memory=0
+        if chosen.as_program
+        else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
     ) as run:
-        if as_program:
+        if chosen.as_program:
             from edgewise.algorithms import _as_program
 
             found = _as_program.shortest_paths(graph, start, dtype, memory_limit, run)
@@ -170,6 +181,11 @@ def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], 
     return distance, parent, supersteps
 
 
+def _work(graph: Graph) -> float:
+    """About the nanoseconds that one thread takes."""
+    return 35 * graph.num_vertices + 4.5 * graph.num_arcs
+
+
 def _auto_delta(graph: Graph) -> float:
     """A width that was fast on graphs of every kind.
 
@@ -191,7 +207,7 @@ def gpu_delta(graph: Graph) -> float:
 
 def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> _Paths:
     """Distances, parents and supersteps, where no weight is negative."""
-    n, work, arcs, heaviest = graph.num_vertices, graph.num_arcs, arcs_of(graph), weight_range(graph)[1]
+    n, work, arcs, heaviest = graph.num_vertices, _work(graph), arcs_of(graph), weight_range(graph)[1]
     delta = max(delta, heaviest * n / MAX_BUCKETS)
     run.explain(f"delta-stepping with buckets of width {delta:.4g}")
     inner = np.dtype(np.int32) if dtype == np.int64 and heaviest * n < np.iinfo(np.int32).max else dtype
@@ -200,14 +216,25 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
     board = np.zeros((run.num_threads, LINE), np.int64)
     listed = np.empty(bucket_chunks(n, run.num_threads), np.int64)
     unreached, beyond = unreached_value(inner), unreached_value(dtype)
-    run.launch(delta_stepping, arcs, state, buckets, board, listed, np.uint64(start), unreached, work=work)
+    run.launch(
+        delta_stepping,
+        arcs,
+        state,
+        buckets,
+        board,
+        listed,
+        np.uint64(start),
+        unreached,
+        work=work,
+        rounds=levels(n, graph.num_arcs),
+    )
     if state.dtype == dtype:
         distance = state
         parent.fill(NONE)
-        run.launch(nearer_parents, arcs, distance, parent, unreached, work=work)
+        run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
     else:
         distance = np.empty(n, dtype)
-        run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=n)
+        run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=2 * n)
     if dtype.kind == "f" or weight_range(graph)[0] == 0:
         attach_rest(arcs, distance, parent, start, beyond, run)
     if buckets.words[REBUILDS]:
@@ -223,7 +250,7 @@ def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) 
     search, until = make_search(graph.num_vertices, start, unreached_value(dtype)), 1
     parent = search.parent.view(np.int32)
     while search.words[QUEUED]:
-        run.launch(bellman_ford, arcs_of(graph), search, np.int64(until), work=graph.num_arcs)
+        run.launch(bellman_ford, arcs_of(graph), search, np.int64(until), work=_work(graph))
         if search.words[QUEUED]:
             refuse_cycle(graph, start, parent)
         until = min(2 * until, graph.num_vertices)

@@ -1,5 +1,6 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
+import time
 from functools import partial
 from typing import Any
 
@@ -10,17 +11,20 @@ from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.constants import Constants, constant_arrays
 from edgewise.engine.cpu_async import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu_kernel import (
+    AHEAD_WORK,
     AUTO,
     BLOCK,
     ENDED,
     ENDINGS,
     FORM_NAMES,
     FORMS,
+    GO_ON,
     LISTED,
     PULL,
     PUSH,
     SEGMENT,
     SHARED_WORDS,
+    SPENT,
     SUPERSTEP,
     make_kernel,
 )
@@ -31,12 +35,18 @@ from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.execution import Execution
 from edgewise.inspection import Specification
-from edgewise.kernels.launch import SMALL_WORK
+from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
+from edgewise.kernels.launch import INTERRUPTIBLE
 from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Buffered, Pull, Push
 
-#: Supersteps to try on the calling thread when a run on a small graph has no limit of its own.
-FEW_SUPERSTEPS = 300
+#: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
+#: most that it looks at on the calling thread, which hears of an interruption (Ctrl-C) only afterwards.
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 4_000_000, 2**62
+#: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
+#: believed of a first look, which others may have disturbed.
+FILL_ITEM, MOST_PACE = 3, 20
 #: Stamps have 32 bits; a workspace is given up long before they wrap.
 LAST_STAMP = 2**31
 
@@ -128,19 +138,6 @@ class CpuProgram:
             given: arrays for fields, by name.
             limit: the largest number of supersteps, or None.
         """
-        graph = self._binding.graph
-        work = graph.num_arcs + graph.num_vertices
-        if limit is None and work < SMALL_WORK:
-            # Without a limit a run on the calling thread could not be interrupted: try a few supersteps, and if
-            # that is not the end, begin again on the team.
-            outcome = self._run(run, parameters, given, FEW_SUPERSTEPS, work)
-            if outcome.ended != ENDINGS[1]:
-                return outcome
-        return self._run(run, parameters, given, limit, SMALL_WORK if limit is None else work * limit)
-
-    def _run(
-        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None, work: int
-    ) -> Outcome:
         found, graph = self._binding.found, self._binding.graph
         constants, constant_table = self._lay_out(given) if given else self._constants
         own = self._run_arrays(parameters, given, constants)
@@ -153,9 +150,7 @@ class CpuProgram:
         if limit is None and not self._best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
             run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)
-        run.launch(
-            self._kernel(parameters, constants.uniform),
-            shared,
+        arguments = (
             table,
             graph.num_vertices,
             graph.num_arcs,
@@ -164,8 +159,8 @@ class CpuProgram:
             self._delivery,
             self._pull,
             constants.supplied,
-            work=work,
         )
+        _carry_out(run, self._kernel(parameters, constants.uniform), shared, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = ENDINGS[int(shared[ENDED])]
@@ -227,6 +222,37 @@ class CpuProgram:
             arrays["aggregate", name] = np.zeros(1, dtype)
             arrays["partial", name] = np.empty(max(1, -(-n // BLOCK)), dtype)
         return arrays
+
+
+def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple[Any, ...]) -> None:
+    """Run the kernel to its end: on as many threads as the schedule asks for, or as many as its work is worth.
+
+    What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
+    with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
+    on, on more threads if as much work again as it has done and has before it would be worth them.
+    """
+    asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
+    threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
+    pace, seen, ahead = PROGRAM_ITEM, 0, num_vertices
+    while True:
+        if threads == 1:
+            budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
+        elif threads in (asked, most):
+            budget = UNLIMITED
+        else:
+            budget = seen + round(worth_waking(threads, most) / pace)
+        began, long = time.perf_counter() - compile_seconds(), PROGRAM_ITEM * ahead > INTERRUPTIBLE
+        run.launch_on(threads, kernel, shared, budget, *arguments, long=long)
+        if shared[ENDED] != GO_ON:
+            return
+        ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
+        if threads == 1 and seen == 0:
+            taken = time.perf_counter() - compile_seconds() - began
+            pace = min(max(1e9 * taken / (num_vertices + spent), 1), MOST_PACE)
+        if run.progress is not None:
+            run.progress(int(shared[SUPERSTEP]))
+        seen, rounds = spent + ahead, 5 * max(1, spent // max(ahead, 1))
+        threads = asked or max(threads, best_threads(pace * seen, most, rounds))
 
 
 def _notes(shared: np.ndarray) -> tuple[str, ...]:

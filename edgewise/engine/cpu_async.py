@@ -27,17 +27,20 @@ import numpy as np
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import (
+    AHEAD_WORK,
     COUNT,
     EDGES,
     ENDED,
     FLIP,
     FORM,
     FORMS,
+    GO_ON,
     LISTED,
     NEXT,
     NO_VERTEX,
     RANGE,
     SEGMENT,
+    SPENT,
     SUPERSTEP,
     TOUCHED,
     append,
@@ -282,27 +285,34 @@ def make_async_kernel(
 
     @inner_function
     def is_short(near, graph, shared):
-        """Whether thread 0 computes the near list faster alone."""
+        """Whether thread 0 computes the near list faster alone; what there is to do then."""
         edges = np.int64(0)
         for position in range(min(shared[NEAR_NOW], ALONE_LIST + 1)):
             v = np.int64(near[position])
             if v != NO_VERTEX:
                 edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
-        return shared[NEAR_NOW] <= ALONE_LIST and edges <= ALONE_EDGES
+        if shared[NEAR_NOW] <= ALONE_LIST and edges <= ALONE_EDGES:
+            return True, shared[NEAR_NOW] + edges
+        return False, max(shared[NEAR_NOW] * (1 + graph[1] // graph[0]), edges)
 
     @inner_function
-    def decide(control, size, graph, own, work, shared, limit):
+    def decide(control, size, graph, own, work, shared, budget, limit):
         """Thread 0, between supersteps: end, compute, or sift. Short lists are worked off at once."""
         while not cancelled(control):
+            shared[ENDED] = -1
             report(control, shared[SUPERSTEP])
             near, _, far, far_next = lists(work, shared)
             if shared[NEAR_NOW] > 0:
                 if shared[SUPERSTEP] == limit:
                     shared[ENDED] = 1
                     return
+                alone, shared[AHEAD_WORK] = is_short(near, graph, shared)
+                if shared[SPENT] + shared[AHEAD_WORK] > budget:
+                    shared[ENDED] = GO_ON
+                    return
+                shared[SPENT] += shared[AHEAD_WORK]
                 shared[SUPERSTEP] += 1
                 shared[FORM] = COMPUTE
-                alone = is_short(near, graph, shared)
                 shared[FORMS + (0 if alone else 1)] += 1
                 if not alone:
                     return
@@ -354,15 +364,18 @@ def make_async_kernel(
                     work[1][v] = FAR | FIRST
                     append(work[2], work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NOW, v)
 
-    def async_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
+    def async_kernel(
+        thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
+    ):
         graph, work, own = graph_arrays(table, n, m), work_arrays(table), own_arrays(table)
-        fill(control, n, own, work, supplied)
-        if barrier(control, size):
-            return
-        start_run(control, graph, own, work, shared, thread)
+        if shared[ENDED] != GO_ON:
+            fill(control, n, own, work, supplied)
+            if barrier(control, size):
+                return
+            start_run(control, graph, own, work, shared, thread)
         while not barrier(control, size):
             if thread == 0:
-                decide(control, size, graph, own, work, shared, limit)
+                decide(control, size, graph, own, work, shared, budget, limit)
                 rewind(control, 1)
             if barrier(control, size) or shared[ENDED] >= 0:
                 return

@@ -39,14 +39,19 @@ from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, 
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
-#: RESUMED says whether vertices were asked to resume since the last superstep.
-COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED = range(0, 80, 8)
+#: RESUMED says whether vertices were asked to resume since the last superstep. SPENT is how many vertices and arcs have
+#: been looked at, AHEAD_WORK how many the next superstep will look at.
+COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPENT, AHEAD_WORK = range(
+    0, 96, 8
+)
 #: The number of supersteps carried out in each form follows.
-FORMS = 80
+FORMS = 96
 SHARED_WORDS = FORMS + 8
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
+#: The kernel has spent its budget: called again, it goes on where it was.
+GO_ON = len(ENDINGS)
 
 #: List entries that a thread reserves at a time, and the mark of an entry it did not use.
 SEGMENT = 64
@@ -243,6 +248,13 @@ def make_kernel(
         return PULL_ALL if can_pull and shared[EDGES] * pull_advantage > m else PUSH_ALL
 
     @inner_function
+    def ahead(n, m, shared, form):
+        """How many vertices and arcs a superstep of this form looks at."""
+        listed = shared[COUNT] + shared[EDGES] + (n if has_aggregates else 0)
+        gathered = m // 4 if can_stop else m
+        return n + gathered if form == PULL_ALL else n + listed if form == PUSH_ALL else listed
+
+    @inner_function
     def ending(n, m, own, shared, limit):
         """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
@@ -253,12 +265,13 @@ def make_kernel(
         return 1 if superstep == limit else -1
 
     @inner_function
-    def decide(control, graph, own, work, shared, base, limit, delivery, can_pull):
+    def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
         """Thread 0, between supersteps: end, or pick a form. Supersteps that need one thread are run at once."""
         n, m = graph[0], graph[1]
         blocks = (n + BLOCK - 1) // BLOCK
         while not cancelled(control):
-            if has_aggregates and shared[FORM] != MAKE_LIST:  # making a list changes no aggregate
+            # Neither making a list nor going on changes an aggregate.
+            if has_aggregates and shared[FORM] != MAKE_LIST and shared[ENDED] != GO_ON:
                 fold_parts(0, blocks, 1, own)
                 set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
@@ -270,6 +283,10 @@ def make_kernel(
             shared[FORM] = form
             if shared[ENDED] >= 0:
                 return
+            shared[AHEAD_WORK] = ahead(n, m, shared, form)
+            if shared[SPENT] + shared[AHEAD_WORK] > budget:
+                shared[ENDED] = GO_ON
+                return
             listed, following = (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
             if form <= PUSH_LIST and shared[LISTED] < 0:
                 if not ordered:
@@ -279,6 +296,7 @@ def make_kernel(
                 finish_segment(listed, work[6], 0)
                 next_superstep(shared)
             shared[RESUMED] = 0
+            shared[SPENT] += shared[AHEAD_WORK]
             shared[SUPERSTEP] += 1
             shared[FORMS + form] += 1
             report(control, shared[SUPERSTEP])
@@ -424,6 +442,7 @@ def make_kernel(
             if thread == 0:
                 shared[LISTED] = -1
                 shared[RESUMED] = 1
+                shared[SPENT] += n
             return False
 
     @inner_function
@@ -436,27 +455,30 @@ def make_kernel(
             list_active(start, min(n, start + RANGE), listed, stamp, work, shared, thread)
         finish_segment(listed, work[6], 8 * thread)
 
-    def program_kernel(thread, size, control, shared, table, n, m, base, limit, delivery, can_pull, supplied):
+    def program_kernel(
+        thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
+    ):
         graph, work = graph_arrays(table, n, m), work_arrays(table)
         own = own_arrays(table)
-        fill(control, n, own, supplied)
-        if barrier(control, size):
-            return
-        start_run(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)
-        if barrier(control, size):
-            return
-        if has_aggregates:
-            fold_aggregates(control, make_state(own, n, m, 0), n, own)
+        if shared[ENDED] != GO_ON:
+            fill(control, n, own, supplied)
+            if barrier(control, size):
+                return
+            start_run(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)
+            if barrier(control, size):
+                return
+            if has_aggregates:
+                fold_aggregates(control, make_state(own, n, m, 0), n, own)
         while not barrier(control, size):
             if thread == 0:
-                decide(control, graph, own, work, shared, base, limit, delivery, can_pull)
+                decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull)
                 for slot in range(NUM_SLOTS):
                     rewind(control, slot)
             if barrier(control, size):
                 return
             form, superstep = shared[FORM], shared[SUPERSTEP]
             if shared[ENDED] >= 0:
-                if has_late_aggregates:
+                if has_late_aggregates and shared[ENDED] != GO_ON:
                     fold_aggregates(control, make_state(own, n, m, superstep), n, own)
                     if not barrier(control, size) and thread == 0:
                         fold_parts(0, (n + BLOCK - 1) // BLOCK, 1, own)

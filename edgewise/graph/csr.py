@@ -89,7 +89,7 @@ def build_rows(
     counts = np.zeros((num_blocks, num_buckets), np.int64)
     found = np.zeros((num_blocks, 2), np.int64)
     edges = (source, target, both_directions, drop_loops, shift, block)
-    launch(_count, *edges, num_vertices, counts, found, work=len(source))
+    launch(_count, *edges, num_vertices, counts, found, work=3 * len(source))
     _check_in_range(found[:, 1], source, target, num_vertices)
 
     in_order = counts.T.ravel()  # bucket by bucket, and within a bucket block by block
@@ -102,7 +102,7 @@ def build_rows(
     moved = None if weights is None else np.empty(num_arcs, weights.dtype)
     bits, moved_bits = _as_bits(weights), _as_bits(moved)
     mark = np.int32(-1 if mark_reversed else 0)
-    launch(_deal, *edges, mark, places, rows_in_bucket, targets, bits, moved_bits, work=len(source))
+    launch(_deal, *edges, mark, places, rows_in_bucket, targets, bits, moved_bits, work=3 * len(source))
 
     offsets = np.empty(num_vertices + 1, offset_dtype(num_arcs))
     offsets[num_vertices] = num_arcs
@@ -178,7 +178,7 @@ def _sort_buckets(
         if copies == 1:
             run_alone(_sort, *args)
         else:
-            launch(_sort, *args, work=work)
+            launch(_sort, *args, work=3 * work)
 
 
 @kernel

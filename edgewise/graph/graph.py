@@ -107,6 +107,18 @@ class Graph:
         arrays = [self.stored(_name_in_rows(name)) for name in missing]
         return sum(array.nbytes for array in arrays) + making * gpu_rows.ARC_BYTES * self.num_arcs
 
+    @property
+    def needed_on_host(self) -> int:
+        """Bytes of a graph that was built on a GPU and has not been copied to the host."""
+        rows = self._rows
+        if not isinstance(rows, GpuRows):
+            return 0
+        return sum(
+            array.nbytes
+            for name, array in rows.on_gpu.items()
+            if array is not None and name not in vars(rows)
+        )
+
     def _lies_on_gpu(self, name: str) -> bool:
         """Whether `on_gpu` has an array at hand."""
         inward = name.startswith("in_")

@@ -40,7 +40,7 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
     lengths = np.empty(num_rows, np.int64)
     found = np.full((num_rows + _ROWS_PER_PIECE - 1) // _ROWS_PER_PIECE * 2, -1, np.int64).reshape(-1, 2)
     offsets = sealed(rows.offsets)
-    work = len(rows.targets)
+    work = 6 * len(rows.targets)
     limits = _limits(rows.weights)
     launch(
         _merge, offsets, rows.targets, rows.weights, _RULES[rule], limits, tables, lengths, found, work=work

@@ -101,7 +101,7 @@ def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     seen = np.zeros(max(2 * len(source), _SHORT_MAP), np.uint8)
     largest = np.zeros(-(-len(source) // _PIECE), np.uint64)
     columns = (sealed(source), sealed(target))
-    launch(_mark, *columns, seen, largest, work=len(source))
+    launch(_mark, *columns, seen, largest, work=2 * len(source))
     num_ids = int(largest.max()) + 1
     if num_ids > len(seen):
         return None
@@ -112,7 +112,7 @@ def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     index = np.cumsum(seen, dtype=np.int32)
     index -= 1
     numbered = np.empty((2, len(source)), np.int32)
-    launch(_look_up, *columns, index, *numbered, work=len(source))
+    launch(_look_up, *columns, index, *numbered, work=5 * len(source))
     return numbered[0], numbered[1], Ids(len(ids), ids)
 
 
@@ -134,7 +134,7 @@ def _number_sparse(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, 
     ids = np.sort(_ids_in(table).view(dtype))
     table = _table_of(ids.view(np.uint64), len(table))
     numbered = np.empty((2, len(source)), np.int32)
-    launch(_find, *columns, sealed(table), *numbered, work=len(source))
+    launch(_find, *columns, sealed(table), *numbered, work=5 * len(source))
     return numbered[0], numbered[1], Ids(len(ids), ids)
 
 

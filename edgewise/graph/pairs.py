@@ -12,7 +12,8 @@ import numpy as np
 
 from edgewise.graph.csr import Rows
 from edgewise.kernels.cache import kernel
-from edgewise.kernels.launch import launch, sealed
+from edgewise.kernels.costs import best_threads
+from edgewise.kernels.launch import launch_on, sealed
 from edgewise.kernels.team import available_threads, claim
 
 _ROWS_PER_PIECE = 1024
@@ -56,11 +57,11 @@ def _count(kernel: Any, rows: Rows, *others: np.ndarray) -> np.ndarray:
     """The sums of what a kernel finds in each piece of rows, int64, shape (2,)."""
     num_rows = len(rows.offsets) - 1
     fitting = (len(rows.offsets) + len(rows.targets)) // max(num_rows, 1)
-    threads = min(available_threads(), fitting)
+    threads = best_threads(3 * len(rows.targets), min(available_threads(), fitting))
     stamps = np.zeros((threads, num_rows), np.uint32 if num_rows < _MAX_SHORT else np.uint64)
     found = np.zeros((-(-num_rows // _ROWS_PER_PIECE), 2), np.int64)
     args = (sealed(rows.offsets), rows.targets, *others, stamps, found)
-    launch(kernel, *args, work=len(rows.targets), num_threads=threads)
+    launch_on(threads, kernel, *args)
     return found.sum(axis=0)
 
 

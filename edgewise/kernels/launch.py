@@ -5,32 +5,43 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.team import run_alone, team
+from edgewise.kernels.costs import best_threads
+from edgewise.kernels.team import available_threads, run_alone, team
 
-#: Below this many items of work the calling thread does it alone: waking a team costs 40 µs.
-SMALL_WORK = 30_000
+#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once then.
+INTERRUPTIBLE = 20_000_000
 
 
-def launch(
-    kernel: Callable[..., Any],
-    *args: Any,
-    work: int,
-    num_threads: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> None:
-    """Run a team kernel on all available threads, or on the calling one where there is little work.
+def launch(kernel: Callable[..., Any], *args: Any, work: float) -> None:
+    """Run a team kernel on as many of the available threads as its work is worth.
 
     Args:
         kernel: called with (thread, size, control, *args).
         args: the kernel's own arguments.
-        work: about how many items (edges, vertices, bytes) it looks at.
-        num_threads: the size of the team, if not all available.
+        work: about the nanoseconds that one thread would take.
+    """
+    launch_on(best_threads(work, available_threads()), kernel, *args, long=work > INTERRUPTIBLE)
+
+
+def launch_on(
+    threads: int,
+    kernel: Callable[..., Any],
+    *args: Any,
+    long: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Run a team kernel on so many threads; one alone is the calling one, unless the kernel takes long.
+
+    Args:
+        threads: the size of the team.
+        kernel, args: as for `launch`.
+        long: whether an interruption (Ctrl-C) should not wait for the kernel's end.
         progress: as for `Team.run`.
     """
-    if work < SMALL_WORK:
+    if threads == 1 and not long:
         run_alone(kernel, *args)
     else:
-        team(num_threads).run(kernel, *args, progress=progress)
+        team(threads).run(kernel, *args, progress=progress)
 
 
 def sealed(array: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ and the team leaves at its next barrier or piece. Pieces must therefore stay far
 cancelled run always ends in an exception: its arrays hold nothing of use.
 """
 
+import functools
 import os
 import queue
 import threading
@@ -191,9 +192,13 @@ def available_threads() -> int:
         if not configured.isdigit() or int(configured) < 1:
             raise ScheduleError(f"EDGEWISE_NUM_THREADS is {configured!r}; expected a positive integer")
         return int(configured)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return _processors()
+
+
+@functools.cache
+def _processors() -> int:
+    """The processors that the process may use when this is first asked: some systems take long to tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _teams: dict[int, Team] = {}
