@@ -17,7 +17,7 @@ import numpy as np
 
 from edgewise.algorithms._tentative import NONE
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
-from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.team import barrier, claim, report, rewind
 
 _PIECE = 64
@@ -58,7 +58,7 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
     return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)
 
 
-@inner_function
+@device_function
 def _offer(arcs: Any, search: Any, u: Any, step: Any) -> None:
     """Offer a vertex's distance along its arcs, and queue the targets that it lowers."""
     distance = search.distance[u]
@@ -71,7 +71,7 @@ def _offer(arcs: Any, search: Any, u: Any, step: Any) -> None:
                 search.parent[v] = np.uint32(NONE)
 
 
-@inner_function
+@device_function
 def _become_parent(arcs: Any, search: Any, u: Any) -> None:
     """Make a vertex the parent of those that it lowered, unless one of a lower index gave them the same."""
     distance = search.distance[u]

@@ -19,7 +19,7 @@ import numpy as np
 
 from edgewise.algorithms._tentative import distance_in
 from edgewise.kernels.atomics import atomic_add
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 
 CHUNK = 128
 NEAR = 128
@@ -81,19 +81,19 @@ def make_buckets(num_vertices: int, num_threads: int, dtype: Any, delta: float) 
     )
 
 
-@inner_function
+@device_function
 def slot_of(bucket: Any) -> Any:
     """Where a near bucket lies in the ring."""
     return np.uint64(bucket & (NEAR - 1))
 
 
-@inner_function
+@device_function
 def chunk_entries(left: Any) -> Any:
     """Entries in the first chunk of a chain that holds `left` in all: only the newest may not be full."""
     return ((left - 1) & (CHUNK - 1)) + 1
 
 
-@inner_function
+@device_function
 def push(buckets: Any, thread: Any, current: Any, v: Any, distance: Any) -> None:
     """Enter a vertex into the bucket of its distance."""
     bucket = np.int64(np.float64(distance) * buckets.per_distance[np.uint64(0)])
@@ -110,7 +110,7 @@ def push(buckets: Any, thread: Any, current: Any, v: Any, distance: Any) -> None
     buckets.size[thread, slot] = size + 1
 
 
-@inner_function
+@device_function
 def _begin_chunk(buckets: Any, thread: Any, slot: Any) -> Any:
     """Put a chunk before a list; False if the pool is used up."""
     chunk = buckets.spare[thread, np.uint64(0)]
@@ -126,7 +126,7 @@ def _begin_chunk(buckets: Any, thread: Any, slot: Any) -> Any:
     return True
 
 
-@inner_function
+@device_function
 def give_back(buckets: Any, thread: Any, chunk: Any) -> Any:
     """Keep a chunk for reuse; the one that followed it."""
     following = buckets.following[np.uint64(chunk)]
@@ -135,7 +135,7 @@ def give_back(buckets: Any, thread: Any, chunk: Any) -> Any:
     return following
 
 
-@inner_function
+@device_function
 def next_bucket(buckets: Any, thread: Any, current: Any) -> Any:
     """The lowest bucket from the current one on in which a thread has entries, or `NO_BUCKET`."""
     bucket = np.int64(current)
@@ -146,7 +146,7 @@ def next_bucket(buckets: Any, thread: Any, current: Any) -> Any:
     return min(bucket, buckets.far_least[thread, np.uint64(0)])
 
 
-@inner_function
+@device_function
 def deal_far(buckets: Any, thread: Any, current: Any, state: Any) -> None:
     """Enter what is in a thread's far list anew, now that the ring is near."""
     left, chunk = buckets.size[thread, FAR], buckets.head[thread, FAR]
@@ -162,7 +162,7 @@ def deal_far(buckets: Any, thread: Any, current: Any, state: Any) -> None:
         chunk = give_back(buckets, thread, chunk)
 
 
-@inner_function
+@device_function
 def clear(buckets: Any, thread: Any) -> None:
     """Empty a thread's buckets, to rebuild them. Thread 0 gives all chunks back to the pool."""
     buckets.size[thread, :] = 0
@@ -174,7 +174,7 @@ def clear(buckets: Any, thread: Any) -> None:
         buckets.words[REBUILDS] += 1
 
 
-@inner_function
+@device_function
 def rebuild(buckets: Any, thread: Any, size: Any, current: Any, state: Any, unreached: Any) -> None:
     """Enter each vertex of a thread's share that is not done: from the current bucket on."""
     n = len(state)

@@ -39,7 +39,7 @@ from edgewise.algorithms._lengths import length
 from edgewise.algorithms._tentative import NONE, distance_in, lower, start
 from edgewise.kernels.atomics import atomic_add
 from edgewise.kernels.bits import prefetch
-from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.team import barrier, cancelled, report
 
 #: A bucket of fewer entries is left to thread 0.
@@ -56,7 +56,7 @@ LINE = 8
 _ONE = np.uint64(1)
 
 
-@inner_function
+@device_function
 def _reach(buckets: Any, position: Any, end: Any, arcs: Any, state: Any) -> None:
     """Fetch what the entries ahead will need: memory answers while the entries before them are worked on."""
     far = position + np.uint64(2) * AHEAD
@@ -71,7 +71,7 @@ def _reach(buckets: Any, position: Any, end: Any, arcs: Any, state: Any) -> None
         prefetch(arcs.weights, arc)
 
 
-@inner_function
+@device_function
 def _work_on(
     buckets: Any, thread: Any, current: Any, chunk: Any, entries: Any, arcs: Any, state: Any
 ) -> None:
@@ -94,7 +94,7 @@ def _work_on(
                 push(buckets, thread, current, v, offered)
 
 
-@inner_function
+@device_function
 def _empty(
     buckets: Any, thread: Any, control: Any, owner: Any, current: Any, limit: Any, arcs: Any, state: Any
 ) -> None:
@@ -110,7 +110,7 @@ def _empty(
             chunk = give_back(buckets, thread, chunk)
 
 
-@inner_function
+@device_function
 def _lowest(buckets: Any, board: Any, size: Any) -> Any:
     """The lowest bucket of all threads, its entries, and whether the pool ran out, as they all read it."""
     lowest, entries, ran_out = np.int64(NO_BUCKET), np.int64(0), np.int64(0)
@@ -123,7 +123,7 @@ def _lowest(buckets: Any, board: Any, size: Any) -> Any:
     return lowest, entries, ran_out
 
 
-@inner_function
+@device_function
 def _post(buckets: Any, board: Any, thread: Any, current: Any) -> None:
     """Tell the others about this thread's buckets."""
     bucket = next_bucket(buckets, thread, current)
@@ -132,7 +132,7 @@ def _post(buckets: Any, board: Any, thread: Any, current: Any) -> None:
     board[thread, RAN_OUT] = buckets.words[LOST]
 
 
-@inner_function
+@device_function
 def _alone(buckets: Any, board: Any, control: Any, size: Any, current: Any, arcs: Any, state: Any) -> Any:
     """Thread 0 empties buckets of all threads until one is large, none is left, or the pool runs out."""
     limit = np.int64(NO_BUCKET if size == 1 else 4 * ALONE)
@@ -152,7 +152,7 @@ def _alone(buckets: Any, board: Any, control: Any, size: Any, current: Any, arcs
     return current
 
 
-@inner_function
+@device_function
 def _publish(buckets: Any, board: Any, work: Any, thread: Any, current: Any) -> None:
     """List the chunks of a thread's part of the current bucket as work for all."""
     slot = slot_of(current)
@@ -169,7 +169,7 @@ def _publish(buckets: Any, board: Any, work: Any, thread: Any, current: Any) -> 
         chunk = buckets.following[np.uint64(chunk)]
 
 
-@inner_function
+@device_function
 def _work_together(
     buckets: Any,
     board: Any,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms._lengths import length
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import cancelled
 
 #: Vertices between two looks at whether the run was cancelled.
@@ -41,12 +41,12 @@ def make_heap(num_vertices: int, num_threads: int, dtype: np.dtype) -> Heap:
     return Heap(np.empty(each, dtype), np.empty(each, np.uint32), np.empty(each, np.uint32))
 
 
-@inner_function
+@device_function
 def _put(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) -> None:
     key[entry], vertex[entry], place[v] = distance, v, entry
 
 
-@inner_function
+@device_function
 def _rise(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) -> None:
     """Put a vertex at an entry, or above it where farther ones stand, and move these down."""
     while entry > 0:
@@ -58,7 +58,7 @@ def _rise(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) 
     _put(key, vertex, place, entry, v, distance)
 
 
-@inner_function
+@device_function
 def _sink(key: Any, vertex: Any, place: Any, size: Any, v: Any, distance: Any) -> None:
     """Put a vertex at the first entry, or below it where nearer ones stand, and move these up."""
     entry = np.uint64(0)
@@ -77,7 +77,7 @@ def _sink(key: Any, vertex: Any, place: Any, size: Any, v: Any, distance: Any) -
     _put(key, vertex, place, entry, v, distance)
 
 
-@inner_function
+@device_function
 def settle(
     control: Any, arcs: Any, source: Any, distance: Any, queue: Any, key: Any, vertex: Any, place: Any
 ) -> Any:

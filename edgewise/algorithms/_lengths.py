@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 
 
 class Arcs(NamedTuple):
@@ -18,7 +18,7 @@ class Arcs(NamedTuple):
     weights: np.ndarray
 
 
-@inner_function
+@device_function
 def length(arcs: Any, arc: Any) -> Any:
     """The length of an arc, in the dtype of weights."""
     return arcs.weights[arc] if len(arcs.weights) else arcs.weights.dtype.type(1)

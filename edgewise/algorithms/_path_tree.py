@@ -17,7 +17,7 @@ from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
-from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.team import barrier, claim, rewind
 
 _ONE = np.uint64(1)
@@ -55,7 +55,7 @@ def unpack(
             parent[v] = NONE
 
 
-@inner_function
+@device_function
 def _row_of(offsets: Any, arc: Any) -> Any:
     """The vertex whose row an arc is in."""
     low, high = np.uint64(0), np.uint64(len(offsets) - 1)
@@ -132,7 +132,7 @@ def attach(
             return
 
 
-@inner_function
+@device_function
 def _attach_targets(
     arcs: Any, distance: Any, parent: Any, level: Any, order: Any, tail: Any, u: Any, turn: Any
 ) -> None:

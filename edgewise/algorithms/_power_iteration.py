@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.team import barrier, claim, report, rewind
 
 BLOCK = 1024
@@ -53,7 +53,7 @@ class Ranks(NamedTuple):
     counters: np.ndarray
 
 
-@inner_function
+@device_function
 def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
     """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs made up to four.
 
@@ -84,7 +84,7 @@ def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) ->
         gathered[v] = (a + b) + (c + d)
 
 
-@inner_function
+@device_function
 def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
     """Sum what the in-neighbours of each vertex give it, times the weights of the arcs."""
     arc = np.uint64(web.in_offsets[first])
@@ -96,7 +96,7 @@ def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered
         gathered[v] = total
 
 
-@inner_function
+@device_function
 def _mix_in_jumps(web: Any, damping: Any, spread: Any, first: Any, last: Any, values: Any) -> None:
     """New ranks from what was gathered; `spread` is the rank that is handed out by the jump distribution."""
     if len(web.jump):
@@ -108,7 +108,7 @@ def _mix_in_jumps(web: Any, damping: Any, spread: Any, first: Any, last: Any, va
             values[v] = kept + damping * values[v]
 
 
-@inner_function
+@device_function
 def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
     """How much ranks change in a block, and the new rank of its vertices without out-arcs; four sums side by side."""
     changed_a, changed_b, changed_c, changed_d = 0.0, 0.0, 0.0, 0.0
@@ -133,7 +133,7 @@ def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
     return changed, (dangling_a + dangling_b) + (dangling_c + dangling_d)
 
 
-@inner_function
+@device_function
 def _store_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> None:
     """Ranks from the new values, and the values into shares."""
     for v in range(first, last):
@@ -142,7 +142,7 @@ def _store_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Non
         values[v] = new * web.scale[v]
 
 
-@inner_function
+@device_function
 def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
     """Add up the blocks in their order, and decide."""
     for which in range(2):

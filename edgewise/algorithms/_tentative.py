@@ -18,7 +18,7 @@ from numba import types
 from numba.extending import overload
 
 from edgewise.kernels.atomics import compare_and_swap
-from edgewise.kernels.cache import KERNEL_OPTIONS, inner_function
+from edgewise.kernels.cache import KERNEL_OPTIONS, device_function
 
 #: The parent of a vertex that has none; -1 as int32.
 NONE = np.uint64(0xFFFFFFFF)
@@ -101,7 +101,7 @@ def _lower_alone(state: Any, v: Any, distance: Any, parent: Any, parent_distance
     return False
 
 
-@inner_function
+@device_function
 def parent_in(word: Any) -> Any:
     """The parent in a packed word, as uint32."""
     return np.uint32(word & NONE)

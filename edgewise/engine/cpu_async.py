@@ -49,7 +49,7 @@ from edgewise.engine.cpu_kernel import (
 from edgewise.engine.cpu_table import make_readers, named_kernel
 from edgewise.engine.glue import make_cast, make_glue
 from edgewise.kernels.atomics import atomic_and, atomic_or, compare_and_swap, no_vectors, prefetch, unwrap
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
 
 #: Lengths of the lists, in the words that the other kernel uses for its own: near now and next, far now and next; and
@@ -85,26 +85,26 @@ def make_async_kernel(
     (messages, places, far list, near list, other near list, other far list, cursors, thresholds, rings).
     """
     found, functions = binding.found, compiled.functions
-    glue = make_glue(compiled, binding, uniform, inner_function)
+    glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize = functions["initialize"]
-    cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
+    cast, identity = make_cast(message, device_function), message.type(found.combine.identity(message))
     smaller_is_better = found.combine.name == "MIN"
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 
-    @inner_function
+    @device_function
     def better(a, b):
         return a < b if smaller_is_better else a > b
 
-    @inner_function
+    @device_function
     def lists(work, shared):
         """The lists by their present use: near now, near next, far now, far next."""
         near, near_next = (work[3], work[4]) if shared[FLIP] & 1 == 0 else (work[4], work[3])
         far, far_next = (work[2], work[5]) if shared[FLIP] & 2 == 0 else (work[5], work[2])
         return near, near_next, far, far_next
 
-    @inner_function
+    @device_function
     def lower(target, value, threshold, near_next, far, work, shared, thread):
         """Combine a message; if it is the best its target got, list the target unless it is where it belongs."""
         messages, places, cursors = work[0], work[1], work[6]
@@ -126,7 +126,7 @@ def make_async_kernel(
             else:
                 append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, target)
 
-    @inner_function
+    @device_function
     def send(u, threshold, state, graph, own, near_next, far, work, shared, thread):
         offsets, targets = graph[2], graph[3]
         for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
@@ -137,7 +137,7 @@ def make_async_kernel(
                 if better(value, work[0][target]):
                     lower(target, value, threshold, near_next, far, work, shared, thread)
 
-    @inner_function
+    @device_function
     def fetch_vertex(v, graph, work):
         """Fetch what a vertex needs that is computed soon: locked operations would wait for it."""
         if v != NO_VERTEX:
@@ -145,12 +145,12 @@ def make_async_kernel(
             prefetch(work[1], v)
             prefetch(graph[2], v)
 
-    @inner_function
+    @device_function
     def fetch_arcs(v, graph):
         if v != NO_VERTEX:
             prefetch(graph[3], np.int64(graph[2][v]))
 
-    @inner_function
+    @device_function
     def compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread):
         """Compute a near vertex and send its messages."""
         bits = atomic_and(work[1], v, FAR)
@@ -160,7 +160,7 @@ def make_async_kernel(
         if active:
             send(v, threshold, state, graph, own, near_next, far, work, shared, thread)
 
-    @inner_function
+    @device_function
     def compute(start, end, state, graph, own, work, shared, thread):
         """Compute vertices of the near list."""
         near, near_next, far, _ = lists(work, shared)
@@ -174,7 +174,7 @@ def make_async_kernel(
             if v != NO_VERTEX:
                 compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
 
-    @inner_function
+    @device_function
     def go_on(state, graph, own, work, shared, thread):
         """Compute vertices of this thread's ring, those that get near meanwhile too; list what is left for all."""
         _, near_next, far, _ = lists(work, shared)
@@ -197,7 +197,7 @@ def make_async_kernel(
         cursors[WORDS * thread + LEFT] = head
         finish_segment(near_next, cursors, WORDS * thread + NEAR_CURSOR)
 
-    @inner_function
+    @device_function
     def waiting(v, state, graph, own, work):
         """The best message that a vertex waits with: the one it got, or the first that it will send."""
         bits, value = work[1][v], identity
@@ -212,7 +212,7 @@ def make_async_kernel(
                     value = first
         return value
 
-    @inner_function
+    @device_function
     def sift(start, end, state, graph, own, work, shared, thread):
         """Move far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
         places = work[1]
@@ -230,19 +230,19 @@ def make_async_kernel(
                 places[v] = places[v] ^ (FAR | NEAR)
                 append(near, work[6], WORDS * thread + NEAR_CURSOR, shared, NEAR_NOW, v)
 
-    @inner_function
+    @device_function
     def turn_near(shared):
         shared[NEAR_NOW] = shared[NEAR_NEXT]
         shared[NEAR_NEXT] = 0
         shared[FLIP] = shared[FLIP] ^ 1
 
-    @inner_function
+    @device_function
     def turn_far(shared):
         shared[FAR_NOW] = shared[FAR_NEXT]
         shared[FAR_NEXT] = 0
         shared[FLIP] = shared[FLIP] ^ 2
 
-    @inner_function
+    @device_function
     def start_with_best(state, graph, own, work, shared):
         """Make the best of those that are active from the start near, and its message the threshold."""
         near, _, far, _ = lists(work, shared)
@@ -259,7 +259,7 @@ def make_async_kernel(
             near[0], shared[NEAR_NOW] = np.uint32(v), 1
         return best >= 0
 
-    @inner_function
+    @device_function
     def move_threshold(state, graph, own, work, shared):
         """Set the threshold to the message of the next rank in a sample of those waiting; False if none waits."""
         far, thresholds = lists(work, shared)[2], work[7]
@@ -283,7 +283,7 @@ def make_async_kernel(
         thresholds[0] = thresholds[1 + min(shared[RANK], count // 2)]
         return True
 
-    @inner_function
+    @device_function
     def is_short(near, graph, shared):
         """Whether thread 0 computes the near list faster alone; what there is to do then."""
         edges = np.int64(0)
@@ -295,7 +295,7 @@ def make_async_kernel(
             return True, shared[NEAR_NOW] + edges
         return False, max(shared[NEAR_NOW] * (1 + graph[1] // graph[0]), edges)
 
-    @inner_function
+    @device_function
     def decide(control, size, graph, own, work, shared, budget, limit):
         """Thread 0, between supersteps: end, compute, or sift. Short lists are worked off at once."""
         while not cancelled(control):
@@ -337,7 +337,7 @@ def make_async_kernel(
             finish_segment(far_next, work[6], FAR_CURSOR)
             turn_far(shared)
 
-    @inner_function
+    @device_function
     def fill(control, n, own, work, supplied):
         """Fill fields and clear messages on the ranges that this thread gets. `initialize` may read fields anywhere."""
         while True:
@@ -350,7 +350,7 @@ def make_async_kernel(
                 work[0][v] = identity
                 work[1][v] = 0
 
-    @inner_function
+    @device_function
     def start_run(control, graph, own, work, shared, thread):
         """Call initialize and list who is active, on the ranges that this thread gets."""
         n, state = graph[0], make_state(own, graph[0], graph[1], 0)

@@ -34,7 +34,7 @@ from edgewise.engine.cpu_table import make_readers, named_kernel
 from edgewise.engine.glue import make_cast, make_glue
 from edgewise.engine.pieces import PIECE, claim_piece
 from edgewise.kernels.atomics import atomic_add, atomic_exchange, no_vectors, unwrap
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
@@ -73,7 +73,7 @@ PULL_ADVANTAGE_OF_SEARCHES = 14
 AUTO, PUSH, PULL = range(3)
 
 
-@inner_function
+@device_function
 def append(entries: Any, cursors: Any, cursor: Any, shared: Any, counter: Any, v: Any) -> None:
     """Add a vertex to a list that all threads write, in segments reserved by one atomic addition."""
     position = cursors[cursor]
@@ -84,7 +84,7 @@ def append(entries: Any, cursors: Any, cursor: Any, shared: Any, counter: Any, v
     cursors[cursor] = position + 1
 
 
-@inner_function
+@device_function
 def finish_segment(entries: Any, cursors: Any, cursor: Any) -> None:
     """Mark what is left of a thread's segment as unused."""
     for position in range(cursors[cursor], cursors[cursor + 1]):
@@ -116,14 +116,14 @@ def make_kernel(
         buffered: whether messages go through a message buffer.
     """
     found, functions = binding.found, compiled.functions
-    glue = make_glue(compiled, binding, uniform, inner_function)
+    glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields = glue.make_state, glue.fill_fields
     make_out_edge, make_in_edge = glue.make_out_edge, glue.make_in_edge
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
     edge_compute, initialize, resume, proceed = (
         functions[name] for name in ("edge_compute", "initialize", "resume", "proceed")
     )
-    combine = functions.get("combine") or inner_function(found.combine.function)
+    combine = functions.get("combine") or device_function(found.combine.function)
     make_delivery = make_buffered if buffered else make_combined
     hand_over, compute = make_delivery(compiled, binding, message, combine)
     ordered = found.combine.ordered(message) and not buffered
@@ -140,7 +140,7 @@ def make_kernel(
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
-    @inner_function
+    @device_function
     def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
         """Send along the out-edges of one vertex from arc `low` to before arc `high`, where it has these; list the
         halted vertices that get their first message."""
@@ -161,9 +161,9 @@ def make_kernel(
                         append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
 
     if not buffered:
-        cast, identity = make_cast(message, inner_function), message.type(found.combine.identity(message))
+        cast, identity = make_cast(message, device_function), message.type(found.combine.identity(message))
 
-    @inner_function
+    @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
         """Gather over the in-edges of one vertex."""
         in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
@@ -183,7 +183,7 @@ def make_kernel(
             messages[v] = total
             received[v] = stamp
 
-    @inner_function
+    @device_function
     def settle(v, stamp, state, graph, work):
         """Compute one vertex with its messages; whether it is active next."""
         if compute(v, stamp, state, graph, work):
@@ -191,7 +191,7 @@ def make_kernel(
             return True
         return False
 
-    @inner_function
+    @device_function
     def settle_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
         """Compute listed vertices and list those that are active next; their number and out-edges are added."""
         count, edges = np.int64(0), np.int64(0)
@@ -204,20 +204,20 @@ def make_kernel(
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    @inner_function
+    @device_function
     def list_active(start, end, listed, stamp, work, shared, thread):
         for v in range(start, end):
             if work[2][v] == stamp:
                 append(listed, work[6], 8 * thread, shared, NEXT, v)
 
-    @inner_function
+    @device_function
     def next_superstep(shared):
         """What was listed for the next superstep becomes the list of this one."""
         shared[LISTED] = shared[NEXT]
         shared[NEXT] = 0
         shared[TOUCHED] = 0
 
-    @inner_function
+    @device_function
     def superstep_alone(listed, following, stamp, state, graph, own, work, shared):
         for position in range(shared[LISTED]):
             u = np.int64(listed[position])
@@ -232,7 +232,7 @@ def make_kernel(
         next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
 
-    @inner_function
+    @device_function
     def choose(n, m, shared, delivery, can_pull):
         """The form of the next superstep."""
         volume = shared[COUNT] + shared[EDGES]
@@ -247,14 +247,14 @@ def make_kernel(
             return PUSH_LIST
         return PULL_ALL if can_pull and shared[EDGES] * pull_advantage > m else PUSH_ALL
 
-    @inner_function
+    @device_function
     def ahead(n, m, shared, form):
         """How many vertices and arcs a superstep of this form looks at."""
         listed = shared[COUNT] + shared[EDGES] + (n if has_aggregates else 0)
         gathered = m // 4 if can_stop else m
         return n + gathered if form == PULL_ALL else n + listed if form == PUSH_ALL else listed
 
-    @inner_function
+    @device_function
     def ending(n, m, own, shared, limit):
         """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
@@ -264,7 +264,7 @@ def make_kernel(
             return 0
         return 1 if superstep == limit else -1
 
-    @inner_function
+    @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
         """Thread 0, between supersteps: end, or pick a form. Supersteps that need one thread are run at once."""
         n, m = graph[0], graph[1]
@@ -309,7 +309,7 @@ def make_kernel(
                 for block in range(blocks):
                     fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
-    @inner_function
+    @device_function
     def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
         """Push from the vertices of the pieces of the list that this thread gets."""
         m, end = graph[1], shared[LISTED]
@@ -323,7 +323,7 @@ def make_kernel(
                     push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
         finish_segment(work[5], work[6], 8 * thread)
 
-    @inner_function
+    @device_function
     def push_all(control, thread, stamp, state, graph, own, work, shared):
         """Push along the arcs of active vertices in the pieces that this thread gets; a vertex may be divided."""
         n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
@@ -336,7 +336,7 @@ def make_kernel(
                     low, high = start - u, stop - u
                     push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, False, False)
 
-    @inner_function
+    @device_function
     def pull_all(control, stamp, state, graph, own, work, shared):
         """Gather over the in-edges of the vertices in the pieces that this thread gets."""
         n, m, in_offsets = graph[0], graph[1], graph[4]
@@ -348,7 +348,7 @@ def make_kernel(
             for v in range(first, last):
                 pull_vertex(v, stamp, everyone, state, graph, own, work)
 
-    @inner_function
+    @device_function
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's pieces of the two lists: active before, and got a message."""
         for slot in range(1, 3):
@@ -361,7 +361,7 @@ def make_kernel(
                 settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
         finish_segment(following, work[6], 8 * thread)
 
-    @inner_function
+    @device_function
     def vertex_phase_all(control, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's ranges that are active or got a message."""
         n, count, edges = graph[0], np.int64(0), np.int64(0)
@@ -377,7 +377,7 @@ def make_kernel(
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    @inner_function
+    @device_function
     def fold_aggregates(control, state, n, own):
         """Fold the vertices of each block that this thread gets."""
         blocks = (n + BLOCK - 1) // BLOCK
@@ -387,7 +387,7 @@ def make_kernel(
                 return
             fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
-    @inner_function
+    @device_function
     def fill(control, n, own, supplied):
         """Fill fields on the ranges that this thread gets. `initialize` may read them anywhere."""
         while True:
@@ -399,7 +399,7 @@ def make_kernel(
     def make_asking(vote):
         """A function that asks all vertices whether they are active, on the ranges that a thread gets."""
 
-        @inner_function
+        @device_function
         def ask(control, state, stamp, graph, work, shared):
             n, count, edges = graph[0], np.int64(0), np.int64(0)
             while True:
@@ -421,7 +421,7 @@ def make_kernel(
     if has_resume:
         ask_again = make_asking(resume)
 
-        @inner_function
+        @device_function
         def resume_phase(control, thread, size, graph, own, work, shared, base):
             """Ask all vertices whether they resume, after late aggregates have been folded; True if cancelled."""
             n, m, superstep = graph[0], graph[1], shared[SUPERSTEP]
@@ -445,7 +445,7 @@ def make_kernel(
                 shared[SPENT] += n
             return False
 
-    @inner_function
+    @device_function
     def list_phase(control, thread, listed, stamp, n, work, shared):
         """List the active vertices of the ranges that this thread gets."""
         while True:

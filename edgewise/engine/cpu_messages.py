@@ -13,7 +13,7 @@ from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast
 from edgewise.engine.message_buffer import make_slots
 from edgewise.kernels.atomics import compare_and_swap, no_vectors, unwrap
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.pointers import array_at
 
 
@@ -33,9 +33,12 @@ class Delivery(NamedTuple):
 def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
-    cast, identity = make_cast(message, inner_function), message.type(binding.found.combine.identity(message))
+    cast, identity = (
+        make_cast(message, device_function),
+        message.type(binding.found.combine.identity(message)),
+    )
 
-    @inner_function
+    @device_function
     def hand_over(target, k, sent, alone, work):
         messages, value = work[0], cast(unwrap(sent))
         while True:
@@ -47,7 +50,7 @@ def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype
             if new == old or compare_and_swap(messages, target, old, new):
                 break
 
-    @inner_function
+    @device_function
     def compute(v, stamp, state, graph, work):
         messages = work[0]
         incoming = messages[v]
@@ -62,10 +65,10 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
     """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
-    write, move, compute_all = make_slots(compiled, message, inner_function, view, array_at=array_at)
+    write, move, compute_all = make_slots(compiled, message, device_function, view, array_at=array_at)
     kept = binding.found.keeps_messages
 
-    @inner_function
+    @device_function
     def hand_over(target, k, sent, alone, work):
         slot_of, filled, slots = work[9]
         slot = np.int64(slot_of[k])
@@ -75,7 +78,7 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
 
     if kept:
 
-        @inner_function
+        @device_function
         def compute(v, stamp, state, graph, work):
             _, filled, slots = work[9]
             first = np.int64(graph[4][v])
@@ -91,11 +94,11 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
 
     else:
         cast, identity = (
-            make_cast(message, inner_function),
+            make_cast(message, device_function),
             message.type(binding.found.combine.identity(message)),
         )
 
-        @inner_function
+        @device_function
         def compute(v, stamp, state, graph, work):
             slots, total = work[9][2][0], identity
             if work[1][v] == stamp:

@@ -9,7 +9,7 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import numba_type
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.message_buffer import slot_dtypes
-from edgewise.kernels.cache import inner_function, kernel
+from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.pointers import pointer_to
 
 #: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`, then
@@ -72,18 +72,18 @@ def make_readers(
     message_at, words_at = pointer_to(numba_type(slot_dtypes(message)[0])), pointer_to(types.int64)
     first = len(GRAPH_ARRAYS)
 
-    @inner_function
+    @device_function
     def graph_arrays(table, n, m):
         rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
         return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
 
-    @inner_function
+    @device_function
     def no_buffer(table):
         return ()
 
     read_buffer = _buffer_reader(binding, message) if buffered else no_buffer
 
-    @inner_function
+    @device_function
     def work_arrays(table):
         stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
         lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
@@ -107,7 +107,7 @@ def make_readers(
     pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
     scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
     exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
-    return graph_arrays, work_arrays, inner_function(scope["own_arrays"])
+    return graph_arrays, work_arrays, device_function(scope["own_arrays"])
 
 
 def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
@@ -125,4 +125,4 @@ def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
         f"def read_buffer(table):\n    return index_at(table, {first}), filled_at(table, {first + 1}), ({arrays},)",
         scope,
     )
-    return inner_function(scope["read_buffer"])
+    return device_function(scope["read_buffer"])

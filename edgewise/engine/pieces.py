@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cache import inner_function
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import claim
 
 #: Places of a piece. A search costs 0.5 µs, a piece of a program that does little for an arc 40 µs.
 PIECE = 16384
 
 
-@inner_function
+@device_function
 def _first_vertex(offsets: Any, low: Any, high: Any, place: Any) -> Any:
     """The first vertex from `low` on that begins at a place or after it; `high` if none before that does."""
     while low < high:
@@ -38,7 +38,7 @@ def _first_vertex(offsets: Any, low: Any, high: Any, place: Any) -> Any:
     return low
 
 
-@inner_function
+@device_function
 def claim_piece(control: Any, slot: Any, step: Any, offsets: Any, n: Any, m: Any) -> Any:
     """Claim the next piece of ``step`` places, with `edgewise.kernels.team.claim`.
 
