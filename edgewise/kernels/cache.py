@@ -229,7 +229,7 @@ def program_function(function: Callable[..., Any]) -> Any:
     return Function(function, KERNEL_OPTIONS)
 
 
-#: `device_function` for functions that are called for each vertex, or have a long loop, and are called in one or two places. A
-#: call passes all that is known of each array in memory, which takes longer than a short row does, and is read there
-#: again after each store of the function.
+#: `device_function` for what is called for each vertex, or has a long loop, and is called in one or two places. A call
+#: passes all that is known of each array in memory, which takes longer than a short row does, and is read there again
+#: after each store of the function.
 inlined_function: Callable[..., Any] = functools.partial(device_function, forceinline=True)
