@@ -72,11 +72,11 @@ def edited(source: str) -> str:
 
 def first_run(folder: Path, cache: Path, name: str, device: str) -> tuple[float, float, int, bool]:
     """What a new process says: seconds of the import and of the run, arcs, whether the answer is right."""
-    here = str(Path(__file__).resolve().parent.parent)
+    paths = [str(folder), str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
         "EDGEWISE_CACHE_DIR": str(cache),
-        "PYTHONPATH": f"{folder}{os.pathsep}{here}",
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
     command = [sys.executable, "-c", RUN, name, device]
     done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
