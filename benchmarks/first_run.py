@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import edgewise as ew
 from benchmarks.__main__ import RESULTS
 from benchmarks.ours import EXAMPLES
 from benchmarks.results import Row, machine, write_rows
@@ -121,7 +122,7 @@ def measure(names: list[str], repeat: int, device: str) -> Iterator[Row]:
                     arcs=arcs[0],
                     algorithm=name,
                     contender=f"{state}, {device}",
-                    version=f"edgewise {version('edgewise')}, numba {version('numba')}, llvmlite {version('llvmlite')}",
+                    version=f"edgewise {ew.__version__}, numba {version('numba')}, llvmlite {version('llvmlite')}",
                     seconds=statistics.median(seconds),
                     fastest=min(seconds),
                     first_seconds=seconds[0],
