@@ -18,6 +18,7 @@ import argparse
 import datetime
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -66,9 +67,11 @@ print(json.dumps([imported - begun, seconds, graph.num_arcs, right]))
 
 def edited(source: str) -> str:
     """A program's source with one function edited; its answers stay."""
-    head = "    def edge_compute(edge, state):\n"
-    assert source.count(head) == 1
-    return source.replace(head, f"{head}        edge.target + 1\n")
+    changed, count = re.subn(
+        r"( +)def edge_compute\(edge, state\):.*\n", r"\g<0>\1    edge.target + 1\n", source
+    )
+    assert count == 1
+    return changed
 
 
 def first_run(folder: Path, cache: Path, name: str, device: str) -> tuple[float, float, int, bool]:
