@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.errors import VerificationError
 from edgewise.inspection import inspect_program
 from edgewise.run import Prepared
 
@@ -287,6 +288,20 @@ GRAPH_KINDS = {
     "lattice": lambda: ew.generate.lattice(120, 150, seed=3, weights=(0, 20)),
     "hubs": lambda: ew.generate.rmat(14, 24, seed=5, weights=(0, 20)),
 }
+
+
+def test_the_end_of_an_asynchronous_program_is_verified_whatever_its_supersteps():
+    drawn = ew.generate.rmat(9, 4, seed=3)
+    graph = ew.Graph.from_edges(drawn.sources, drawn.targets, directed=False, num_vertices=512)
+    result = ew.run(Components, graph, device="cpu")
+    assert result.supersteps < Prepared(Components, graph).reference({}, None).supersteps
+    assert result.verify(graph)
+    result.fields["label"][7] += 1
+    with pytest.raises(VerificationError, match="label of vertex 7"):
+        result.verify(graph)
+    path = ew.Graph.from_edges(np.arange(50_000), np.arange(1, 50_001), directed=False)
+    with pytest.raises(VerificationError, match="cut short"):
+        ew.run(Components, path, device="cpu", max_supersteps=1).verify(path)
 
 
 @pytest.mark.parametrize("program", [SSSP, Highest], ids=lambda program: program.__name__)
