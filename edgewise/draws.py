@@ -99,7 +99,8 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
     """What `Random.integers` gives: the remainder of 63 random bits."""
     words = philox(v, seed, superstep, number)
-    count = high - low
+    # A bit operation, which no float has, so that a float is refused.
+    count = (high | 0) - (low | 0)
     if count <= 0:
         return low
     return low + ((words[0] >> 1) << 32 | words[1]) % count
@@ -171,6 +172,7 @@ _DRAWS = {
 }
 #: The local variable that counts the numbers drawn, and bits of a number below those that tell the function.
 _DRAWN, _NUMBER_BITS = "_numbers_drawn", 28
+_MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 
 Refuse = Callable[[ast.AST, str], Exception]
 
@@ -183,12 +185,14 @@ def with_draws(
     Args:
         function: as the user wrote it.
         tree: its definition.
-        place: of the function in the program, below 16: functions of one program draw different numbers.
+        place: of the function in the program: functions of one program draw different numbers.
         refuse: makes the error for a node and a problem.
     """
     names = {name for name, value in references(function).items() if value is random}
     if not names:
         return function, tree
+    if place >= _MOST_FUNCTIONS:
+        raise refuse(tree, f"only the first {_MOST_FUNCTIONS} functions of a program can draw random numbers")
     made = copy.deepcopy(tree)
     _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
@@ -231,11 +235,18 @@ class _Drawing(ast.NodeTransformer):
             statement.test = self.visit(statement.test)
         elif isinstance(statement, ast.For):
             statement.iter = self.visit(statement.iter)
+        elif isinstance(statement, ast.Match):
+            statement.subject = self.visit(statement.subject)
+            for case in statement.cases:
+                case.guard = case.guard and self.visit(case.guard)
         else:
             statement = self.visit(statement)
         drawn = self._drawn
         if isinstance(statement, ast.If | ast.For):
             self.rewrite(statement)
+        elif isinstance(statement, ast.Match):
+            for case in statement.cases:
+                self.rewrite(case)
         return [*self._count(drawn, statement), statement]
 
     def _counting_while(self, loop: ast.While, drawn: int) -> ast.stmt:
@@ -267,6 +278,8 @@ class _Drawing(ast.NodeTransformer):
             raise self._refuse(
                 node, f"got {ast.unparse(node)}, expected {ast.unparse(node.func)}({expected})"
             )
+        if kind == "integers":
+            self._check_bounds(node)
         key, *rest = [self.visit(each) for index, each in enumerate(node.args) if index != 1]
         number = ast.BinOp(ast.Name(_DRAWN, ast.Load()), ast.Sub(), ast.Constant(self._drawn))
         self._drawn += 1
@@ -275,6 +288,20 @@ class _Drawing(ast.NodeTransformer):
             for name in ("seed", "superstep")
         ]
         return _placed(ast.Call(ast.Name(draw.__name__, ast.Load()), [key, *facts, number, *rest], []), node)
+
+    def _check_bounds(self, node: ast.Call) -> None:
+        """Refuse bounds with nothing between them, where they can be told before the run."""
+        try:
+            low, high = map(ast.literal_eval, node.args[2:])
+        except ValueError:
+            return
+        whole = isinstance(low, int) and isinstance(high, int)
+        if not whole or not 0 < high - low < 2**63:
+            raise self._refuse(
+                node,
+                f"got {ast.unparse(node)}, expected integers low and high, of which high is the larger by less than "
+                "2**63",
+            )
 
     def _refuse_other_uses(self, node: Any) -> Any:
         if ast.unparse(node) in self._draws:

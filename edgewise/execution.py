@@ -15,7 +15,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.team import available_threads
 from edgewise.progress import progress_bar
-from edgewise.schedule import Buffered, Layout, Push, Schedule, View
+from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 
 Progress = bool | Callable[[int], None] | None
 
@@ -117,7 +117,7 @@ def choose(
     schedule = as_schedule(name, schedule)
     if device not in ("auto", "cpu", "cuda"):
         raise ScheduleError(f"{name}: device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
-    told = not _is_auto(schedule) or schedule.layout != "auto"
+    told = not (_is_auto(schedule.balance) and _is_auto(schedule.layout))
     buffered = isinstance(schedule.delivery, Buffered)
     if device == "cuda":
         cuda_door()
@@ -216,11 +216,19 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     """A schedule as given, or that of all defaults.
 
     Raises:
-        ScheduleError: it is something else.
+        ScheduleError: it is something else, or has an unknown delivery or number of threads.
     """
     if schedule is not None and not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
-    return schedule or Schedule()
+    schedule = schedule or Schedule()
+    if not (_is_auto(schedule.delivery) or isinstance(schedule.delivery, Push | Pull | Buffered)):
+        raise ScheduleError(
+            f"{name}: delivery is {schedule.delivery!r}; expected 'auto', Push(), Pull() or Buffered()"
+        )
+    threads = schedule.num_threads
+    if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
+        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
+    return schedule
 
 
 def threads_of(name: str, schedule: Schedule | None) -> int:
@@ -229,11 +237,7 @@ def threads_of(name: str, schedule: Schedule | None) -> int:
     Raises:
         ScheduleError: the schedule is none, or has no positive integer.
     """
-    asked = as_schedule(name, schedule).num_threads
-    threads = available_threads() if asked is None else asked
-    if not isinstance(threads, int) or threads < 1:
-        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
-    return threads
+    return as_schedule(name, schedule).num_threads or available_threads()
 
 
 def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
@@ -259,12 +263,13 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
                 f"{name}: a layout says who gathers over which edges, and so does balance={schedule.balance!r}; give "
                 "one of them, or set delivery to Buffered(), where the balance says who sends"
             )
-    if not _is_auto(schedule) and not (on_gpu and isinstance(schedule.balance, View)):
+    if not _is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View)):
         raise ScheduleError(
             f"{name}: balance is {schedule.balance!r}; only runs on a GPU can be told who does which edges, by "
             f"{', '.join(f'{kind.__name__}()' for kind in get_args(View))}. Leave it at 'auto'"
         )
 
 
-def _is_auto(schedule: Schedule) -> bool:
-    return isinstance(schedule.balance, str) and schedule.balance == "auto"
+def _is_auto(choice: Any) -> bool:
+    """Whether a part of a schedule is left at its default. Arrays, say, cannot be compared with it."""
+    return isinstance(choice, str) and choice == "auto"

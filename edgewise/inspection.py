@@ -277,11 +277,15 @@ def _collect_declarations(found: Specification) -> None:
         (Parameter, found.parameters),
         (Aggregator, found.aggregators),
     )
-    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, *_SETTINGS, *_OPTIONS, "values"}
+    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, *_SETTINGS, *_OPTIONS, "values", "self"}
     for base in reversed(found.program.__mro__):
         for name, value in vars(base).items():
             for kind, declared in kinds:
                 declared.pop(name, None)
+                if isinstance(value, staticmethod) and isinstance(value.__func__, kind):
+                    raise ProgramError(
+                        f"{found.name}.{name}: write @ew.aggregator(...) above @staticmethod, not below it"
+                    )
                 if isinstance(value, kind):
                     declared[name] = value
                     if name in reserved or (kind is EdgeField and name in EDGE_NAMES):
@@ -546,6 +550,12 @@ class _Checker:
                 node,
                 f"state.{name} has no value yet: aggregates are evaluated after initialize, and after each superstep "
                 "for the next",
+            )
+        if self.role == "aggregator" and name in found.aggregators:
+            raise self.function.refuse(
+                node,
+                f"state.{name} may not be read here: all aggregates are evaluated at the same time; read both in "
+                "vertex_compute or proceed",
             )
         if name in self.scalars:
             if not isinstance(node.ctx, ast.Load):

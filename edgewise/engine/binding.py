@@ -220,22 +220,52 @@ def _initial(
     binding: Binding, name: str, init: Any, given: dict[str, Any], dtype: np.dtype, length: int
 ) -> Any:
     if name in given:
-        array = np.asarray(given[name])
-        if array.shape != (length,):
-            raise ProgramError(
-                f"{binding.found.name}({name}=...): got an array of shape {array.shape}, expected ({length},)"
-            )
-        if not np.can_cast(array.dtype, dtype, casting="same_kind"):
-            raise ProgramError(
-                f"{binding.found.name}({name}=...): got an array of {array.dtype}, expected {dtype}"
-            )
-        return np.ascontiguousarray(array, dtype=dtype)
+        return _given(binding, name, given[name], dtype, length)
     if init is REQUIRED:  # laid out before it is given
         return dtype.type(0)
     value = largest(dtype) if init is INFINITY else init
     if not _fits(value, dtype):
         raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}")
     return dtype.type(value)
+
+
+def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: int) -> np.ndarray:
+    """The array that was given for a field, in the field's dtype."""
+    found, vertices = binding.found, binding.graph.num_vertices
+    is_vertex = {**found.vertex_fields, **found.edge_fields}[name].dtype is VERTEX
+    hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
+
+    def unfit(got: str, expected: str) -> ProgramError:
+        return ProgramError(f"{found.name}({name}=...): got {got}, expected {expected}{hint}")
+
+    if np.ma.is_masked(values):
+        raise unfit("an array with masked values", "a value for each")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise unfit("rows of different lengths", f"an array of shape ({length},)") from None
+    if array.shape != (length,):
+        raise unfit(f"an array of shape {array.shape}", f"({length},)")
+    if not np.can_cast(array.dtype, dtype, casting="same_kind"):
+        raise unfit(f"an array of {array.dtype}", str(dtype))
+    expected, wrong = str(dtype), _unfit_values(array, dtype)
+    if is_vertex and not wrong.any():
+        wrong = (array < -1) | (array >= vertices)
+        expected = f"indices from 0 to {vertices - 1}, or -1 for none"
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise unfit(f"{array[place]} at [{place}]", expected)
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Which of the values cannot be stored without loss but rounding."""
+    if values.dtype != dtype and values.dtype.kind in "iu" and dtype.kind == "i":
+        bounds = np.iinfo(dtype)
+        return np.asarray((values < int(bounds.min)) | (values > int(bounds.max)))
+    if values.dtype != dtype and values.dtype.kind == "f":
+        return np.isfinite(values) & (np.abs(values) > np.finfo(dtype).max)
+    return np.zeros(1, np.bool_)
 
 
 def _fits(value: Any, dtype: np.dtype) -> bool:

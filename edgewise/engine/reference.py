@@ -71,9 +71,9 @@ class _State(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         """An aggregate that is read before it can be of use: in superstep 1, where nothing was computed yet."""
-        if name not in self.early:
+        if name not in self._early:
             raise AttributeError(f"the state has no '{name}'")
-        value, fields = self.early[name]
+        value, fields = self._early[name]
         setattr(self, name, value)
         warnings.warn(
             f"state.{name} is read in superstep {self.superstep}, where {' and '.join(fields)}, of which it is made, "
@@ -162,7 +162,7 @@ class _Run:
             num_vertices=n,
             num_arcs=m,
             superstep=0,
-            early={},
+            _early={},
             out_degree=_Field("out_degree", self.graph.out_degree, strict),
             in_degree=_Field("in_degree", self.graph.in_degree, strict),
         )
@@ -281,7 +281,7 @@ class _Run:
         for name in self.aggregates:
             fields = self.found.aggregate_reads.get(name, set()) & self.found.vertex_writes
             if fields and not fields & set_now:
-                self.state.early[name] = vars(self.state).pop(name), sorted(fields)
+                self.state._early[name] = vars(self.state).pop(name), sorted(fields)
 
     def cast_message(self, function: UserFunction, where: str, sent: Any) -> Any:
         """Cast a message, or each of its fields."""

@@ -50,6 +50,8 @@ class Graph:
     def __init__(
         self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
+        if not isinstance(directed, bool | np.bool_):
+            raise GraphError(f"directed is {directed!r}; expected True or False")
         self._ids, self._rows = ids, _sealed_rows(rows)
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
