@@ -11,8 +11,9 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import numba_type
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.message_buffer import slot_dtypes
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.pointers import pointer_to
+from edgewise.kernels.team import team_kernel
 
 #: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`, then
 #: BUFFER_ARRAYS and an array of slots for each field of a message.
@@ -57,7 +58,7 @@ def named_kernel(
     known = found.key is not None
     digest = hashlib.sha256(key.encode()).hexdigest() if known else uuid.uuid4().hex
     function.__qualname__ = f"{found.name}_{digest[:32]}"
-    return kernel(function, key=key if known else None)
+    return team_kernel(function, key=key if known else None)
 
 
 def unsigned(array: np.ndarray) -> np.ndarray:
