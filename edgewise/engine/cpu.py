@@ -43,7 +43,7 @@ from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.
-ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 4_000_000, 2**62
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
 #: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
 #: believed of a first look, which others may have disturbed.
 FILL_ITEM, MOST_PACE = 3, 20

@@ -7,9 +7,9 @@ that seldom change the choice: beside its crossing points the times lie far apar
 import math
 
 #: To wake a team that sleeps, and each of its threads.
-WAKE, WAKE_EACH = 40_000, 4_000
+WAKE, WAKE_EACH = 44_000, 3_900
 #: A barrier, for each thread; it grows in a crowd: of so many threads each takes twice as long.
-MEET, CROWD = 80, 16
+MEET, CROWD = 95, 16
 #: To launch a kernel on a GPU and to read what it found; a barrier there.
 GPU_LAUNCH, GPU_ROUND = 150_000, 3_000
 #: What one H100 does in the time of one CPU thread.
