@@ -10,7 +10,6 @@ import enum
 import functools
 import inspect
 import keyword
-import operator
 import os
 import random
 import types
@@ -620,7 +619,7 @@ def program_key(found: Specification) -> str | None:
         return None
     for base in found.program.__mro__:
         if base not in (Program, object):
-            found.watched.append((functools.partial(_attributes, base), _attributes(base)))
+            found.watched.append((functools.partial(_attributes, base), _held(_attributes(base))))
     fields = [
         f"{name}:{type(value).__name__}"
         for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
@@ -636,12 +635,28 @@ def _attributes(owner: type) -> dict[str, Any]:
     return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
+def _held(value: Any) -> Any:
+    """What to keep of a value, to tell later whether it changed: of what may be written to in place, a copy."""
+    if isinstance(value, np.ndarray | np.void):
+        return value.copy()
+    if isinstance(value, tuple):
+        return (type(value), *map(_held, value))
+    return {name: _held(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
 def _is_same(value: Any, before: Any) -> bool:
-    """Whether what a program is made of is what it was. Arrays may be written to in place."""
-    if isinstance(value, np.ndarray):
-        return isinstance(before, bytes) and value.tobytes() == before
+    """Whether what a program is made of is still what `_held` kept of it."""
+    if isinstance(value, np.ndarray | np.void):
+        if type(value) is not type(before):
+            return False
+        now, then = ((each.dtype, each.shape, each.tobytes()) for each in (value, before))
+        return now == then
+    if isinstance(value, tuple):
+        parts = (type(value), *value)
+        return isinstance(before, tuple) and len(before) == len(parts) and all(map(_is_same, parts, before))
     if isinstance(value, dict):
-        return value.keys() == before.keys() and all(map(operator.is_, value.values(), before.values()))
+        same_names = isinstance(before, dict) and value.keys() == before.keys()
+        return same_names and all(_is_same(each, before[name]) for name, each in value.items())
     return value is before
 
 
@@ -668,10 +683,9 @@ def _describe(value: Any, seen: _Seen) -> Iterator[str]:
         yield code_text(value.__code__)
         yield from _describe(value.__defaults__, seen)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            seen.watched.append((functools.partial(getattr, value, name), getattr(value, name)))
+            seen.watched.append((functools.partial(getattr, value, name), _held(getattr(value, name))))
         for each in all_references(value):
-            held = each.value.tobytes() if isinstance(each.value, np.ndarray) else each.value
-            seen.watched.append((each.look_up, held))
+            seen.watched.append((each.look_up, _held(each.value)))
         for group in (value.__kwdefaults__ or {}, references(value)):
             yield str(len(group))
             for name, referred in sorted(group.items()):
@@ -792,7 +806,7 @@ def _let_draw(found: Specification) -> None:
                     f"{found.name}.seed: this name is taken, for the program draws random numbers; choose another"
                 )
             # The function that draws has a copy of the globals.
-            found.watched += [(each.look_up, each.value) for each in all_references(function.function)]
+            found.watched += [(each.look_up, _held(each.value)) for each in all_references(function.function)]
             source = Source(tree, function.source.is_current)
             found.functions[name] = replace(function, function=drawing, source=source)
             found.parameters["seed"], found.draws = Parameter("int64", 0), True
