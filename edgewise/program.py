@@ -324,8 +324,10 @@ def edge(dtype: Any = WEIGHT, *, init: Any = LEFT_OUT, default: Any = LEFT_OUT) 
 
     Args:
         dtype: as for `vertex`. With `WEIGHT`, the field holds the graph's weights.
-        init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. Arrays have one value
-            for each arc, in CSR order.
+        init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. An array that is given,
+            ``MyProgram(name=array)``, has one value for each arc, in the order of ``graph.targets``: by source, not as
+            the edges came. ``column[graph.edge_numbers]`` brings a column of a graph made by
+            ``Graph.from_edges(..., number_edges=True)`` into this order.
         default: a number for the weights of an unweighted graph; only with `WEIGHT`. Without it such a graph is
             refused.
     """

@@ -312,7 +312,16 @@ class Prepared:
             self._messages[types] = self._message_dtype(parameters)
         return self._messages[types]
 
+    def _check_current(self) -> None:
+        """Refuse to compile what has changed since it was read: its code would be kept under the key of what it was."""
+        if self.found.key is not None and not self.found.is_current:
+            raise ProgramError(
+                f"{self.found.name} has to be compiled, and its class, or what its functions refer to, has changed "
+                "since it was prepared; prepare it again, or declare what changes as ew.parameter"
+            )
+
     def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
+        self._check_current()
         check_schedule(self.found.name, self._schedule, on_gpu)
         started = time.perf_counter()
         engine: Any
@@ -342,6 +351,7 @@ class Prepared:
         kinds = [type(value).__name__ for value in parameters.values()]
         types = json.dumps([dtypes, kinds, str(binding.message)])
         if types not in self.found.kept:
+            self._check_current()
             question = self.found.key and f"{self.found.key}\n{types}"
             answer = kept(
                 question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.errors import ProgramError
 from edgewise.inspection import specification
 
 runs = importlib.import_module("edgewise.run")  # edgewise.run is its function
@@ -197,6 +198,18 @@ def test_an_array_that_is_a_default_is_seen_to_change():
     for value in (1.0, 5.0):
         table[0] = value
         assert ew.run(program, path()).value[1] == value
+
+
+def test_a_prepared_program_keeps_what_it_was_compiled_with_and_compiles_nothing_else(monkeypatch):
+    monkeypatch.setitem(globals(), "TABLE", (1, 2))
+    program, graph = says(rows_of_table), path()
+    prepared, late = ew.prepare(program, graph), ew.prepare(program, graph)
+    assert prepared().value[1] == 2
+    monkeypatch.setitem(globals(), "TABLE", (1, 2, 3, 4, 5))
+    assert prepared().value[1] == 2
+    with pytest.raises(ProgramError, match="has changed since it was prepared; prepare it again"):
+        late()
+    assert ew.run(program, graph).value[1] == ew.prepare(program, graph)().value[1] == 5
 
 
 def test_constants_of_a_program_that_draws_are_looked_up_at_each_run(monkeypatch):

@@ -268,6 +268,9 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     fields: dict[str, Any] = {**found.vertex_fields, **found.edge_fields}
     is_vertex = fields[name].dtype is VERTEX
     hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
+    order = (
+        "one value for each arc, in CSR order: see graph.edge_numbers" if name in found.edge_fields else ""
+    )
 
     def unfit(got: str, expected: str) -> ProgramError:
         return ProgramError(f"{found.name}({name}=...): got {got}, expected {expected}{hint}")
@@ -279,7 +282,7 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     except ValueError:
         raise unfit("rows of different lengths", f"an array of shape ({length},)") from None
     if array.shape != (length,):
-        raise unfit(f"an array of shape {array.shape}", f"({length},)")
+        raise unfit(f"an array of shape {array.shape}", f"({length},)" + (order and f", {order}"))
     if not np.can_cast(array.dtype, dtype, casting="same_kind"):
         raise unfit(f"an array of {array.dtype}", str(dtype))
     expected, wrong = str(dtype), _unfit_values(array, dtype)
