@@ -191,7 +191,9 @@ def test_a_required_field_has_to_be_given():
     assert "Needs needs x, an array with a value for each vertex" in refusal(Needs)
     assert "Needs needs y, an array with a value for each edge, in CSR order" in refusal(Needs, x=x)
     assert "shape (3,), expected (4,)" in refusal(Needs, x=y, y=y)
-    assert "expected (3,), one value for each arc, in CSR order: see graph.edge_numbers" in refusal(Needs, x=x, y=x)
+    assert "expected (3,), one value for each arc, in CSR order: see graph.edge_numbers" in refusal(
+        Needs, x=x, y=x
+    )
     prepared = ew.prepare(Needs, PATH)
     with pytest.raises(ProgramError, match="needs x"):
         prepared()

@@ -45,9 +45,9 @@ class Graph:
             ``offsets[v]:offsets[v + 1]`` (compressed sparse rows).
         targets: int32, shape (num_arcs,): where each arc goes; within a row in the order of the input.
         weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
-        edge_numbers: of a graph made by ``from_edges(..., number_edges=True)`` the edge that each arc is of, as an index
-            of the columns, int32 or int64, shape (num_arcs,); else None. ``column[graph.edge_numbers]`` brings a value
-            for each edge into the order of arcs, which edge fields of a program are given in.
+        edge_numbers: of a graph made by ``from_edges(..., number_edges=True)`` the edge that each arc is of, as an
+            index of the columns, int32 or int64, shape (num_arcs,); else None. ``column[graph.edge_numbers]`` brings
+            a value for each edge into the order of arcs, which edge fields of a program are given in.
     """
 
     def __init__(
