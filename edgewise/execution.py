@@ -241,7 +241,7 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     threads = as_integer(schedule.num_threads)
     if schedule.num_threads is not None and (threads is None or threads < 1):
         raise ScheduleError(f"{name}: num_threads is {schedule.num_threads!r}; expected a positive integer")
-    return replace(schedule, num_threads=threads)
+    return schedule if type(schedule.num_threads) is type(threads) else replace(schedule, num_threads=threads)
 
 
 def threads_of(name: str, schedule: Schedule | None) -> int:

@@ -523,18 +523,20 @@ def _held(value: Any) -> Any:
 
 def _is_same(value: Any, before: Any) -> bool:
     """Whether what a program is made of is still what `_held` kept of it."""
-    if isinstance(value, np.ndarray | np.void):
-        if type(value) is not type(before):
-            return False
+    if value is before:
+        return True
+    if isinstance(value, np.ndarray | np.void) and type(value) is type(before):
         now, then = ((each.dtype, each.shape, each.tobytes()) for each in (value, before))
         return now == then
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and isinstance(before, tuple):
         parts = (type(value), *value)
-        return isinstance(before, tuple) and len(before) == len(parts) and all(map(_is_same, parts, before))
-    if isinstance(value, dict):
-        same_names = isinstance(before, dict) and value.keys() == before.keys()
-        return same_names and all(_is_same(each, before[name]) for name, each in value.items())
-    return value is before
+        return len(before) == len(parts) and all(map(_is_same, parts, before))
+    if isinstance(value, dict) and isinstance(before, dict):
+        same_names = value.keys() == before.keys()
+        return same_names and all(
+            each is before[name] or _is_same(each, before[name]) for name, each in value.items()
+        )
+    return False
 
 
 class _Seen(NamedTuple):
