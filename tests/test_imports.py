@@ -23,6 +23,7 @@ ORDER = [
     {"result"},
     {"io", "generate", "source"},
     {"program", "draws"},
+    {"declarations"},
     {"inspection"},
     {"engine"},
     {"run"},

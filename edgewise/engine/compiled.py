@@ -14,9 +14,10 @@ import numpy as np
 from numba import types
 from numba.core import errors, ir
 
+from edgewise.declarations import STATE_ARRAYS, STATE_SCALARS
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
-from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification, UserFunction
+from edgewise.inspection import Specification, UserFunction
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.pointers import pointer_type
 from edgewise.source import references
