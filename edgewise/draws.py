@@ -14,6 +14,7 @@ seed and the numbers counted (`with_draws`); the reference engine calls the same
 
 import ast
 import copy
+import difflib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +43,7 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`, which are less than 2**63 apart; `low` if there is none.
+        """An int64, uniform from `low` to before `high`, which are of 64 bits; `low` if there is none.
 
         Of k values, some are more likely than others by at most k in 2**63.
         """
@@ -97,13 +98,21 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 random bits."""
+    """What `Random.integers` gives: the remainder of 63 random bits; of a wider range, 64 bits that are in it."""
     words = philox(v, seed, superstep, number)
-    # A bit operation, which no float has, so that a float is refused.
-    count = (high | 0) - (low | 0)
-    if count <= 0:
+    # Bit operations, which no float has, so that a float is refused; their results fit in 64 bits.
+    half = (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1)
+    if half >= 2**62:
+        start, drawn = words[0] << 32 | words[1], 0
+        while True:
+            words = philox(start, drawn, 0, 0)
+            drawn += 1
+            value = (words[0] - 2**31) << 32 | words[1]
+            if low <= value and value < high:
+                return value
+    if high <= low:
         return low
-    return low + ((words[0] >> 1) << 32 | words[1]) % count
+    return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
@@ -170,11 +179,17 @@ _DRAWS = {
     "integers": (draw_integers, 2),
     "normal": (draw_normal, 0),
 }
-#: The local variable that counts the numbers drawn, and bits of a number below those that tell the function.
-_DRAWN, _NUMBER_BITS = "_numbers_drawn", 28
+#: The local variable that counts the numbers drawn, under a name that no user can write, and bits of a number below
+#: those that tell the function.
+_DRAWN, _NUMBER_BITS = "<numbers drawn>", 28
 _MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 
 Refuse = Callable[[ast.AST, str], Exception]
+
+
+def draw_names(function: types.FunctionType) -> set[str]:
+    """The names by which a function draws."""
+    return {name for name, value in references(function).items() if value is random}
 
 
 def with_draws(
@@ -188,7 +203,7 @@ def with_draws(
         place: of the function in the program: functions of one program draw different numbers.
         refuse: makes the error for a node and a problem.
     """
-    names = {name for name, value in references(function).items() if value is random}
+    names = draw_names(function)
     if not names:
         return function, tree
     if place >= _MOST_FUNCTIONS:
@@ -197,8 +212,13 @@ def with_draws(
     _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
     made.body.insert(0, _placed(begin, made.body[0]))
-    draws = {draw.__name__: draw for draw, _ in _DRAWS.values()}
+    draws = {_name_of(draw): draw for draw, _ in _DRAWS.values()}
     return compiled_like(made, function, **draws), made
+
+
+def _name_of(draw: Any) -> str:
+    """What a user's function knows a function above by, which is no name that a user can write."""
+    return f"<{draw.__name__}>"
 
 
 def _placed(node: Any, where: ast.AST) -> Any:
@@ -287,7 +307,7 @@ class _Drawing(ast.NodeTransformer):
             ast.Attribute(ast.Name(self._state, ast.Load()), name, ast.Load())
             for name in ("seed", "superstep")
         ]
-        return _placed(ast.Call(ast.Name(draw.__name__, ast.Load()), [key, *facts, number, *rest], []), node)
+        return _placed(ast.Call(ast.Name(_name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
         """Refuse bounds with nothing between them, where they can be told before the run."""
@@ -296,12 +316,22 @@ class _Drawing(ast.NodeTransformer):
         except ValueError:
             return
         whole = isinstance(low, int) and isinstance(high, int)
-        if not whole or not 0 < high - low < 2**63:
+        if not whole or not -(2**63) <= low < high < 2**63:
             raise self._refuse(
                 node,
-                f"got {ast.unparse(node)}, expected integers low and high, of which high is the larger by less than "
-                "2**63",
+                f"got {ast.unparse(node)}, expected integers low and high of at most 64 bits, of which high is the "
+                "larger",
             )
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """A kind of draw that there is none of; what is left is a draw that is not called."""
+        kinds = [kind for kind in _DRAWS if kind]
+        if ast.unparse(node.value) in self._draws and ast.unparse(node) not in self._draws:
+            name = ast.unparse(node.value)
+            near = difflib.get_close_matches(node.attr, kinds, n=1)
+            hint = f"did you mean {name}.{near[0]}?" if near else f"it has {', '.join(kinds)}"
+            raise self._refuse(node, f"{name} has no '{node.attr}'; {hint}")
+        return self._refuse_other_uses(node)
 
     def _refuse_other_uses(self, node: Any) -> Any:
         if ast.unparse(node) in self._draws:
@@ -310,4 +340,4 @@ class _Drawing(ast.NodeTransformer):
             )
         return self.generic_visit(node)
 
-    visit_Name = visit_Attribute = _refuse_other_uses
+    visit_Name = _refuse_other_uses
