@@ -43,7 +43,8 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`, which are of 64 bits; `low` if there is none.
+        """An int64, uniform from `low` to before `high`; `low` if there is none, or if they are 2**63 or more apart,
+        which ``check=True`` reports.
 
         Of k values, some are more likely than others by at most k in 2**63.
         """
@@ -97,20 +98,15 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     return _unit(words[0], words[1])
 
 
+def too_wide(low: Any, high: Any) -> Any:
+    """Whether bounds are 2**63 or more apart: half of that, by operations that no float has and whose results fit."""
+    return (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1) >= 2**62
+
+
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 random bits; of a wider range, 64 bits that are in it."""
+    """What `Random.integers` gives: the remainder of 63 random bits."""
     words = philox(v, seed, superstep, number)
-    # Bit operations, which no float has, so that a float is refused; their results fit in 64 bits.
-    half = (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1)
-    if half >= 2**62:
-        start, drawn = words[0] << 32 | words[1], 0
-        while True:
-            words = philox(start, drawn, 0, 0)
-            drawn += 1
-            value = (words[0] - 2**31) << 32 | words[1]
-            if low <= value and value < high:
-                return value
-    if high <= low:
+    if high <= low or too_wide(low, high):
         return low
     return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
 
@@ -212,11 +208,11 @@ def with_draws(
     _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
     made.body.insert(0, _placed(begin, made.body[0]))
-    draws = {_name_of(draw): draw for draw, _ in _DRAWS.values()}
+    draws = {name_of(draw): draw for draw, _ in _DRAWS.values()}
     return compiled_like(made, function, **draws), made
 
 
-def _name_of(draw: Any) -> str:
+def name_of(draw: Any) -> str:
     """What a user's function knows a function above by, which is no name that a user can write."""
     return f"<{draw.__name__}>"
 
@@ -307,7 +303,7 @@ class _Drawing(ast.NodeTransformer):
             ast.Attribute(ast.Name(self._state, ast.Load()), name, ast.Load())
             for name in ("seed", "superstep")
         ]
-        return _placed(ast.Call(ast.Name(_name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
+        return _placed(ast.Call(ast.Name(name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
         """Refuse bounds with nothing between them, where they can be told before the run."""
@@ -316,11 +312,11 @@ class _Drawing(ast.NodeTransformer):
         except ValueError:
             return
         whole = isinstance(low, int) and isinstance(high, int)
-        if not whole or not -(2**63) <= low < high < 2**63:
+        if not whole or not 0 < high - low < 2**63:
             raise self._refuse(
                 node,
-                f"got {ast.unparse(node)}, expected integers low and high of at most 64 bits, of which high is the "
-                "larger",
+                f"got {ast.unparse(node)}, expected integers low and high, of which high is the larger by less than "
+                "2**63",
             )
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:

@@ -200,7 +200,7 @@ def _check_class(function: UserFunction, name: str, owner: type) -> None:
     for node in ast.walk(function.tree):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
             part = getattr(owner, node.attr, None)
-            if issubclass(owner, Program) and inspect.isroutine(part):
+            if issubclass(owner, Program) and hasattr(Program, node.attr):
                 raise function.refuse(
                     node,
                     f"{name}.{node.attr} is a function of a program, which no other can call; write what it does here, "
