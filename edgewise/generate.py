@@ -12,10 +12,10 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.mixing import mix64
-from edgewise.kernels.team import claim
+from edgewise.kernels.team import claim, team_kernel
 
 Range = tuple[int, int] | tuple[float, float]
 
@@ -302,7 +302,7 @@ def _random(key: Any, position: Any) -> Any:
     return mix64(key + position * np.uint64(0x9E3779B97F4A7C15))
 
 
-@kernel
+@team_kernel
 def _draw(thread: Any, size: Any, control: Any, key: Any, bound: Any, numbers: Any) -> None:
     """Random integers below a bound of at most 2**32: the high word of 64 random bits times the bound."""
     low_half, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -330,7 +330,7 @@ def _rmat_edge(key: Any, levels: Any, low: Any, middle: Any, high: Any) -> Any:
     return u >> odd, v >> odd
 
 
-@kernel
+@team_kernel
 def _rmat(
     thread: Any,
     size: Any,

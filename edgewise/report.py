@@ -12,8 +12,9 @@ import numpy as np
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
 from edgewise.graph.pairs import count_parallel, count_reciprocal
-from edgewise.kernels.cache import cache_directory, compile_seconds
+from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
+from edgewise.kernels.store import cache_directory
 from edgewise.kernels.team import available_threads
 from edgewise.result import Result
 
@@ -326,7 +327,7 @@ def installation_facts() -> Facts:
         **{package: importlib.metadata.version(package) for package in packages},
         "algorithms": ", ".join(VIEWS),
         "threads": available_threads(),
-        "compiled_code": str(cache_directory()),
+        "compiled_code": str(cache_directory() or "not kept: there is no home folder"),
     }
 
 

@@ -208,6 +208,58 @@ def test_a_program_that_was_loaded_by_a_path_starts_warm_in_another_process(tmp_
     assert int(told[0][3]) > 0 and told[1][3] == "0"
 
 
+TWIN = """
+import edgewise as ew
+
+class {name}(ew.Program):
+    value = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return {message}
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.HALT
+"""
+RUN_TWINS = """
+import sys
+import edgewise as ew
+from edgewise.kernels import pipeline
+from importlib import import_module
+
+compiled = []
+define = pipeline.KernelCompiler.define_pipelines
+pipeline.KernelCompiler.define_pipelines = lambda self: compiled.append(self) or define(self)
+graph = ew.Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0])
+for module, name in (word.split(".") for word in sys.argv[1:]):
+    print(*ew.run(getattr(import_module(module), name), graph, device="cpu").value)
+print(len(compiled))
+"""
+
+
+def test_programs_that_different_processes_compiled_do_not_run_each_others_code(tmp_path):
+    twins = {"one.Twin": "1", "square.Twin": "edge.source * edge.source", "last.Other": "edge.source - 7"}
+    for place, message in twins.items():
+        module, name = place.split(".")
+        (tmp_path / f"{module}.py").write_text(TWIN.format(name=name, message=message))
+    environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ROOT}
+
+    def printed(*places):
+        command = [sys.executable, "-c", RUN_TWINS, *places]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    printed()  # compiles what makes graphs
+    for place in twins:  # each in a process of its own, where functions get the same numbers
+        printed(place)
+    assert printed(*twins) == ["2 1 1 0", "13 0 1 0", "-9 -7 -6 0", "0"]
+
+
 def test_gpu_code_holds_each_function_once():
     gpu = pytest.importorskip(
         "edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError

@@ -61,7 +61,7 @@ def test_arrays_that_fit_their_field():
 
 @pytest.mark.parametrize("directed", ["no", "False", 0, None])
 def test_directed_is_true_or_false(directed):
-    with pytest.raises(GraphError, match="directed is .*; expected True or False"):
+    with pytest.raises(GraphError, match=r"directed is .*; expected True or False"):
         ew.Graph.from_edges([0, 1], [1, 2], directed=directed)
 
 
@@ -151,9 +151,7 @@ def test_numbers_drawn_in_a_match_differ():
 
 
 def test_only_so_many_functions_draw():
-    made = {
-        f"a{i}": ew.aggregator(ew.SUM)(_draw) for i in range(16)
-    }
+    made = {f"a{i}": ew.aggregator(ew.SUM)(_draw) for i in range(16)}
     with pytest.raises(ProgramError, match="only the first 16 functions of a program can draw"):
         ew.run(type("Many", (Given,), made)(), RING, device="cpu")
 

@@ -9,8 +9,7 @@ import pytest
 import edgewise as ew
 from edgewise.engine.pieces import claim_piece
 from edgewise.kernels.atomics import atomic_add
-from edgewise.kernels.cache import kernel
-from edgewise.kernels.team import run_alone, team
+from edgewise.kernels.team import run_alone, team, team_kernel
 from edgewise.run import Prepared
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
@@ -24,7 +23,7 @@ GRAPHS = battery.graphs()
 STEPS = (1, 2, 7, 64, 1024, 10**9)
 
 
-@kernel
+@team_kernel
 def claim_all(thread, size, control, step, offsets, n, m, begun, visited, largest):
     """Count how often each vertex begins in a piece and each arc lies in one, and the most of both in one piece."""
     while True:

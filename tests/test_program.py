@@ -18,8 +18,9 @@ from numba.core.compiler_lock import global_compiler_lock
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
 from edgewise.inspection import inspect_program
+from edgewise.kernels.atomics import yield_processor
 from edgewise.kernels.cache import kept, kernel
-from edgewise.kernels.team import _CANCEL, Team
+from edgewise.kernels.team import Team, cancelled, team_kernel
 from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -539,14 +540,19 @@ def test_calls_from_several_threads():
 
 @pytest.mark.timeout(20)
 def test_a_run_from_the_progress_function_of_another_is_refused():
+    @team_kernel(key=None)
     def wait(thread, size, control):  # until the team is told to leave
-        while not control[_CANCEL]:
-            time.sleep(0.01)
+        while not cancelled(control):
+            yield_processor()
+
+    @team_kernel(key=None)
+    def nothing(thread, size, control):
+        pass
 
     team = Team(2)
     with pytest.raises(ScheduleError, match="started from the progress function of another"):
         team.run(wait, progress=lambda done: team.run(wait))
-    team.run(lambda thread, size, control: None)
+    team.run(nothing)
 
 
 class Degrees(ew.Program):
@@ -611,7 +617,7 @@ def test_damaged_files_of_compiled_code_are_written_anew(tmp_path, monkeypatch):
     load("key")
     assert ask() == b"that"
     files = sorted(tmp_path.iterdir())
-    assert [file.suffix for file in files] in ([".answer", ".code"], [".code", ".answer"])
+    assert len(files) == 2
     for damage in (lambda _: b"", lambda data: data[:-5], lambda data: data[:40] + b"~" + data[41:]):
         whole = {file: file.read_bytes() for file in files}
         for file in files:

@@ -17,8 +17,8 @@ import numpy as np
 
 from edgewise.algorithms._tentative import NONE
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
 
 _PIECE = 64
 _ONE = np.uint64(1)
@@ -82,7 +82,7 @@ def _become_parent(arcs: Any, search: Any, u: Any) -> None:
             atomic_min(search.parent, v, np.uint32(u))
 
 
-@kernel
+@team_kernel
 def bellman_ford(thread: Any, size: Any, control: Any, arcs: Any, search: Any, until: Any) -> None:
     """Run supersteps up to number `until`, or as long as distances fall."""
     words = search.words

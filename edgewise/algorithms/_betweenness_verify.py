@@ -19,8 +19,8 @@ from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.sssp import sssp
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import run_alone, team_kernel
 
 #: How much sums may differ, relatively.
 TOLERANCE = 1e-7
@@ -116,7 +116,7 @@ def _is_shortest(arcs: Any, distance: Any, v: Any, k: Any) -> Any:
     return distance[arcs.targets[k]] == distance[v] + length(arcs, k)
 
 
-@kernel
+@team_kernel
 def _add_up(
     thread: Any,
     size: Any,

@@ -39,8 +39,8 @@ from edgewise.algorithms._bfs_state import (
     post,
     post_totals,
 )
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, report, rewind
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, report, rewind, team_kernel
 
 #: Nanoseconds, roughly: an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
 #: edge reads a level anywhere, a pulled one a bit that is in the cache.
@@ -104,7 +104,7 @@ def _log(search: Any, depth: Any, direction: Any, edges: Any, scanned: Any) -> N
     search.status[LOGGED] = line + 1
 
 
-@kernel
+@team_kernel
 def traverse(
     thread: Any,
     size: Any,

@@ -8,14 +8,13 @@ from edgewise.algorithms._bfs_state import NONE, ONE
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.atomics import atomic_min
-from edgewise.kernels.cache import kernel
 from edgewise.kernels.launch import launch
-from edgewise.kernels.team import claim
+from edgewise.kernels.team import claim, team_kernel
 
 _VERTICES = 1024
 
 
-@kernel
+@team_kernel
 def _look_at_arcs(
     thread: Any,
     size: Any,

@@ -24,8 +24,8 @@ import numpy as np
 from edgewise.algorithms._components_steps import SAMPLE, find_largest
 from edgewise.algorithms._lengths import length
 from edgewise.kernels.atomics import atomic_add, atomic_load, compare_and_swap
-from edgewise.kernels.cache import device_function, inlined_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind
+from edgewise.kernels.cache import device_function, inlined_function
+from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
 
 #: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
 #: vertices and roots in the lists, of this round and of the next in turns.
@@ -250,7 +250,7 @@ def _rename(control: Any, forest: Any) -> None:
             component[v] = above[component[v]]
 
 
-@kernel
+@team_kernel
 def grow(
     thread: Any,
     size: Any,
@@ -327,7 +327,7 @@ def _sort_by(
         low[place], high[place], heavy[place] = source[i], target[i], weight[i]
 
 
-@kernel
+@team_kernel
 def sort_edges(
     thread: Any, size: Any, control: Any, source: Any, target: Any, weight: Any, begins: Any, spare: Any
 ) -> None:

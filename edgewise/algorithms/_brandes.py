@@ -23,8 +23,8 @@ import numpy as np
 
 from edgewise.algorithms._dijkstra import Heap, make_heap, settle
 from edgewise.algorithms._lengths import length
-from edgewise.kernels.cache import device_function, inlined_function, kernel
-from edgewise.kernels.team import barrier, cancelled, claim, report, rewind
+from edgewise.kernels.cache import device_function, inlined_function
+from edgewise.kernels.team import barrier, cancelled, claim, report, rewind, team_kernel
 
 #: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
 ROWS_OF_THREAD, ROOM_OF_ROWS = 4, 1 << 32
@@ -298,7 +298,7 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
         row[source] = np.float64(reached - _ONE)
 
 
-@kernel
+@team_kernel
 def accumulate(
     thread: Any, size: Any, control: Any, arcs: Any, sources: Any, begin: Any, end: Any, on: Any, state: Any
 ) -> None:

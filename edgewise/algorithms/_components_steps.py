@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.kernels.atomics import atomic_add, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
 
 #: Targets of each vertex that are hooked to, and that are linked before all others.
 _HOOKED, _LINKED = 3, 2
@@ -169,7 +169,7 @@ def _meet(thread: Any, size: Any, control: Any, passes: Any) -> Any:
     return barrier(control, size)
 
 
-@kernel
+@team_kernel
 def connect(
     thread: Any,
     size: Any,

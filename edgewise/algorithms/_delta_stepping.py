@@ -39,8 +39,8 @@ from edgewise.algorithms._lengths import length
 from edgewise.algorithms._tentative import NONE, distance_in, lower, start
 from edgewise.kernels.atomics import atomic_add
 from edgewise.kernels.bits import prefetch
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, cancelled, report
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, cancelled, report, team_kernel
 
 #: A bucket of fewer entries is left to thread 0.
 ALONE = 256
@@ -194,7 +194,7 @@ def _work_together(
             give_back(buckets, thread, chunk)
 
 
-@kernel
+@team_kernel
 def delta_stepping(
     thread: Any,
     size: Any,

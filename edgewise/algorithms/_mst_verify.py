@@ -15,8 +15,8 @@ import numpy as np
 from edgewise.algorithms._lengths import arcs_of, length
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import run_alone, team_kernel
 
 #: What is wrong: an edge of the forest closes a cycle; an arc's ends are not joined; an arc is lighter than the path
 #: between its ends.
@@ -97,7 +97,7 @@ def _hang(source: np.ndarray, target: np.ndarray, n: int, parent: np.ndarray) ->
     run_alone(_hang_trees, begins, other[order], edge, parent, np.zeros(n, bool), np.empty(n, np.int64))
 
 
-@kernel
+@team_kernel
 def _hang_trees(
     thread: Any,
     size: Any,
@@ -133,7 +133,7 @@ def _top(above: Any, v: Any) -> Any:
     return v
 
 
-@kernel
+@team_kernel
 def _put_together(
     thread: Any,
     size_of_team: Any,
@@ -159,7 +159,7 @@ def _put_together(
         edge_above[a] = place
 
 
-@kernel
+@team_kernel
 def _check(
     thread: Any,
     size: Any,

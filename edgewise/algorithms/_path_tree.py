@@ -17,8 +17,8 @@ from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, claim, rewind
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, claim, rewind, team_kernel
 
 _ONE = np.uint64(1)
 #: Vertices, and arcs, that a thread takes at a time.
@@ -27,7 +27,7 @@ _VERTICES, _ARCS = 64, 16_384
 PLACED, WAITING = 0, -1
 
 
-@kernel
+@team_kernel
 def unpack(
     thread: Any,
     size: Any,
@@ -68,7 +68,7 @@ def _row_of(offsets: Any, arc: Any) -> Any:
     return low
 
 
-@kernel
+@team_kernel
 def nearer_parents(
     thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
 ) -> None:
@@ -93,7 +93,7 @@ def nearer_parents(
             u += _ONE
 
 
-@kernel
+@team_kernel
 def attach(
     thread: Any,
     size: Any,

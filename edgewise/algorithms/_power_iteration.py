@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, claim, report, rewind
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
 
 BLOCK = 1024
 #: Words of the counters: iterations done, and whether the tolerance was met.
@@ -154,7 +154,7 @@ def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
     ranks.counters[CONVERGED] = iteration > 0 and ranks.sums[0] < enough
 
 
-@kernel
+@team_kernel
 def iterate(
     thread: Any,
     size: Any,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.kernels.atomics import atomic_add, atomic_min
-from edgewise.kernels.cache import device_function, kernel
-from edgewise.kernels.team import barrier, cancelled, claim
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.team import barrier, cancelled, claim, team_kernel
 
 #: What the kernel finds: the lowest vertex that both searches reached, how many did, how many others are alone, and
 #: the components of all kinds.
@@ -170,7 +170,7 @@ def _search(control: Any, offsets: Any, targets: Any, depth: Any, component: Any
     return components
 
 
-@kernel
+@team_kernel
 def split(
     thread: Any,
     size: Any,

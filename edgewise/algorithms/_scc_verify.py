@@ -12,8 +12,7 @@ import numpy as np
 from edgewise.algorithms.connected_components import check_labels
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
-from edgewise.kernels.cache import kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.team import run_alone, team_kernel
 
 
 def verify_strong_components(graph: Graph, component: np.ndarray, num_components: int) -> bool:
@@ -56,7 +55,7 @@ def verify_strong_components(graph: Graph, component: np.ndarray, num_components
     return True
 
 
-@kernel
+@team_kernel
 def _reach_inside(
     thread: Any,
     size: Any,
@@ -83,7 +82,7 @@ def _reach_inside(
                 tail += 1
 
 
-@kernel
+@team_kernel
 def _take_away(
     thread: Any,
     size: Any,

@@ -32,8 +32,7 @@ from edgewise.algorithms._components_steps import (
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
-from edgewise.kernels.cache import kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.team import run_alone, team_kernel
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -161,7 +160,7 @@ def _unsigned(array: np.ndarray) -> np.ndarray:
     return array.view(f"u{array.itemsize}")
 
 
-@kernel
+@team_kernel
 def _union_find(thread: Any, size: Any, control: Any, offsets: Any, targets: Any, root: Any) -> None:
     """Find each vertex's root by one thread: disjoint sets with path halving (Tarjan and van Leeuwen 1984)."""
     for v in range(len(root)):

@@ -232,7 +232,7 @@ def _initial(
 def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: int) -> np.ndarray:
     """The array that was given for a field, in the field's dtype."""
     found, vertices = binding.found, binding.graph.num_vertices
-    is_vertex = {**found.vertex_fields, **found.edge_fields}[name].dtype is VERTEX
+    is_vertex = (found.vertex_fields.get(name) or found.edge_fields[name]).dtype is VERTEX
     hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
 
     def unfit(got: str, expected: str) -> ProgramError:

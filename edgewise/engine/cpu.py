@@ -43,8 +43,8 @@ from edgewise.kernels.pointers import addresses
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
-#: most that it looks at on the calling thread, which hears of an interruption (Ctrl-C) only afterwards.
-ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 40_000, 4_000_000, 2**62
+#: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
 #: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
 #: believed of a first look, which others may have disturbed.
 FILL_ITEM, MOST_PACE = 3, 20
@@ -247,19 +247,21 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
 
     What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
     with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
-    on, on more threads if as much work again as it has done and has before it would be worth them.
+    on, on more threads if as much work again as it has done and has before it would be worth them. What shows to take
+    long goes on beside the calling thread, which hears of an interruption (Ctrl-C) then.
     """
     asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
     threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
     pace, seen, ahead = PROGRAM_ITEM, 0, num_vertices
     while True:
+        long = PROGRAM_ITEM * max(ahead, seen if threads > 1 else 0) > INTERRUPTIBLE
         if threads == 1:
             budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
-        elif threads in (asked, most):
-            budget = UNLIMITED
-        else:
+        elif threads not in (asked, most):
             budget = seen + round(worth_waking(threads, most) / pace)
-        began, long = time.perf_counter() - compile_seconds(), PROGRAM_ITEM * ahead > INTERRUPTIBLE
+        else:
+            budget = UNLIMITED if long else seen + LONGEST_BUDGET
+        began = time.perf_counter() - compile_seconds()
         run.launch_on(threads, kernel, shared, budget, *arguments, long=long)
         if shared[ENDED] != GO_ON:
             return

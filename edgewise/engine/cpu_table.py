@@ -1,5 +1,7 @@
 """The table of addresses that a program's kernel on the CPU takes in place of arrays, and how the kernel reads it."""
 
+import hashlib
+import uuid
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import numba_type
 from edgewise.engine.glue import own_array_order, own_dtypes
 from edgewise.engine.message_buffer import slot_dtypes
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.pointers import pointer_to
+from edgewise.kernels.team import team_kernel
 
 #: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`, then
 #: BUFFER_ARRAYS and an array of slots for each field of a message.
@@ -37,9 +40,11 @@ def named_kernel(
     uniform: frozenset[str],
     buffered: bool = False,
 ) -> Any:
-    """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code."""
+    """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code.
+
+    Its name tells it from the kernels of all other programs in the process, loaded or compiled.
+    """
     found = binding.found
-    function.__qualname__ = found.name
     dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
     key = "\n".join(
         [
@@ -50,7 +55,10 @@ def named_kernel(
             *dtypes,
         ]
     )
-    return kernel(function, key=None if found.key is None else key)
+    known = found.key is not None
+    digest = hashlib.sha256(key.encode()).hexdigest() if known else uuid.uuid4().hex
+    function.__qualname__ = f"{found.name}_{digest[:32]}"
+    return team_kernel(function, key=key if known else None)
 
 
 def unsigned(array: np.ndarray) -> np.ndarray:

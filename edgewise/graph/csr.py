@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.kernels.cache import kernel
 from edgewise.kernels.launch import launch, sealed
-from edgewise.kernels.team import available_threads, claim, run_alone
+from edgewise.kernels.team import available_threads, claim, run_alone, team_kernel
 
 #: Offsets are 32-bit while the number of arcs stays below this.
 MAX_SHORT_ARCS = 2**31
@@ -181,7 +180,7 @@ def _sort_buckets(
             launch(_sort, *args, work=3 * work)
 
 
-@kernel
+@team_kernel
 def _count(
     thread: Any,
     size: Any,
@@ -220,7 +219,7 @@ def _count(
         found[b, 0] = loops
 
 
-@kernel
+@team_kernel
 def _deal(
     thread: Any,
     size: Any,
@@ -266,7 +265,7 @@ def _deal(
                     moved[p] = weights[e]
 
 
-@kernel
+@team_kernel
 def _sort(
     thread: Any,
     size: Any,

@@ -11,9 +11,8 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph.csr import Rows, offset_dtype
-from edgewise.kernels.cache import kernel
 from edgewise.kernels.launch import launch, sealed
-from edgewise.kernels.team import available_threads, claim
+from edgewise.kernels.team import available_threads, claim, team_kernel
 
 _ROWS_PER_PIECE = 512
 _KEEP_FIRST, _KEEP_SMALLEST, _ADD = 0, 1, 2
@@ -74,7 +73,7 @@ def _refuse_sum(rows: Rows, arc: int) -> None:
     )
 
 
-@kernel
+@team_kernel
 def _merge(
     thread: Any,
     size: Any,
@@ -130,7 +129,7 @@ def _merge(
         found[start // _ROWS_PER_PIECE, 0] = loops
 
 
-@kernel
+@team_kernel
 def _close_gaps(
     thread: Any,
     size: Any,

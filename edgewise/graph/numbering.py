@@ -9,10 +9,10 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph.ids import Ids, named_ids
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.mixing import mix64
-from edgewise.kernels.team import claim, run_alone
+from edgewise.kernels.team import claim, run_alone, team_kernel
 
 #: Edges that a thread takes at a time.
 _PIECE = 2**18
@@ -149,7 +149,7 @@ def _table_of(ids: np.ndarray, length: int) -> np.ndarray:
     return table
 
 
-@kernel
+@team_kernel
 def _mark(thread: Any, size: Any, control: Any, source: Any, target: Any, seen: Any, largest: Any) -> None:
     """Mark the ids that lie within the map. largest: of each piece; negative ids count as very large."""
     limit = np.uint64(len(seen))
@@ -168,7 +168,7 @@ def _mark(thread: Any, size: Any, control: Any, source: Any, target: Any, seen: 
         largest[start // _PIECE] = top
 
 
-@kernel
+@team_kernel
 def _look_up(
     thread: Any, size: Any, control: Any, source: Any, target: Any, index: Any, sources: Any, targets: Any
 ) -> None:
@@ -192,7 +192,7 @@ def _slot_of(key: Any, table: Any) -> Any:
     return slot
 
 
-@kernel
+@team_kernel
 def _insert(thread: Any, size: Any, control: Any, ids: Any, done: Any, table: Any, num_ids: Any) -> None:
     """Insert ids from ``ids[done[0]]`` on, new ones numbered in order, until the table is half full."""
     for e in range(np.uint64(done[0]), np.uint64(len(ids))):
@@ -206,7 +206,7 @@ def _insert(thread: Any, size: Any, control: Any, ids: Any, done: Any, table: An
     done[0] = len(ids)
 
 
-@kernel
+@team_kernel
 def _find(
     thread: Any,
     size: Any,

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph.csr import Rows
-from edgewise.kernels.cache import kernel
 from edgewise.kernels.costs import best_threads
 from edgewise.kernels.launch import launch_on, sealed
-from edgewise.kernels.team import available_threads, claim
+from edgewise.kernels.team import available_threads, claim, team_kernel
 
 _ROWS_PER_PIECE = 1024
 #: A stamp is four times the number of a row, from 1, plus two bits for what the row has seen of the vertex.
@@ -65,7 +64,7 @@ def _count(kernel: Any, rows: Rows, *others: np.ndarray) -> np.ndarray:
     return found.sum(axis=0)
 
 
-@kernel
+@team_kernel
 def _count_mirrored(
     thread: Any, size: Any, control: Any, offsets: Any, targets: Any, stamps: Any, found: Any
 ) -> None:
@@ -90,7 +89,7 @@ def _count_mirrored(
         found[start // _ROWS_PER_PIECE, 0] = mirrored
 
 
-@kernel
+@team_kernel
 def _count_reciprocal(
     thread: Any,
     size: Any,
@@ -120,7 +119,7 @@ def _count_reciprocal(
         found[start // _ROWS_PER_PIECE, 0] = reciprocal
 
 
-@kernel
+@team_kernel
 def _count_parallel(
     thread: Any, size: Any, control: Any, offsets: Any, targets: Any, stamps: Any, found: Any
 ) -> None:

@@ -13,7 +13,6 @@ import hashlib
 import os
 import pickle
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ import numba
 from numba.core import compiler, serialize
 from numba.core.compiler_lock import global_compiler_lock
 
+from edgewise.kernels import store
 from edgewise.kernels.pipeline import Function, InnerFunction, KernelCompiler
 
 #: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
@@ -46,15 +46,6 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=global_compiler_lock.release,
         after_in_child=global_compiler_lock.release,
     )
-
-
-def cache_directory() -> Path:
-    """The folder of compiled code: ``$EDGEWISE_CACHE_DIR``, else ``edgewise`` in the user's cache folder."""
-    configured = os.environ.get("EDGEWISE_CACHE_DIR")
-    if configured:
-        return Path(configured)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "edgewise"
 
 
 @functools.cache
@@ -87,7 +78,6 @@ def _modules_behind(module: str) -> set[str]:
     return found
 
 
-_DIGEST_SIZE = hashlib.sha256().digest_size
 _seconds = 0.0
 
 
@@ -108,8 +98,7 @@ def counted_as_compiling() -> Iterator[None]:
 class DiskCache:
     """What a numba dispatcher asks for compiled code: one file for each signature.
 
-    Files are written aside and renamed, so two processes may write the same one at a time; what cannot be read
-    or is damaged is compiled anew, and a folder that cannot be written only costs the next process its warm start.
+    What cannot be read or is damaged is compiled anew.
     """
 
     def __init__(self, module: str, name: str, key: str | None) -> None:
@@ -118,9 +107,8 @@ class DiskCache:
         self._key = key
         self._asked = 0.0
 
-    def _path(self, signature: Any) -> Path:
-        text = f"{_environment_key(self._module)}\n{self._name}\n{self._key}\n{signature}"
-        return cache_directory() / f"{self._name}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.code"
+    def _stored_as(self, signature: Any) -> str:
+        return f"{self._name}\n{_environment_key(self._module)}\n{self._key}\n{signature}"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for this signature, or None, after which numba compiles and saves it.
@@ -131,7 +119,7 @@ class DiskCache:
         self._asked = time.perf_counter()
         if self._key is None:
             return None
-        content = _read_whole(self._path(signature))
+        content = store.read(self._stored_as(signature))
         if content is None:
             return None
         try:
@@ -154,7 +142,7 @@ class DiskCache:
             self._key is None or result.library.has_dynamic_globals
         ):  # addresses of this process stand in the code
             return
-        _write_aside(self._path(signature), serialize.dumps(result._reduce()))
+        store.write(self._stored_as(signature), serialize.dumps(result._reduce()))
 
 
 def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> bytes:
@@ -167,38 +155,12 @@ def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> byte
     """
     if question is None:
         return answer()
-    text = f"{_environment_key(module)}\n{question}"
-    path = cache_directory() / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.answer"
-    content = _read_whole(path)
+    name = f"answer\n{_environment_key(module)}\n{question}"
+    content = store.read(name)
     if content is None:
         content = answer()
-        _write_aside(path, content)
+        store.write(name, content)
     return content
-
-
-def _read_whole(path: Path) -> bytes | None:
-    """What `_write_aside` wrote to a file; None where there is none or it is damaged."""
-    try:
-        stored = path.read_bytes()
-    except OSError:
-        return None
-    digest, content = stored[:_DIGEST_SIZE], stored[_DIGEST_SIZE:]
-    return content if hashlib.sha256(content).digest() == digest else None
-
-
-def _write_aside(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, its SHA-256 first.
-
-    A folder that cannot be written is no error: the cache stays empty.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
-        os.replace(aside, path)
-    except OSError:
-        return
 
 
 def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") -> Any:

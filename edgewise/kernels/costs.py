@@ -6,9 +6,10 @@ that seldom change the choice: beside its crossing points the times lie far apar
 
 import math
 
-#: To hand a kernel to one thread of a team and to hear of its end: they take turns in that. A barrier, for each thread.
-#: Both grow in a crowd: of so many threads each takes twice as long.
-WAKE, MEET, CROWD = 38_000, 400, 16
+#: To wake a team that sleeps, and each of its threads.
+WAKE, WAKE_EACH = 44_000, 3_900
+#: A barrier, for each thread; it grows in a crowd: of so many threads each takes twice as long.
+MEET, CROWD = 95, 16
 #: To launch a kernel on a GPU and to read what it found; a barrier there.
 GPU_LAUNCH, GPU_ROUND = 150_000, 3_000
 #: What one H100 does in the time of one CPU thread.
@@ -29,7 +30,7 @@ def best_threads(work: float, most: int, rounds: float = 1) -> int:
         most: the number of threads that there may be.
         rounds: about how often all wait for each other.
     """
-    if work < 2 * WAKE:
+    if work < WAKE:
         return 1
     sizes = [1 << power for power in range(most.bit_length()) if 1 << power < most]
     return min((*sizes, most), key=lambda size: cpu_time(work, size, rounds))
@@ -39,16 +40,20 @@ def cpu_time(work: float, threads: int, rounds: float = 1) -> float:
     """The nanoseconds that so many threads take for what takes one of them `work` nanoseconds."""
     if threads == 1:
         return work
-    return (WAKE + MEET * rounds) * _crowded(threads) + work / (threads * TEAM_EFFICIENCY)
+    return _waking(threads) + _meeting(threads) * rounds + work / (threads * TEAM_EFFICIENCY)
 
 
-def _crowded(threads: int) -> float:
-    return threads * (1 + threads / CROWD)
+def _waking(threads: int) -> float:
+    return WAKE + WAKE_EACH * threads
+
+
+def _meeting(threads: int) -> float:
+    return MEET * threads * (1 + threads / CROWD)
 
 
 def worth_waking(threads: int, most: int) -> float:
     """The nanoseconds of one thread's work after which so many have lost as much as it costs to wake the most."""
-    return WAKE * _crowded(most) * TEAM_EFFICIENCY / (1 / threads - 1 / most) if threads < most else math.inf
+    return _waking(most) * TEAM_EFFICIENCY / (1 / threads - 1 / most) if threads < most else math.inf
 
 
 def gpu_time(work: float, rounds: float) -> float:

@@ -35,13 +35,12 @@ def launch_on(
     Args:
         threads: the size of the team.
         kernel, args: as for `launch`.
-        long: whether an interruption (Ctrl-C) should not wait for the kernel's end.
-        progress: as for `Team.run`.
+        long, progress: as for `Team.run`.
     """
     if threads == 1 and not long:
         run_alone(kernel, *args)
     else:
-        team(threads).run(kernel, *args, progress=progress)
+        team(threads).run(kernel, *args, long=long, progress=progress)
 
 
 def sealed(array: np.ndarray) -> np.ndarray:

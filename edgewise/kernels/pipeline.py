@@ -69,15 +69,24 @@ class FunctionLibrary(_Library):
 
 
 class KernelLibrary(_Library):
-    """The code of a kernel and of all functions behind it, optimised together."""
+    """The code of a kernel and of all functions behind it, optimised together.
+
+    Only the kernel's own names are seen by other code of the process. numba numbers functions as they are compiled, so
+    those behind two kernels may have the same names if different processes compiled the kernels; the loader would take
+    the one for the other.
+    """
 
     def finalize(self) -> None:
         self._codegen._check_llvm_bugs()
+        own = {function.name for function in self._final_module.functions if not function.is_declaration}
         for library in _reachable(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
+        for function in self._final_module.functions:
+            if not (function.is_declaration or function.name in own):
+                function.linkage = "internal"
         self._final_module.verify()
         self._finalize_final_module()
 

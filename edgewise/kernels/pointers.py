@@ -65,6 +65,16 @@ def pointer_to(element: Any) -> Any:
 
 
 @intrinsic
+def words_at(typing_context: Any, address: Any) -> Any:
+    """``words_at(address)``: a pointer to the int64 words there."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.int64)(types.intp), generate
+
+
+@intrinsic
 def array_at(typing_context: Any, pointer: Any, first: Any, end: Any) -> Any:
     """``array_at(pointer, first, end)``: the elements first to end as an array, which users' functions can measure."""
     kind = types.Array(pointer.dtype, 1, "C")

@@ -13,9 +13,10 @@ to Python. The functions below are for use inside kernels:
 ``report(control, done)``
     what a progress display shows (any integer that grows).
 
-The thread that called `Team.run` waits in Python meanwhile, so Ctrl-C and progress are handled there at once,
-and the team leaves at its next barrier or piece. Pieces must therefore stay far below half a second. A
-cancelled run always ends in an exception: its arrays hold nothing of use.
+Kernels are compiled by `team_kernel`. The thread that called `Team.run` is one of the team, unless the kernel takes
+long: then it waits in Python meanwhile, so Ctrl-C and progress are handled there at once, and the team leaves at its
+next barrier or piece. Pieces must therefore stay far below half a second. A cancelled run always ends in an exception:
+its arrays hold nothing of use.
 """
 
 import functools
@@ -30,9 +31,13 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.kernels.atomics import atomic_add, atomic_load, spin_pause, yield_processor
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.workers import CANCEL as _CANCEL
+from edgewise.kernels.workers import Crew, team_kernel
 
-#: Offsets in the control array, a cache line (8 words) apart.
-_ARRIVED, _GENERATION, _CANCEL, _PROGRESS, _SLOTS = 0, 8, 16, 24, 32
+__all__ = ["Team", "team_kernel"]  # what others compile with comes with what runs it
+
+#: Offsets in the control array, a cache line (8 words) apart; that of `_CANCEL` lies between.
+_ARRIVED, _GENERATION, _PROGRESS, _SLOTS = 0, 8, 24, 32
 NUM_SLOTS = 4
 _SPINS_BEFORE_YIELD = 100
 
@@ -86,20 +91,19 @@ def report(control: Any, done: Any) -> None:
     control[_PROGRESS] = done
 
 
-_Job = tuple[Callable[..., Any], np.ndarray, tuple[Any, ...], "queue.SimpleQueue[BaseException | None]"]
+_Job = tuple[Callable[..., Any], tuple[Any, ...], "queue.SimpleQueue[BaseException | None]"]
 
 
-def _serve(thread: int, size: int, inbox: "queue.SimpleQueue[_Job]") -> None:
-    """The life of one thread of a team."""
+def _lead(inbox: "queue.SimpleQueue[_Job]") -> None:
+    """The life of the thread that takes part in long kernels in place of their callers."""
     while True:
-        function, control, args, done = inbox.get()
+        function, arguments, done = inbox.get()
         failure: BaseException | None = None
         try:
-            function(thread, size, control, *args)
+            function(*arguments)
         except BaseException as error:  # handed to the caller, who raises it
-            control[_CANCEL] = 1
             failure = error
-        del function, control, args
+        del function, arguments
         done.put(failure)
 
 
@@ -110,21 +114,24 @@ class Team:
         self.size = size
         self._turn = threading.Lock()
         self._caller: int | None = None
-        self._inboxes: list[queue.SimpleQueue[_Job]] = [queue.SimpleQueue() for _ in range(size)]
-        for thread, inbox in enumerate(self._inboxes):
-            name = f"edgewise-{thread + 1}-of-{size}"
-            threading.Thread(target=_serve, args=(thread, size, inbox), name=name, daemon=True).start()
+        self._crew = Crew(size - 1, f"edgewise-{size}")
+        self._leader: queue.SimpleQueue[_Job] | None = None
 
     def run(
-        self, function: Callable[..., Any], *args: Any, progress: Callable[[int], None] | None = None
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        long: bool = True,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         """Run ``function(thread, size, control, *args)`` on all threads and wait for them.
 
         Args:
-            function: a kernel; the first thread that calls it with new types compiles it.
+            function: a kernel from `team_kernel`, compiled here if its arguments have new types.
             args: what follows ``control`` in the kernel's parameters.
-            progress: called about ten times a second with the number last given to ``report``; an exception
-                raised there ends the run.
+            long: whether an interruption or `progress` should not wait for the kernel's end; it begins later then.
+            progress: for a long kernel, called about ten times a second with the number last given to ``report``; an
+                exception raised there ends the run.
 
         Raises:
             KeyboardInterrupt: after the threads have left the kernel.
@@ -135,53 +142,60 @@ class Team:
                 f"a run on {self.size} threads was started from the progress function of another; start it after that"
             )
         control = make_control()
-        done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        arguments = (self._crew.address, self.size, control, *args)
         with self._turn:
             self._caller = threading.get_ident()
             try:
-                for inbox in self._inboxes:
-                    inbox.put((function, control, args, done))
-                failures = self._wait(control, done, progress)
-            except BaseException:
-                control[_CANCEL] = 1
-                self._flush()
-                raise
+                if long:
+                    self._watch(function, arguments, control, progress)
+                else:
+                    function(*arguments)
             finally:
                 self._caller = None
-        for failure in failures:
+
+    def _watch(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        control: np.ndarray,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        """Have the leading thread call a function, and wait for its end, showing progress."""
+        if self._leader is None:
+            self._leader = queue.SimpleQueue()
+            name = f"edgewise-{self.size}-leader"
+            threading.Thread(target=_lead, args=(self._leader,), name=name, daemon=True).start()
+        done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        try:
+            self._leader.put((function, arguments, done))
+            while True:
+                try:
+                    failure = done.get(timeout=0.1)
+                    break
+                except queue.Empty:
+                    if progress is not None:
+                        progress(int(control[_PROGRESS]))
+        except BaseException:
+            control[_CANCEL] = 1
+            self._flush()
+            raise
+        if failure is not None:
             raise failure
 
-    def _wait(
-        self,
-        control: np.ndarray,
-        done: "queue.SimpleQueue[BaseException | None]",
-        progress: Callable[[int], None] | None,
-    ) -> list[BaseException]:
-        """Wait for every thread, showing progress; the exceptions that ended threads."""
-        ended: list[BaseException | None] = []
-        while len(ended) < self.size:
-            try:
-                ended.append(done.get(timeout=0.1))
-            except queue.Empty:
-                if progress is not None:
-                    progress(int(control[_PROGRESS]))
-        return [failure for failure in ended if failure is not None]
-
     def _flush(self) -> None:
-        """Wait until every thread has left what it was given, whatever interrupts the waiting."""
+        """Wait until the leading thread has left what it was given, whatever interrupts the waiting."""
         done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        for inbox in self._inboxes:
-            inbox.put((_nothing, make_control(), (), done))
-        left = self.size
-        while left:
+        assert self._leader is not None
+        self._leader.put((_nothing, (), done))
+        while True:
             try:
                 done.get()
-                left -= 1
+                return
             except KeyboardInterrupt:
                 continue
 
 
-def _nothing(thread: int, size: int, control: np.ndarray) -> None:
+def _nothing() -> None:
     """A job that does nothing."""
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ScheduleError
-from edgewise.kernels.cache import kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.team import run_alone, team_kernel
 from edgewise.layout.units import Units, array_module, first_places, make_units
 
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
@@ -33,13 +32,13 @@ def own_ends(offsets: Any, num_arcs: int) -> Any:
     return xp.subtract(found, 1, dtype=np.uint32, casting="unsafe")
 
 
-@kernel
+@team_kernel
 def _count(thread: Any, size: Any, control: Any, targets: Any, degree: Any) -> None:
     for k in range(len(targets)):
         degree[np.uint32(targets[k])] += np.uint32(1)
 
 
-@kernel
+@team_kernel
 def _number(
     thread: Any,
     size: Any,

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cache import kernel
-from edgewise.kernels.team import run_alone
+from edgewise.kernels.team import run_alone, team_kernel
 from edgewise.layout.bucket_sort import bucket_sort, inverse
 
 #: In-degrees above which a row is left to a warp, and to a block.
@@ -117,7 +116,7 @@ def _measured(
     return vertices, begin, np.array(numbers), numbers
 
 
-@kernel
+@team_kernel
 def _invert(
     thread: Any,
     size: Any,
@@ -143,7 +142,7 @@ def _invert(
     found[0], found[1] = heaviest, alone
 
 
-@kernel
+@team_kernel
 def _add_up(
     thread: Any, size: Any, control: Any, degrees: Any, alone: Any, group_size: Any, begin: Any
 ) -> None:
@@ -168,7 +167,7 @@ def first_places(units: Units, dtype: Any) -> np.ndarray:
     return first
 
 
-@kernel
+@team_kernel
 def _place(
     thread: Any, size: Any, control: Any, vertices: Any, begin: Any, alone: Any, group_size: Any, first: Any
 ) -> None:

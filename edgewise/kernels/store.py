@@ -1,0 +1,113 @@
+"""The folder of compiled code: whole files, each under a name that says all that it depends on.
+
+Compiled code is loaded by `pickle`, which runs what a file says. So only folders and files are used that belong to the
+user and that nobody else can write to, and a file's digest covers the name that it was written under.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import stat
+import tempfile
+import warnings
+from pathlib import Path
+
+_DIGEST_SIZE = hashlib.sha256().digest_size
+_PRIVATE = 0o700
+
+
+def cache_directory() -> Path | None:
+    """The folder of compiled code: ``$EDGEWISE_CACHE_DIR``, else ``edgewise`` in the user's cache folder.
+
+    None where the user has no home.
+    """
+    configured = os.environ.get("EDGEWISE_CACHE_DIR")
+    if configured:
+        return Path(configured)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):
+        return Path(base) / "edgewise"
+    home = os.path.expanduser("~")
+    return Path(home) / ".cache" / "edgewise" if os.path.isabs(home) else None
+
+
+def read(name: str) -> bytes | None:
+    """What `write` kept under a name; None where there is nothing, it is damaged, or another may have written it."""
+    directory = _trusted()
+    if directory is None:
+        return None
+    try:
+        with open(directory / _file_of(name), "rb") as file:
+            if _why_not(os.fstat(file.fileno())):
+                return None
+            stored = file.read()
+    except OSError:
+        return None
+    digest, content = stored[:_DIGEST_SIZE], stored[_DIGEST_SIZE:]
+    return content if _digest(name, content) == digest else None
+
+
+def write(name: str, content: bytes) -> None:
+    """Keep bytes under a name, a file whole or not at all: two processes may write the same one at a time.
+
+    A folder that cannot be written is no error: it stays as it is, and the next process starts cold.
+    """
+    directory = _trusted()
+    if directory is None:
+        return
+    aside = None
+    try:
+        handle, aside = tempfile.mkstemp(dir=directory, prefix="writing-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(_digest(name, content) + content)
+        os.replace(aside, directory / _file_of(name))
+    except OSError:
+        if aside is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(aside)
+
+
+def _file_of(name: str) -> str:
+    """The file of a name. Its first line, if it has several, says to people whose it is."""
+    title, _, rest = name.partition("\n")
+    return f"{title if rest else 'code'}-{hashlib.sha256(name.encode()).hexdigest()[:32]}.code"
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(name.encode()).digest() + content).digest()
+
+
+def _trusted() -> Path | None:
+    """The folder of compiled code, made where there is none yet; None, and a warning once, where it cannot be used."""
+    directory = cache_directory()
+    return directory if directory is not None and _is_trusted(str(directory)) else None
+
+
+@functools.cache
+def _is_trusted(directory: str) -> bool:
+    """Whether a folder is the user's own; asked once, and said once where it is not."""
+    try:
+        os.makedirs(directory, mode=_PRIVATE, exist_ok=True)
+        reason = _why_not(os.stat(directory))
+    except OSError:
+        return False
+    if reason:
+        warnings.warn(
+            f"compiled code is not kept: the folder {directory!r} {reason}, so that others could have code run in your "
+            "name. Set EDGEWISE_CACHE_DIR to a folder of your own (mode 700)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return not reason
+
+
+def _why_not(found: os.stat_result) -> str:
+    """Why a folder or file is not to be trusted, or nothing."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if found.st_uid != os.geteuid():
+        return f"belongs to user {found.st_uid}, not to {os.geteuid()}"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
+    return ""
