@@ -14,6 +14,7 @@ seed and the numbers counted (`with_draws`); the reference engine calls the same
 
 import ast
 import copy
+import difflib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +43,8 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`, which are less than 2**63 apart; `low` if there is none.
+        """An int64, uniform from `low` to before `high`; `low` if there is none, or if they are 2**63 or more apart,
+        which ``check=True`` reports.
 
         Of k values, some are more likely than others by at most k in 2**63.
         """
@@ -96,14 +98,17 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     return _unit(words[0], words[1])
 
 
+def too_wide(low: Any, high: Any) -> Any:
+    """Whether bounds are 2**63 or more apart: half of that, by operations that no float has and whose results fit."""
+    return (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1) >= 2**62
+
+
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
     """What `Random.integers` gives: the remainder of 63 random bits."""
     words = philox(v, seed, superstep, number)
-    # A bit operation, which no float has, so that a float is refused.
-    count = (high | 0) - (low | 0)
-    if count <= 0:
+    if high <= low or too_wide(low, high):
         return low
-    return low + ((words[0] >> 1) << 32 | words[1]) % count
+    return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
@@ -170,11 +175,17 @@ _DRAWS = {
     "integers": (draw_integers, 2),
     "normal": (draw_normal, 0),
 }
-#: The local variable that counts the numbers drawn, and bits of a number below those that tell the function.
-_DRAWN, _NUMBER_BITS = "_numbers_drawn", 28
+#: The local variable that counts the numbers drawn, under a name that no user can write, and bits of a number below
+#: those that tell the function.
+_DRAWN, _NUMBER_BITS = "<numbers drawn>", 28
 _MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 
 Refuse = Callable[[ast.AST, str], Exception]
+
+
+def draw_names(function: types.FunctionType) -> set[str]:
+    """The names by which a function draws."""
+    return {name for name, value in references(function).items() if value is random}
 
 
 def with_draws(
@@ -188,7 +199,7 @@ def with_draws(
         place: of the function in the program: functions of one program draw different numbers.
         refuse: makes the error for a node and a problem.
     """
-    names = {name for name, value in references(function).items() if value is random}
+    names = draw_names(function)
     if not names:
         return function, tree
     if place >= _MOST_FUNCTIONS:
@@ -197,8 +208,13 @@ def with_draws(
     _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
     made.body.insert(0, _placed(begin, made.body[0]))
-    draws = {draw.__name__: draw for draw, _ in _DRAWS.values()}
+    draws = {name_of(draw): draw for draw, _ in _DRAWS.values()}
     return compiled_like(made, function, **draws), made
+
+
+def name_of(draw: Any) -> str:
+    """What a user's function knows a function above by, which is no name that a user can write."""
+    return f"<{draw.__name__}>"
 
 
 def _placed(node: Any, where: ast.AST) -> Any:
@@ -287,7 +303,7 @@ class _Drawing(ast.NodeTransformer):
             ast.Attribute(ast.Name(self._state, ast.Load()), name, ast.Load())
             for name in ("seed", "superstep")
         ]
-        return _placed(ast.Call(ast.Name(draw.__name__, ast.Load()), [key, *facts, number, *rest], []), node)
+        return _placed(ast.Call(ast.Name(name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
         """Refuse bounds with nothing between them, where they can be told before the run."""
@@ -303,6 +319,16 @@ class _Drawing(ast.NodeTransformer):
                 "2**63",
             )
 
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """A kind of draw that there is none of; what is left is a draw that is not called."""
+        kinds = [kind for kind in _DRAWS if kind]
+        if ast.unparse(node.value) in self._draws and ast.unparse(node) not in self._draws:
+            name = ast.unparse(node.value)
+            near = difflib.get_close_matches(node.attr, kinds, n=1)
+            hint = f"did you mean {name}.{near[0]}?" if near else f"it has {', '.join(kinds)}"
+            raise self._refuse(node, f"{name} has no '{node.attr}'; {hint}")
+        return self._refuse_other_uses(node)
+
     def _refuse_other_uses(self, node: Any) -> Any:
         if ast.unparse(node) in self._draws:
             raise self._refuse(
@@ -310,4 +336,4 @@ class _Drawing(ast.NodeTransformer):
             )
         return self.generic_visit(node)
 
-    visit_Name = visit_Attribute = _refuse_other_uses
+    visit_Name = _refuse_other_uses

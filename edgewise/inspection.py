@@ -5,19 +5,17 @@ decided here, once for all engines, and is reported with the user's function and
 """
 
 import ast
-import enum
 import functools
 import inspect
-import os
-import random
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from edgewise.content import Seen, Unknown, describe, held, is_same
 from edgewise.declarations import (
     EDGE_NAMES,
     HOOKS,
@@ -28,8 +26,9 @@ from edgewise.declarations import (
     place_of,
     refusal,
 )
-from edgewise.draws import Random, with_draws
+from edgewise.draws import draw_names, with_draws
 from edgewise.errors import ProgramError
+from edgewise.helpers import check_body, check_helpers
 from edgewise.program import (
     Aggregator,
     Combiner,
@@ -37,65 +36,9 @@ from edgewise.program import (
     Fields,
     Parameter,
     Program,
-    Start,
     VertexField,
 )
-from edgewise.source import Source, all_references, code_text, references, source_of
-
-_FORBIDDEN: dict[type[ast.AST], str] = {
-    ast.Raise: "raise",
-    ast.Assert: "assert",
-    ast.Try: "try",
-    ast.With: "with",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield from",
-    ast.Await: "await",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.ClassDef: "class",
-    ast.Lambda: "lambda",
-    ast.NamedExpr: ":=",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class UserFunction:
-    """One function of a program and where its source stands."""
-
-    name: str
-    function: types.FunctionType
-    source: Source
-
-    @property
-    def tree(self) -> ast.FunctionDef:
-        """Its definition."""
-        return self.source.tree
-
-    @property
-    def file(self) -> str:
-        """The file that it stands in."""
-        return self.function.__code__.co_filename
-
-    @property
-    def first_line(self) -> int:
-        """The line of its first decorator, or of its ``def``."""
-        return self.function.__code__.co_firstlineno
-
-    @property
-    def arguments(self) -> list[str]:
-        """The names of its parameters."""
-        return [argument.arg for argument in self.tree.args.args]
-
-    def where(self, line: int | None = None) -> str:
-        """The function, file and line, for messages. Lines count from the first line of the function."""
-        shown = self.first_line if line is None else self.first_line + line - 1
-        return f"{self.name} in {os.path.basename(self.file)}, line {shown}"
-
-    def refuse(self, node: ast.AST, problem: str) -> ProgramError:
-        """The error for a node of this function."""
-        return ProgramError(f"{self.where(getattr(node, 'lineno', 1))}: {problem}")
+from edgewise.source import UserFunction, all_references, source_of
 
 
 @dataclass(eq=False)
@@ -105,7 +48,6 @@ class Specification:
     Attributes:
         edge_writes: edge fields that edge_compute writes.
         vertex_writes: vertex fields that vertex_compute or resume writes.
-        initialize_writes: vertex fields that initialize writes.
         aggregate_reads: the names of ``state`` that each aggregator uses.
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
@@ -128,7 +70,6 @@ class Specification:
     functions: dict[str, UserFunction] = field(default_factory=dict)
     edge_writes: set[str] = field(default_factory=set)
     vertex_writes: set[str] = field(default_factory=set)
-    initialize_writes: set[str] = field(default_factory=set)
     aggregate_reads: dict[str, set[str]] = field(default_factory=dict)
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
@@ -143,7 +84,7 @@ class Specification:
     def is_current(self) -> bool:
         """Whether the program would be read the same now: neither its attributes nor what its functions refer to have
         changed."""
-        return self.key is not None and all(_is_same(look_up(), before) for look_up, before in self.watched)
+        return self.key is not None and all(is_same(look_up(), before) for look_up, before in self.watched)
 
     @property
     def declared(self) -> set[str]:
@@ -246,13 +187,12 @@ def inspect_program(program: type[Program]) -> Specification:
         found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
     _let_draw(found)
     for name, function in found.functions.items():
+        check_helpers(function)
         _Checker(found, function, role=name if name in PARAMETERS else "aggregator").check()
         if not function.source.is_current:
             raise ProgramError(
                 f"{function.where()}: its file was edited after it was imported; import it again"
             )
-    for function in found.functions.values():
-        _check_references(function)
     found.key = program_key(found)
     return found
 
@@ -267,25 +207,34 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
     source = source_of(function)
     if source is None:
         code = function.__code__
-        typed = code.co_filename.startswith("<")
-        why = (
-            "Python keeps no source of what is typed, piped or passed to it"
-            if typed
-            else "it is no def there"
-        )
-        raise ProgramError(
-            f"{name} in {code.co_filename}, line {code.co_firstlineno}: its source cannot be read, for {why}; define "
-            "the program in a file or a notebook cell"
-        )
+        raise ProgramError(f"{name} in {code.co_filename}, line {code.co_firstlineno}: {_unreadable(code)}")
     found, tree = UserFunction(name, function, source), source.tree
     plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
     if len(found.arguments) != len(expected) or not plain:
         hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
+        if hasattr(function, "__wrapped__"):
+            hint = f" (it is what a decorator made of {name}; leave the decorator out)"
         raise ProgramError(
-            f"{found.where()}: got the parameters ({', '.join(found.arguments)}), expected "
+            f"{found.where()}: got the parameters ({ast.unparse(tree.args)}), expected "
             f"({', '.join(expected)}){hint}"
         )
     return found
+
+
+def _unreadable(code: types.CodeType) -> str:
+    """Why a function has no source that can be used, and what to do."""
+    if code.co_name == "<lambda>":
+        return "it is a lambda; write it with def"
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return "it is an async def; write it with def"
+    if code.co_filename.startswith("<"):
+        return (
+            "its source cannot be read, for Python keeps no source of what is typed, piped or passed to it; define the "
+            "program in a file or a notebook cell"
+        )
+    return (
+        "its source cannot be read, for it is no def there; write it with def, in a file or a notebook cell"
+    )
 
 
 def _always_returns(body: list[ast.stmt]) -> bool:
@@ -324,13 +273,13 @@ class _Checker:
     def check(self) -> None:
         """Check every node; record what the function reads and writes."""
         self._check_returns()
+        check_body(self.function)
         parents = {
             child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)
         }
         body = [node for statement in self.function.tree.body for node in ast.walk(statement)]
         written = {name for node in body if (name := self._written_field(node)) is not None}
         for node in body:
-            self._check_statement(node)
             if isinstance(node, ast.Name):
                 self._check_name(node, parents)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -359,13 +308,6 @@ class _Checker:
             raise self.function.refuse(
                 tree.body[-1], f"a path ends without a return; return {wanted} on every path"
             )
-
-    def _check_statement(self, node: ast.AST) -> None:
-        keyword = _FORBIDDEN.get(type(node))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            keyword = "def"
-        if keyword is not None:
-            raise self.function.refuse(node, f"'{keyword}' cannot be used inside a program's function")
 
     def _check_name(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
         if (
@@ -466,7 +408,8 @@ class _Checker:
             found.edge_writes.add(name)
         elif self.role in ("initialize", "vertex_compute", "resume"):
             allowed, own = set(found.vertex_fields), f"{self.vertex}"
-            (found.initialize_writes if self.role == "initialize" else found.vertex_writes).add(name)
+            if self.role != "initialize":
+                found.vertex_writes.add(name)
         else:
             raise function.refuse(node, f"state.{name} may not be written here; only read")
         if name not in allowed:
@@ -483,20 +426,16 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-class _Unknown(Exception):
-    """A value whose content cannot be told."""
-
-
 def program_key(found: Specification) -> str | None:
     """The text behind `Specification.key`. What it is made of is `watched` from now on."""
-    seen = _Seen({}, found.watched)
+    seen = Seen({}, found.watched)
     try:
-        parts = [part for function in found.functions.values() for part in _describe(function.function, seen)]
-    except _Unknown:
+        parts = [part for function in found.functions.values() for part in describe(function.function, seen)]
+    except Unknown:
         return None
     for base in found.program.__mro__:
         if base not in (Program, object):
-            found.watched.append((functools.partial(_attributes, base), _held(_attributes(base))))
+            found.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
     fields = [
         f"{name}:{type(value).__name__}"
         for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
@@ -512,167 +451,14 @@ def _attributes(owner: type) -> dict[str, Any]:
     return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
-def _held(value: Any) -> Any:
-    """What to keep of a value, to tell later whether it changed: of what may be written to in place, a copy."""
-    if isinstance(value, np.ndarray | np.void):
-        return value.copy()
-    if isinstance(value, tuple):
-        return (type(value), *map(_held, value))
-    return {name: _held(each) for name, each in value.items()} if isinstance(value, dict) else value
-
-
-def _is_same(value: Any, before: Any) -> bool:
-    """Whether what a program is made of is still what `_held` kept of it."""
-    if value is before:
-        return True
-    if isinstance(value, np.ndarray | np.void) and type(value) is type(before):
-        now, then = ((each.dtype, each.shape, each.tobytes()) for each in (value, before))
-        return now == then
-    if isinstance(value, tuple) and isinstance(before, tuple):
-        parts = (type(value), *value)
-        return len(before) == len(parts) and all(map(_is_same, parts, before))
-    if isinstance(value, dict) and isinstance(before, dict):
-        same_names = value.keys() == before.keys()
-        return same_names and all(
-            each is before[name] or _is_same(each, before[name]) for name, each in value.items()
-        )
-    return False
-
-
-class _Seen(NamedTuple):
-    """Functions that were described, with their numbers; see `Specification.watched`."""
-
-    numbers: dict[int, int]
-    watched: list[tuple[Callable[[], Any], Any]]
-
-
-def _describe(value: Any, seen: _Seen) -> Iterator[str]:
-    """Texts that change when a value, or anything that a function refers to, changes."""
-    kind: Any = type(value)
-    if isinstance(value, Dispatcher):
-        dispatcher: Any = value
-        yield f"{sorted(dispatcher.targetoptions.items())} {dispatcher.locals}"
-        yield str(dispatcher._can_compile or dispatcher.nopython_signatures)
-        value = dispatcher.py_func
-    if isinstance(value, types.FunctionType):
-        if id(value) in seen.numbers:
-            yield f"function {seen.numbers[id(value)]}"
-            return
-        seen.numbers[id(value)] = len(seen.numbers)
-        yield code_text(value.__code__)
-        yield from _describe(value.__defaults__, seen)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            seen.watched.append((functools.partial(getattr, value, name), _held(getattr(value, name))))
-        for each in all_references(value):
-            seen.watched.append((each.look_up, _held(each.value)))
-        for group in (value.__kwdefaults__ or {}, references(value)):
-            yield str(len(group))
-            for name, referred in sorted(group.items()):
-                yield name
-                yield from _describe(referred, seen)
-    elif isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
-        yield f"{kind.__name__} {value.dtype.descr} {value.shape} {value.tobytes().hex()}"
-    elif value is None or kind in (bool, int, float, complex, str, bytes):
-        yield f"{kind.__name__} {value!r}"
-    elif kind is tuple or (isinstance(value, tuple) and _is_named_tuple(kind)):
-        yield from () if kind is tuple else _describe(kind, seen)
-        yield f"tuple {len(value)}"
-        for item in value:
-            yield from _describe(item, seen)
-    elif isinstance(value, enum.Enum):
-        yield f"member {value.name}"
-        yield from _describe(kind, seen)
-    elif isinstance(value, type):
-        yield f"{value.__module__}.{value.__qualname__}"
-        yield from _describe_type(value, seen)
-    elif isinstance(value, types.BuiltinFunctionType | np.ufunc):
-        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
-    else:
-        raise _Unknown
-
-
-def _describe_type(kind: Any, seen: _Seen) -> Iterator[str]:
-    """What code can depend on in a type: the members of an enumeration, the fields of a named tuple."""
-    if issubclass(kind, enum.Enum):
-        yield f"{[base.__qualname__ for base in kind.__mro__]} {len(kind.__members__)}"
-        for name, member in kind.__members__.items():
-            yield name
-            yield from _describe(member.value, seen)
-    elif _is_named_tuple(kind):
-        yield str(kind._fields)
-        yield from _describe(tuple(kind._field_defaults.items()), seen)
-    elif kind.__module__ not in ("builtins", "numpy"):
-        raise _Unknown
-
-
-def _is_named_tuple(kind: type) -> Any:
-    """Whether a type was made by `collections.namedtuple` or is a `typing.NamedTuple`."""
-    return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
-
-
-def _check_references(function: UserFunction) -> None:
-    """Refuse what a function, or a helper that it calls, may not refer to."""
-    waiting, seen = [function.function], set[types.FunctionType]()
-    while waiting:
-        inner = waiting.pop()
-        seen.add(inner)
-        for name, value in references(inner).items():
-            where = _line_of(function, name) if inner is function.function else function.where()
-            if isinstance(value, Start):
-                raise ProgramError(
-                    f"{where}: {name} is only for init=; inside a function use math.inf for floats, or compare with a "
-                    "parameter"
-                )
-            if _draws_elsewhere(value):
-                raise ProgramError(
-                    f"{where}: {name} draws other numbers in each run, whatever the seed; use ew.random(v, state), or "
-                    "give the numbers as a field: MyProgram(name=array)"
-                )
-            if isinstance(value, Random):
-                raise ProgramError(
-                    f"{where}: its helper {inner.__name__} draws by {name}; draw in {function.name} and give the "
-                    f"number to {inner.__name__}"
-                )
-            if isinstance(value, type) and not isinstance(value, enum.EnumMeta):
-                _check_class(function, name, value)
-            if isinstance(value, types.FunctionType) and value not in seen:
-                waiting.append(value)
-
-
-def _line_of(function: UserFunction, name: str) -> str:
-    """Where a function first has a name."""
-    for node in ast.walk(function.tree):
-        if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) == name:
-            return function.where(node.lineno)
-    return function.where()
-
-
-def _draws_elsewhere(value: Any) -> bool:
-    """Whether a value belongs to Python's or NumPy's random numbers."""
-    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    owners = (random.Random, np.random.Generator, np.random.RandomState)
-    if isinstance(value, owners) or isinstance(getattr(value, "__self__", None), owners):
-        return True
-    return isinstance(module, str) and (module == "random" or module.split(".")[:2] == ["numpy", "random"])
-
-
-def _check_class(function: UserFunction, name: str, owner: type) -> None:
-    """Refuse the functions, and of a program anything, that a class has."""
-    for node in ast.walk(function.tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
-            part = getattr(owner, node.attr, None)
-            if issubclass(owner, Program) or inspect.isroutine(part):
-                what = "function" if inspect.isroutine(part) else "value"
-                raise function.refuse(
-                    node,
-                    f"{name}.{node.attr} cannot be used inside a program's function; define this {what} outside of "
-                    f"classes: {node.attr}",
-                )
-
-
 def _let_draw(found: Specification) -> None:
     """Compile what a program draws: its functions then use the seed of the run and the superstep."""
     for place, (name, function) in enumerate(found.functions.items()):
+        if name == "combine" and draw_names(function.function):
+            raise ProgramError(
+                f"{function.where()}: a combiner may not draw random numbers, for it is called in no fixed order; draw "
+                "in edge_compute or vertex_compute"
+            )
         drawing, tree = with_draws(function.function, function.tree, place, function.refuse)
         if tree is not function.tree:
             if found.program.asynchronous:
@@ -684,7 +470,7 @@ def _let_draw(found: Specification) -> None:
                 problem = ": this name is taken, for the program draws random numbers; choose another"
                 raise refusal(found.program, "seed", problem)
             # The function that draws has a copy of the globals.
-            found.watched += [(each.look_up, _held(each.value)) for each in all_references(function.function)]
-            source = Source(tree, function.source.is_current)
+            found.watched += [(each.look_up, held(each.value)) for each in all_references(function.function)]
+            source = function.source._replace(tree=tree)
             found.functions[name] = replace(function, function=drawing, source=source)
             found.parameters["seed"], found.draws = Parameter("int64", 0), True

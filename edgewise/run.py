@@ -237,21 +237,29 @@ class Prepared:
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
         chosen = self._choose(limit)
-        compiled = self._compile(parameters, chosen.on_gpu)
-        engine = compiled.engine
+        engine: Any = None
+        if check:
+            check_schedule(self.found.name, self._schedule, chosen.on_gpu)
+            chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
+        else:
+            engine = self._compile(parameters, chosen.on_gpu).engine
+        needed = engine.memory_needed if engine else self._binding.result_bytes
         given = {name: value for name, value in values.items() if name not in parameters}
         with execution(
             self.found.name,
             chosen,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=engine.memory_needed,
+            memory_needed=needed,
             total=limit,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=engine.memory_needed,
+            gpu_memory=needed,
         ) as run:
-            checked = self.reference(values, limit, strict=True) if check else None
-            outcome = checked or engine(run, parameters, given, limit)
+            outcome: Outcome = (
+                engine(run, parameters, given, limit)
+                if engine
+                else self.reference(values, limit, strict=True)
+            )
         run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
         return ProgramResult(self, values, run, outcome)
 

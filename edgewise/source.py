@@ -7,9 +7,13 @@ import functools
 import inspect
 import itertools
 import linecache
+import os
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from edgewise.errors import ProgramError
 
 
 class Source(NamedTuple):
@@ -18,10 +22,56 @@ class Source(NamedTuple):
     Attributes:
         tree: the definition; its lines count from 1.
         is_current: whether it compiles to the function's code, which it does not if the file was edited since.
+        first_line: the line of its first decorator, or of its ``def``.
     """
 
     tree: ast.FunctionDef
     is_current: bool
+    first_line: int
+
+
+@dataclass(frozen=True, eq=False)
+class UserFunction:
+    """One function of a program, or a helper that it calls, and where its source stands."""
+
+    name: str
+    function: types.FunctionType
+    source: Source
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """Its definition."""
+        return self.source.tree
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.function.__code__.co_filename
+
+    @property
+    def first_line(self) -> int:
+        """The line of its first decorator, or of its ``def``."""
+        return self.source.first_line
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of its parameters."""
+        return [argument.arg for argument in self.tree.args.args]
+
+    def where(self, line: int | None = None) -> str:
+        """The function, file and line, for messages. Lines count from the first line of the function."""
+        shown = self.first_line if line is None else self.first_line + line - 1
+        return f"{self.name} in {os.path.basename(self.file)}, line {shown}"
+
+    def has(self, file: str, line: int) -> bool:
+        """Whether a line of a file, perhaps given by the end of its path, is one of the function's."""
+        lines = range(self.first_line, self.first_line + (self.tree.end_lineno or 1))
+        same = os.path.abspath(file) == os.path.abspath(self.file) or self.file.endswith(os.sep + file)
+        return same and line in lines
+
+    def refuse(self, node: ast.AST, problem: str) -> ProgramError:
+        """The error for a node of this function."""
+        return ProgramError(f"{self.where(getattr(node, 'lineno', 1))}: {problem}")
 
 
 _sources: dict[types.CodeType, Source] = {}
@@ -40,8 +90,8 @@ def source_of(function: types.FunctionType) -> Source | None:
         if not isinstance(tree, ast.FunctionDef):
             return None
         if code_text(code) not in map(code_text, _compiled(tree, code)):
-            return Source(tree, is_current=False)
-        _sources[code] = Source(tree, is_current=True)
+            return Source(tree, False, code.co_firstlineno)
+        _sources[code] = Source(tree, True, code.co_firstlineno)
     return _sources[code]
 
 
@@ -61,9 +111,26 @@ def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside
     code = next(_compiled(moved, function.__code__))
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)
-    return types.FunctionType(
-        code, {**function.__globals__, **outside}, function.__name__, function.__defaults__, closure
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    return with_others(made, outside)
+
+
+def with_others(
+    function: types.FunctionType, others: dict[str, Any], code: types.CodeType | None = None
+) -> types.FunctionType:
+    """The function with other values for some names outside of it, and perhaps with other code."""
+    if not others and code is None:
+        return function
+    code = code or function.__code__
+    closure = tuple(
+        types.CellType(others[name]) if name in others else cell
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
     )
+    made = types.FunctionType(
+        code, {**function.__globals__, **others}, function.__name__, function.__defaults__, closure
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 @functools.lru_cache(maxsize=8)
@@ -94,13 +161,14 @@ def _compiled(tree: ast.FunctionDef, like: types.CodeType) -> Iterator[types.Cod
     name = owner[0] if owner and owner[0].isidentifier() else "_"
     # A class that is no outer variable of its functions is a global one.
     scope = "" if name in like.co_freevars else f"    global {name}\n"
-    outer = ast.parse(f"def outer({', '.join(like.co_freevars)}):\n{scope}    class {name}: pass")
+    outer = ast.parse(f"def _({', '.join(like.co_freevars)}):\n{scope}    class {name}: pass")
     inner = next(node for node in ast.walk(outer) if isinstance(node, ast.ClassDef))
     inner.body = [ast.FunctionDef(**{**dict(ast.iter_fields(tree)), "decorator_list": []})]
     ast.fix_missing_locations(ast.copy_location(inner.body[0], tree))
+    outer.body[0].name = "<outer>"  # type: ignore[attr-defined]  # which no function of a user is called
     outer.body[:0] = ast.parse("".join(f"import _ as {name}\n" for name in imported)).body
     for code in _nested(compile(outer, like.co_filename, "exec", dont_inherit=True)):
-        if code.co_name == tree.name:
+        if code.co_name == tree.name and code.co_flags & inspect.CO_OPTIMIZED:  # a function, no class
             yield code
 
 
@@ -116,6 +184,13 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those inside it: comprehensions and lambdas."""
     yield code
     yield from _nested(code)
+
+
+class Missing(NamedTuple):
+    """What a dotted name leads to where a module has no part of that name."""
+
+    module: types.ModuleType
+    name: str
 
 
 class Reference(NamedTuple):
@@ -154,7 +229,7 @@ def all_references(function: types.FunctionType) -> Iterator[Reference]:
                 if not isinstance(value, types.ModuleType):
                     break
                 parts.append(part.argval)
-                value = getattr(value, part.argval, None)
+                value = getattr(value, part.argval, Missing(value, part.argval))
             yield Reference(".".join((name, *parts)), value, functools.partial(_follow, begin, parts))
 
 

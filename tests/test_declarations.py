@@ -653,6 +653,36 @@ def test_an_aggregate_of_what_was_set_is_not_read_too_early():
         ew.run(Peeling(gone=np.zeros(PATH.num_vertices, bool)), PATH, check=True)
 
 
+def never_sets(v, state):
+    if state.superstep > 9:
+        state.gone[v] = True
+    return True
+
+
+def test_a_branch_that_is_never_taken_sets_nothing():
+    with pytest.warns(ProgramWarning, match=r"state\.count is read in superstep 1"):
+        ew.run(made(Peeling, initialize=staticmethod(never_sets))(), PATH, check=True)
+
+
+class Resumed(Peeling):
+    """All vertices sleep at first; who goes on, and from what count, is what `resume` says."""
+
+    @staticmethod
+    def initialize(v, state):
+        return False
+
+    @staticmethod
+    def resume(v, state):
+        state.gone[v] = True
+        return state.count == 0
+
+
+def test_resume_is_before_the_first_superstep_not_too_early_in_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ew.run(Resumed(), PATH, check=True).aggregates == ew.run(Resumed(), PATH).aggregates
+
+
 def test_an_aggregate_by_a_logical_combiner_is_a_bool():
     class Ended(Base):
         max_supersteps = 5
@@ -757,7 +787,7 @@ def inner(x):
         ("state.value[v] = random.random()", "random.random draws other numbers", 2),
         ("state.value[v] = rand()", "rand draws other numbers", 2),
         ("state.value[v] = generator.random()", "generator draws other numbers", 2),
-        ("state.value[v] = noisy(message)", "np.random.rand draws other numbers", 1),
+        ("state.value[v] = noisy(message)", "np.random.rand draws other numbers", None),
     ],
 )
 def test_what_cannot_be_compiled_is_said_in_the_users_terms(body, expected, line):
@@ -786,6 +816,7 @@ def test_what_cannot_be_compiled_is_said_in_the_users_terms(body, expected, line
         "Plain": Plain,
     }
     source = f"def vertex_compute(v, message, state):\n    {body}\n    return ew.HALT\n"
+    line = line or noisy.__code__.co_firstlineno + 1
     text = refusal(written(Base, source, scope))
     assert expected in text and f"line {line}:" in text, text
 

@@ -128,6 +128,47 @@ def test_a_wide_range_is_reached_everywhere():
     assert np.histogram(values, 4, (low, high))[0].min() > 400
 
 
+class Bounded(ew.Program):
+    """Integers between bounds that are parameters."""
+
+    low, high = ew.parameter("int64"), ew.parameter("int64")
+    drawn = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return None
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.drawn[v] = ew.random.integers(v, state, state.low, state.high)
+        return False
+
+
+FEW = ew.Graph.from_edges([0], [1], num_vertices=2000)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-(2**62), 2**62 - 1), (0, 2**63 - 1), (-1, 2**63 - 2)])
+def test_bounds_may_be_almost_as_far_apart_as_random_bits_reach(low, high):
+    checked, compiled = (
+        ew.run(Bounded(low=low, high=high), FEW, device="cpu", check=check) for check in (True, False)
+    )
+    drawn = compiled.drawn.tolist()
+    assert drawn == checked.drawn.tolist()
+    assert all(low <= value < high for value in drawn)
+    assert np.bincount([(value - low) // ((high - low) // 4) for value in drawn]).min() > 400
+
+
+@pytest.mark.parametrize(("low", "high"), [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (-1, 2**63 - 1)])
+def test_bounds_that_are_further_apart_give_the_lower_one_and_check_says_so(low, high):
+    result = ew.run(Bounded(low=low, high=high), FEW, device="cpu")
+    assert set(result.drawn.tolist()) == {low}
+    assert result.verify(FEW)
+    with pytest.raises(ProgramError, match=r"test_draws.py, line .*expected less than 2\*\*63"):
+        ew.run(Bounded(low=low, high=high), FEW, device="cpu", check=True)
+
+
 class Conditions(ew.Program):
     """Draws in the conditions of while, if and for, and beside each other."""
 
@@ -168,7 +209,7 @@ BODIES = {
     "ew.random.integers(v, state, 5)": "expected ew.random.integers(v, state, low, high)",
     "ew.random.normal": "draw by ew.random.normal(v, state)",
     "ew.random": "draw by ew.random(v, state)",
-    "ew.random.choice(v, state)": "draw by ew.random(v, state)",
+    "ew.random.choice(v, state)": "ew.random has no 'choice'; it has uniform, integers, normal",
 }
 
 

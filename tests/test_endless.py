@@ -63,6 +63,21 @@ def test_so_does_the_reference(monkeypatch):
     assert f" {3 * N // 4:,} vertices are active" in run_until_it_warns(Stubborn, check=True)
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_the_warning_says_what_was_seen_and_stands_at_the_users_call(monkeypatch, check):
+    def shown(message, category, filename, *rest, **more):
+        assert "its fields were the same at 3 looks, the last after " in str(message)
+        raise Enough(filename)
+
+    small = ew.Graph.from_edges([0, 1], [1, 2], num_vertices=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ProgramWarning)
+        monkeypatch.setattr(warnings, "showwarning", shown)
+        with pytest.raises(Enough) as caught:
+            ew.run(Stubborn(rest=0), small, device="cpu", check=check)
+    assert caught.value.args == (__file__,)
+
+
 class Enough(Exception):
     """What ends a run that would go on."""
 

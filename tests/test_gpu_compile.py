@@ -8,6 +8,7 @@ from functools import partial
 import kept_messages
 import numpy as np
 import pytest
+import test_draws
 from test_engines import PROGRAMS
 
 import edgewise as ew
@@ -63,6 +64,10 @@ def test_every_program_compiles(name, capability):
     code = machine_code(name, capability)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+def test_programs_that_draw_compile():
+    assert b".text.kernel" in code_of(test_draws.Numbers, {"seed": 1}, NEWEST_MEASURED)
 
 
 @pytest.mark.parametrize(("name", "capability"), [("sssp", NEWEST_MEASURED), ("components", OLDEST)])

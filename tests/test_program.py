@@ -835,15 +835,18 @@ def test_helpers_that_call_each_other_are_refused():
     )
 
 
-def test_a_module_that_is_passed_on_gives_no_key():
+def test_a_module_is_no_value():
     class Passing(Plain):
         @staticmethod
         def edge_compute(edge, state):
             module = np
             return module.sqrt(edge.source)
 
-    assert inspect_program(Plain).key is not None
-    assert inspect_program(Passing).key is None
+    refused(
+        Passing,
+        f"line {line_of(Passing.edge_compute, 'module = np')}",
+        "np is a module, which is no value here",
+    )
 
 
 def test_ctrl_c_ends_a_run_that_would_not_end(tmp_path):

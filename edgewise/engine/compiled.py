@@ -17,10 +17,11 @@ from numba.core import errors, ir
 from edgewise.declarations import STATE_ARRAYS, STATE_SCALARS
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
-from edgewise.inspection import Specification, UserFunction
+from edgewise.helpers import helpers_of
+from edgewise.inspection import Specification
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.pointers import pointer_type
-from edgewise.source import references
+from edgewise.source import UserFunction, references, with_others
 
 
 def state_names(found: Specification) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def compiled_program(
     found: Specification, compile_function: Callable[[Any], Any] = program_function
 ) -> CompiledProgram:
     """Wrap a program's functions for a compiler. Plain Python helpers that they call are compiled along."""
-    made: dict[int, Any] = {}
+    made: dict[Any, Any] = {}
     functions = {
         name: _compiled(_with_safe_names(function.function), made, compile_function)
         for name, function in found.functions.items()
@@ -111,41 +112,30 @@ def _with_safe_names(function: Any) -> Any:
     outside = {
         safe: function.__globals__[name] for name, safe in _SAFE_NAMES.items() if name in function.__globals__
     }
-    return _copied(function, code, {**function.__globals__, **outside}, function.__closure__)
+    return with_others(function, outside, code)
 
 
-def _copied(function: Any, code: Any, outside: dict[str, Any], closure: Any) -> Any:
-    """The function with other code, other globals and another closure."""
-    made = python_types.FunctionType(code, outside, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[Any], Any]) -> Any:
+    """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers.
 
-
-def _compiled(function: Any, made: dict[int, Any], compile_function: Callable[[Any], Any]) -> Any:
-    """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers."""
-    key, code = id(function), function.__code__
-    if key in made:
-        if made[key] is None:
+    Those that were made are kept by the functions that they are of.
+    """
+    if function in made:
+        if made[function] is None:
+            code = function.__code__
             raise ProgramError(
                 f"{function.__name__} in {os.path.basename(code.co_filename)}, line {code.co_firstlineno}: it calls "
                 "itself by way of another function; put it into one function or a loop"
             )
-        return made[key]
-    made[key] = None
-    helpers = {
-        name: value
+        return made[function]
+    made[function] = None
+    replaced = {
+        name: _compiled(value, made, compile_function)
         for name, value in references(function).items()
         if isinstance(value, python_types.FunctionType) and "." not in name and value is not function
     }
-    if helpers:
-        replaced = {name: _compiled(value, made, compile_function) for name, value in helpers.items()}
-        closure = tuple(
-            python_types.CellType(replaced.get(name, cell.cell_contents))
-            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-        )
-        function = _copied(function, code, {**function.__globals__, **replaced}, closure)
-    made[key] = compile_function(function)
-    return made[key]
+    made[function] = compile_function(with_others(function, replaced))
+    return made[function]
 
 
 def numba_type(dtype: np.dtype) -> Any:
@@ -258,27 +248,62 @@ _ALLOCATES: dict[type[ast.AST], str] = {
 def _in_users_terms(function: UserFunction, error: Exception) -> ProgramError:
     """numba's message, shortened to what it could not do and the user's line."""
     text = str(error)
+    owner, line = _place(function, text, getattr(error, "loc", None))
     if "NRT required" in text or "lookup failed for function" in text:
-        for node in ast.walk(function.tree):
+        for node in ast.walk(owner.tree):
             if type(node) in _ALLOCATES:
-                return function.refuse(
+                return owner.refuse(
                     node,
                     f"{_ALLOCATES[type(node)]} cannot be made inside a program's function, which takes no memory; use "
                     "variables, a tuple, or a field",
                 )
-    lines = [
-        int(line) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text) if _same(file, function)
-    ]
-    location = getattr(error, "loc", None)
-    if location is not None and _same(location.filename, function):
-        lines.append(location.line)
-    # Of several lines, the first one of the function itself: others are where it leads to.
-    own = range(function.first_line, function.first_line + (function.tree.end_lineno or 1))
-    line = next((line for line in reversed(lines) if line in own), function.first_line)
+    stored = re.search(r"Cannot cast (.+?) to (\w+): .*\n.*lowering .* = ", text)
+    if stored:
+        return ProgramError(
+            f"{owner.where(line)}: {_plain_kind(stored[1])} is stored into a field of {stored[2]}; expected a number"
+        )
+    problem = _problem(text)
+    if _MESSAGES.search(problem) or "allocate" in problem:
+        return ProgramError(f"{owner.where(line)}: {_plain_kind(problem)} cannot be used like that; {_USES}")
     return ProgramError(
-        f"{function.where(line - function.first_line + 1)}: numba cannot compile this: {_problem(text)}. Functions of "
-        "a program may use numbers, the state, the edge, math and numpy scalars"
+        f"{owner.where(line)}: numba cannot compile this: {problem}. Functions of a program may use numbers, the "
+        "state, the edge, math and numpy scalars"
     )
+
+
+#: How numba writes the type of messages that are not combined, which no other array has.
+_MESSAGES = re.compile(r"array\([^()]*, 1d, A\)")
+_USES = (
+    "of messages there are len(...), an index, a slice and a for loop, and nothing that would take memory. They may be "
+    "sorted where they lie, by a loop"
+)
+
+
+def _place(function: UserFunction, text: str, location: Any) -> tuple[UserFunction, int]:
+    """The innermost function of the user's that a message of numba names, and its line, counted from its first one."""
+    places = re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', text)
+    if location is not None:
+        places.append((location.filename, location.line))
+    users = [function, *helpers_of(function)]
+    named = [
+        (each, int(line) - each.first_line + 1)
+        for file, line in places
+        for each in users
+        if each.has(file, int(line))
+    ]
+    if not named:
+        return function, 1
+    # Of several lines, the last one is that of the statement: others are where it leads to.
+    return next(place for place in reversed(named) if place[0] is named[0][0])
+
+
+def _plain_kind(text: str) -> str:
+    """What a message of numba calls by its type, in words."""
+    if _MESSAGES.search(text) or "allocate" in text:
+        return "an array of messages"
+    names = {"none": "None", "Literal[str]": "a string", "unicode_type": "a string"}
+    names |= {"Tuple": "a tuple", "UniTuple": "a tuple"}
+    return next((name for begin, name in names.items() if text.startswith(begin)), f"a {text}")
 
 
 def _problem(text: str) -> str:
@@ -297,11 +322,6 @@ def _problem(text: str) -> str:
     return (wanted[0] if wanted else text.strip().splitlines()[0] if text.strip() else "it failed").rstrip(
         ".:"
     )
-
-
-def _same(file: str, function: UserFunction) -> bool:
-    """Whether a file that numba names, perhaps by the end of its path, is the function's."""
-    return os.path.abspath(file) == os.path.abspath(function.file) or function.file.endswith(os.sep + file)
 
 
 def _check_stores(function: UserFunction, annotation: Any) -> None:
@@ -330,6 +350,11 @@ def _message_dtype(function: UserFunction, sent: Any) -> np.dtype:
         return np.dtype(np.int64)
     if isinstance(kind, types.Float):
         return np.dtype(np.float32 if kind.bitwidth == 32 else np.float64)
+    if kind is types.none:
+        raise ProgramError(
+            f"{function.where()}: it never sends anything; return a number or a bool where it sends a message, or "
+            "write return None on every path"
+        )
     raise ProgramError(f"{function.where()}: it returns {kind}; expected a number, a bool or None")
 
 

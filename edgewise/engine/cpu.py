@@ -33,6 +33,7 @@ from edgewise.engine.endless import Watch
 from edgewise.engine.glue import own_array_order
 from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
+from edgewise.errors import ProgramError
 from edgewise.execution import Execution
 from edgewise.inspection import Specification
 from edgewise.kernels.cache import compile_seconds
@@ -160,7 +161,8 @@ class CpuProgram:
             self._pull,
             constants.supplied,
         )
-        _carry_out(run, self._kernel(parameters, constants.uniform), shared, arguments)
+        kernel = _named_errors(found.name, self._kernel(parameters, constants.uniform))
+        _carry_out(run, kernel, shared, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = ENDINGS[int(shared[ENDED])]
@@ -222,6 +224,22 @@ class CpuProgram:
             arrays["aggregate", name] = np.zeros(1, dtype)
             arrays["partial", name] = np.empty(max(1, -(-n // BLOCK)), dtype)
         return arrays
+
+
+def _named_errors(name: str, kernel: Any) -> Any:
+    """The kernel, whose errors, such as of an empty ``min``, name the program and say how to find the line."""
+
+    def named(*arguments: Any) -> None:
+        try:
+            kernel(*arguments)
+        except (ArithmeticError, LookupError, ValueError, StopIteration) as error:
+            what = f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+            raise ProgramError(
+                f"{name}: compiled code ended with {what}; run it with check=True on a small graph to find function, "
+                "line and vertex"
+            ) from error
+
+    return named
 
 
 def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple[Any, ...]) -> None:

@@ -1,41 +1,133 @@
-"""Integers inside a user's function that would leave the 64 bits which compiled code has."""
+"""A user's function in Python, with what compiled code does otherwise: reported, or done as there.
+
+Compiled integers have 64 bits, those of NumPy's smaller types included. Python's have as many as they need, and NumPy's
+wrap at their own. An integer to a negative power is a float in Python only, and ``~`` of a bool is no bool there.
+"""
 
 import ast
 import copy
 import types
 from typing import Any
 
-from edgewise.source import compiled_like
+import numpy as np
 
-_NAME = "_in_64_bits"
+from edgewise.draws import draw_integers, name_of
+from edgewise.helpers import helpers_of, plain_function
+from edgewise.source import UserFunction, compiled_like, references, source_of, with_others
+
+_RESULT, _POWER, _INVERTED = "<result>", "<power>", "<inverted>"
 
 
-def with_overflow_checked(function: types.FunctionType, tree: ast.FunctionDef) -> types.FunctionType:
-    """The function, which raises OverflowError where the result of an operation or a call does not fit in 64 bits.
+def as_compiled(function: UserFunction, strict: bool, made: dict[Any, Any]) -> types.FunctionType:
+    """The function with integers of NumPy as Python's, as it is where it has none; its helpers as well.
 
     Args:
-        function: of a program, without its overflow found: Python's integers have as many bits as they need.
-        tree: its definition.
+        function: of a program, or a helper. Those that numba compiled are carried out in Python.
+        strict: whether it raises OverflowError where the result of an operation or a call does not fit in 64 bits, and
+            ArithmeticError where Python and compiled code differ.
+        made: the functions that were made of others, which is added to.
     """
-    made = copy.deepcopy(tree)
-    made.body = [_Looking().visit(statement) for statement in made.body]
-    return compiled_like(ast.fix_missing_locations(made), function, **{_NAME: _in_64_bits})
+    if not strict and not any(map(_has_numpy_integers, (function, *helpers_of(function)))):
+        return function.function
+    tree = copy.deepcopy(function.tree)
+    tree.body = [_Looking(strict).visit(statement) for statement in tree.body]
+    looks = {_RESULT: _in_64_bits if strict else _plain, _POWER: _power, _INVERTED: _inverted}
+    if strict:
+        looks[name_of(draw_integers)] = _checked_integers
+    checked = compiled_like(ast.fix_missing_locations(tree), function.function, **looks)
+    helpers = {
+        name: _helper(value, strict, made)
+        for name, value in references(function.function).items()
+        if "." not in name and plain_function(value) is not None
+    }
+    return with_others(checked, helpers)
+
+
+def _has_numpy_integers(function: UserFunction) -> bool:
+    """Whether a function refers to one of NumPy's types of integers."""
+    values = references(function.function).values()
+    return any(isinstance(value, type) and issubclass(value, np.integer) for value in values)
+
+
+def _helper(value: Any, strict: bool, made: dict[Any, Any]) -> Any:
+    """A helper as compiled code has it; as it is where it calls itself, or has no source."""
+    function = plain_function(value)
+    if function not in made and function is not None:
+        made[function] = value
+        source = source_of(function)
+        if source is not None and source.is_current:
+            made[function] = as_compiled(UserFunction(function.__name__, function, source), strict, made)
+    return made[function]
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _in_64_bits(value: Any) -> Any:
+    value = _plain(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} does not fit in 64 bits")
     return value
 
 
+def _checked_integers(*arguments: Any) -> Any:
+    low, high = arguments[-2:]
+    if high - low >= 2**63:
+        raise ArithmeticError(f"the bounds {low} and {high} are {high - low} apart; expected less than 2**63")
+    return draw_integers(*arguments)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and exponent < 0:
+        raise ArithmeticError(
+            f"{base} ** {exponent}: an integer to a negative power is an integer in compiled code; write float(...) "
+            "around the base"
+        )
+    return base**exponent
+
+
+def _inverted(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ArithmeticError(
+            f"~{value}: ~ of a bool is a bool in compiled code, and {~value} in Python; write not"
+        )
+    return ~value
+
+
+#: What expressions consist of that hold no name.
+_IN_TEXT = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+
+
 class _Looking(ast.NodeTransformer):
     """Has every result looked at."""
 
+    def __init__(self, strict: bool) -> None:
+        self._strict = strict
+
+    def _call(self, name: str, node: Any, *arguments: Any) -> Any:
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*arguments], []), node)
+
     def _look(self, node: Any) -> Any:
         self.generic_visit(node)
-        return ast.copy_location(ast.Call(ast.Name(_NAME, ast.Load()), [node], []), node)
+        return self._call(_RESULT, node, node)
 
-    visit_BinOp = visit_UnaryOp = visit_Call = _look
+    visit_Call = _look
+
+    def visit_BinOp(self, node: Any) -> Any:
+        """What is made of numbers in the text alone is computed before the run, by Python, and seen as a whole."""
+        if all(isinstance(each, _IN_TEXT) for each in ast.walk(node)):
+            return self._call(_RESULT, node, node)
+        op = getattr(node, "op", None)
+        if self._strict and isinstance(op, ast.Pow):
+            self.generic_visit(node)
+            return self._call(_RESULT, node, self._call(_POWER, node, node.left, node.right))
+        if self._strict and isinstance(op, ast.Invert):
+            self.generic_visit(node)
+            return self._call(_INVERTED, node, node.operand)
+        return self._look(node)
+
+    visit_UnaryOp = visit_BinOp
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """``x += y`` as ``x = x + y``: where x is an element, its index is only asked for, twice."""

@@ -18,10 +18,11 @@ from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_
 from edgewise.engine.compiled import edge_names, tuple_class
 from edgewise.engine.endless import Watch
 from edgewise.engine.outcome import Outcome
-from edgewise.engine.overflow import with_overflow_checked
+from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning
-from edgewise.inspection import UserFunction
+from edgewise.helpers import helpers_of
 from edgewise.program import VERTEX
+from edgewise.source import UserFunction
 
 
 class _Problem(Exception):
@@ -52,6 +53,7 @@ class _Field:
         #: How many vertices there are, where the values are such.
         self.vertices: int | None = None
         self.own: int | None = None
+        self.written = False
 
     def _checked(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
@@ -71,6 +73,7 @@ class _Field:
                 f"{self.name}[{index}] = {value}: no vertex; expected an index from 0 to {self.vertices - 1}, or -1 "
                 "for none"
             )
+        self.written = True
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
 
 
@@ -101,6 +104,9 @@ class _Messages:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _Problem(f"messages have no '{name}'; use len(...), an index, a slice or a for loop")
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -148,10 +154,9 @@ class _Run:
         self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
         self.aggregate_dtypes = binding.aggregates
         self.functions = dict(self.found.functions)
+        made: dict[Any, Any] = {}
         for name, function in self.functions.items():
-            if strict and isinstance(function, UserFunction):
-                checked = with_overflow_checked(function.function, function.tree)
-                self.functions[name] = replace(function, function=checked)
+            self.functions[name] = replace(function, function=as_compiled(function, strict, made))
         n, m = self.graph.num_vertices, self.graph.num_arcs
         graph_array = partial(getattr, self.graph)
         self.vertex_fields = {
@@ -189,8 +194,6 @@ class _Run:
         """The loop over supersteps."""
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("initialize", v)]
         self.aggregate()
-        if self.strict:
-            self.hide_early()
         written = [*self.vertex_fields.values(), *self.edge_fields.values()]
         watch = Watch(
             self.found.name, lambda: [field.values for field in written], lambda done: len(active), None
@@ -201,6 +204,8 @@ class _Run:
             if limit is not None and self.state.superstep >= limit:
                 return self.outcome("max_supersteps was reached")
             self.state.superstep += 1
+            if self.strict and self.state.superstep == 1:
+                self.hide_early()
             received = self.deliver(active)
             touched = sorted(set(active) | set(received))
             active = [v for v in touched if self.at_vertex("vertex_compute", v, self.incoming(received, v))]
@@ -260,7 +265,8 @@ class _Run:
                         continue
                     before = received.get(target, self.identity)
                     combined = self.call(self.combiner_function, where, before, sent)
-                    combined = self.cast(function, where, combined, self.message)
+                    what = "the combined message becomes"
+                    combined = self.cast(function, where, combined, self.message, what)
                     if self.strict and target not in received:
                         self.check_neutral(where, sent, combined)
                     received[target] = combined
@@ -295,13 +301,16 @@ class _Run:
             for v in range(self.graph.num_vertices):
                 value = self.call(function, f"vertex {v}", v, self.state)
                 value = self.cast(function, f"vertex {v}", value, dtype)
-                total = cast(declared.combine.function(total, value), dtype)
+                what = f"the aggregate {name} of {declared.combine.name}"
+                total = self.cast(
+                    function, f"vertex {v}", declared.combine.function(total, value), dtype, f"{what} becomes"
+                )
             self.aggregates[name] = total
         vars(self.state).update(self.aggregates)
 
     def hide_early(self) -> None:
         """Have those aggregates warn, until they are evaluated again, that are made of what nothing has set yet."""
-        set_now = self.found.initialize_writes | self.given
+        set_now = {name for name, field in self.vertex_fields.items() if field.written} | self.given
         for name in self.aggregates:
             fields = self.found.aggregate_reads.get(name, set()) & self.found.vertex_writes
             if fields and not fields & set_now:
@@ -317,12 +326,14 @@ class _Run:
             for name, value in zip(names, sent, strict=True)
         )
 
-    def cast(self, function: UserFunction, where: str, value: Any, dtype: np.dtype) -> Any:
-        """Cast what a function returned."""
+    def cast(
+        self, function: UserFunction, where: str, value: Any, dtype: np.dtype, what: str = "it returned"
+    ) -> Any:
+        """Cast what a function returned, or what was made of that."""
         try:
             return cast(value, dtype, strict=self.strict)
         except (_Problem, TypeError, ValueError, OverflowError) as error:
-            raise ProgramError(f"{function.where()}: {where}: it returned {value!r}: {error}") from None
+            raise ProgramError(f"{function.where()}: {where}: {what} {value!r}: {error}") from None
 
     def call(self, function: Any, where: str, *arguments: Any) -> Any:
         """Call a user's function; its problems are reported with line and vertex."""
@@ -331,14 +342,20 @@ class _Run:
         try:
             return function.function(*arguments)
         except Exception as error:
-            frames = [
-                frame
-                for frame in traceback.extract_tb(error.__traceback__)
-                if frame.filename == function.file
-            ]
-            line = (frames[-1].lineno or function.first_line) - function.first_line + 1 if frames else None
             kind = "" if isinstance(error, _Problem) else f"{type(error).__name__}: "
-            raise ProgramError(f"{function.where(line)}: {where}: {kind}{error}") from None
+            lines = [
+                (frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)
+            ]
+            own = next((line for file, line in reversed(lines) if function.has(file, line)), None)
+            inside = [
+                helper.where(line - helper.first_line + 1)
+                for file, line in lines
+                for helper in helpers_of(self.found.functions.get(function.name, function))
+                if helper.has(file, line)
+            ]
+            place = function.where() if own is None else function.where(own - function.first_line + 1)
+            helper = f"in {inside[-1]}: " if inside else ""
+            raise ProgramError(f"{place}: {where}: {helper}{kind}{error}") from None
 
     def outcome(self, ended: str) -> Outcome:
         """The state as arrays."""

@@ -1,0 +1,484 @@
+"""What the functions of a program may do, and what is said of what they may not: in them, and in their helpers."""
+
+import functools
+import importlib
+import sys
+import textwrap
+
+import pytest
+
+import edgewise as ew
+from edgewise.errors import ProgramError
+from edgewise.run import Prepared
+
+CYCLE = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+
+PROGRAM = """
+import enum
+import math
+import numba
+import numpy as np
+import edgewise as ew
+import func_helpers
+from func_helpers import *
+{before}
+
+class T(ew.Program):
+    x = ew.vertex("float64")
+    n = ew.vertex("int64")
+    combine = {combine}
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+{edge}
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+{body}
+        return ew.HALT
+"""
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """A program in a file of its own, with this body of vertex_compute, and helpers in another file."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def made(body, *, before="", helpers="", edge="return 1.0", combine="ew.SUM"):
+        for name in ("func_program", "func_helpers"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        (tmp_path / "func_helpers.py").write_text(textwrap.dedent(helpers))
+        text = PROGRAM.format(
+            before=textwrap.dedent(before),
+            combine=combine,
+            edge=textwrap.indent(textwrap.dedent(edge), " " * 8),
+            body=textwrap.indent(textwrap.dedent(body), " " * 8),
+        )
+        (tmp_path / "func_program.py").write_text(text)
+        return importlib.import_module("func_program").T
+
+    yield made
+    for name in ("func_program", "func_helpers"):
+        sys.modules.pop(name, None)
+
+
+def line_in(folder, text, file="func_program.py"):
+    """Where a file says something, as messages have it."""
+    lines = (folder / file).read_text().splitlines()
+    return f"{file}, line {1 + next(i for i, line in enumerate(lines) if text in line)}"
+
+
+def refusal(program, **options):
+    with pytest.raises(ProgramError) as caught:
+        ew.run(program, CYCLE, device="cpu", **options)
+    return str(caught.value)
+
+
+def test_functions_are_told_apart_whatever_is_freed_meanwhile(monkeypatch):
+    from edgewise.engine import compiled
+
+    class Counts(ew.Program):
+        """Its aggregators use `state.count`, so that each is compiled from a copy of the function."""
+
+        count = ew.vertex("int64", init=1)
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @ew.aggregator(ew.SUM)
+        @staticmethod
+        def a(v, state):
+            return state.count[v]
+
+        @ew.aggregator(ew.SUM)
+        @staticmethod
+        def b(v, state):
+            return 10 * state.count[v]
+
+        @ew.aggregator(ew.SUM)
+        @staticmethod
+        def c(v, state):
+            return 100 * state.count[v]
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            return ew.HALT
+
+    monkeypatch.setattr(compiled, "id", lambda each: 1, raising=False)  # the address of what was freed, again
+    assert ew.run(Counts, CYCLE, device="cpu").aggregates == {"a": 3, "b": 30, "c": 300}
+
+
+@pytest.mark.parametrize("name", ["draw_uniform", "draw_integers", "draw_normal", "_numbers_drawn"])
+@pytest.mark.parametrize("check", [False, True])
+def test_helpers_may_have_any_name_beside_draws(make, name, check):
+    before = f"def {name}(a):\n    return 7.0 * a"
+    body = f"state.x[v] = {name}(1.0) + ew.random(v, state) + 0 * ew.random.integers(v, state, 0, 3)"
+    result = ew.run(make(body, before=before), CYCLE, device="cpu", check=check)
+    assert all(7 <= x < 8 for x in result.x)
+    assert result.verify(CYCLE)
+
+
+@pytest.mark.parametrize("name", ["draw_uniform", "_numbers_drawn", "numbers_drawn"])
+def test_variables_may_have_any_name_beside_draws(make, name):
+    body = (
+        f"{name} = 0\na = ew.random(v, state)\n{name} = 0\nstate.x[v] = a - ew.random(v, state) + 0 * {name}"
+    )
+    for check in (False, True):
+        assert all(ew.run(make(body), CYCLE, device="cpu", check=check).x != 0)
+
+
+@pytest.mark.parametrize(
+    ("helpers", "body", "line"),
+    [
+        ("import numba, numpy as np\n@numba.njit\ndef noise():\n    return np.random.random()", "noise()", 4),
+        (
+            "import numba, numpy as np\ndef noise():\n    lib = np\n    return lib.random.random()",
+            "noise()",
+            3,
+        ),
+        ("import random\ndef noise():\n    return 1 * random.random()", "noise()", 3),
+        (
+            "import numpy as np\ndef inner():\n    return np.random.rand()\ndef noise():\n    return inner()",
+            "noise()",
+            3,
+        ),
+    ],
+)
+def test_draws_without_a_seed_are_refused_in_helpers_with_their_line(make, helpers, body, line):
+    text = refusal(make(f"state.x[v] = {body}", helpers=helpers))
+    assert f"in func_helpers.py, line {line}: " in text
+    assert "whatever the seed" in text or "is a module, which is no value" in text
+
+
+STATEMENTS = {
+    "try": "try:\n        return 1 // x\n    except Exception:\n        return -5",
+    "raise": "if x > 5:\n        raise ValueError\n    return x",
+    "assert": "assert x < 5\n    return x",
+    "with": "with x:\n        return x",
+    "yield": "yield x",
+    "import": "import math\n    return x",
+    "def": "def inner(y):\n        return y\n    return inner(x)",
+    "lambda": "return (lambda y: y)(x)",
+}
+
+
+@pytest.mark.parametrize("keyword", STATEMENTS)
+@pytest.mark.parametrize("decorator", ["", "@numba.njit\n"], ids=["plain", "compiled"])
+def test_what_is_refused_in_functions_is_refused_in_helpers(make, keyword, decorator):
+    helpers = f"import numba\n\n{decorator}def safe(x):\n    {STATEMENTS[keyword]}\n"
+    text = refusal(make("state.x[v] = outer(v)", helpers=helpers, before="def outer(x):\n    return safe(x)"))
+    assert text.startswith("safe in func_helpers.py, line ")
+    assert f"'{keyword}' cannot be used inside a program's function, or a helper" in text
+    line = 5 if decorator else 4
+    assert f"line {line + (keyword == 'raise')}: " in text
+
+
+UNASSIGNED = {
+    "if": "if message > 1:\n    best = message\nstate.x[v] = best",
+    "else": "if message > 1:\n    a = 1.0\nelse:\n    best = 2.0\nstate.x[v] = best",
+    "for": "for i in range(v):\n    best = i\nstate.x[v] = best",
+    "its variable": "for best in range(v):\n    pass\nstate.x[v] = best",
+    "while": "while state.x[v] > 3:\n    best = 1.0\nstate.x[v] = best",
+    "while its condition": "i = 0\nwhile i < 3 and (i < 1 or best > 0):\n"
+    "    i += 1\n    if i > 1:\n        best = 1.0",
+    "break": "while True:\n    if v > 1:\n        break\n"
+    "    best = 1.0\n    if v > 0:\n        break\nstate.x[v] = best",
+    "continue": "for i in range(3):\n    if v > i:\n        continue\n    best = 1.0\nstate.x[v] = best",
+    "match": "match v:\n    case 0:\n        best = 1.0\n    case 1:\n        best = 2.0\nstate.x[v] = best",
+    "augmented": "best += message\nstate.x[v] = best",
+    "a later round": "for i in range(3):\n    if i > 0:\n"
+    "        state.x[v] = best\n    if v > 1:\n        best = 1.0",
+    "del": "best = 1.0\ndel best\nstate.x[v] = best",
+    "if expression": "if message > 1:\n    best = message\nstate.x[v] = best if message > 1 else 0.0",
+}
+
+
+@pytest.mark.parametrize("case", UNASSIGNED)
+@pytest.mark.parametrize("where", ["function", "helper"])
+def test_a_variable_that_may_have_no_value_is_refused(make, case, where):
+    body = UNASSIGNED[case]
+    if where == "function":
+        text = refusal(make(body))
+    else:
+        body = body.replace("state.x[v]", "x")
+        helper = f"def found(v, message):\n    x = 0.0\n{textwrap.indent(body, '    ')}\n    return x\n"
+        text = refusal(make("state.x[v] = found(v, message)", helpers=helper))
+        assert text.startswith("found in func_helpers.py, line ")
+    assert "'best' may have no value here" in text
+
+
+ASSIGNED = {
+    "before the branch": "best = 0.0\nif message > 1:\n    best = message\nstate.x[v] = best",
+    "in both branches": "if message > 1:\n    best = message\nelse:\n    best = 0.0\nstate.x[v] = best",
+    "or it returns": "if message > 1:\n    best = message\nelse:\n    return ew.HALT\nstate.x[v] = best",
+    "or it goes on": "for i in range(v):\n    if i > 1:\n        best = 1.0\n"
+    "    else:\n        continue\n    state.x[v] = best",
+    "in a fixed loop": "for i in range(3):\n    best = i\nstate.x[v] = best + i",
+    "in a tuple": "for each in (1.0, 2.0):\n    best = each\nstate.x[v] = best",
+    "in an endless loop": "while True:\n    best = 1.0\n    if v >= 0:\n        break\nstate.x[v] = best",
+    "in each case": "match v:\n    case 0:\n        best = 1.0\n"
+    "    case _:\n        best = 2.0\nstate.x[v] = best",
+    "by a pattern": "match v:\n    case best:\n        state.x[v] = best",
+    "in an else": "for i in range(v):\n    if i > 5:\n        best = 1.0\n"
+    "        break\nelse:\n    best = 2.0\nstate.x[v] = best",
+    "by unpacking": "best, other = 1.0, 2.0\nstate.x[v] = best + other",
+    "by augmenting": "best = 1.0\nfor i in range(v):\n    best += i\nstate.x[v] = best",
+}
+
+
+@pytest.mark.parametrize("case", ASSIGNED)
+def test_a_variable_that_has_a_value_is_not(make, case):
+    for check in (False, True):
+        assert ew.run(make(ASSIGNED[case]), CYCLE, device="cpu", check=check).supersteps == 1
+
+
+SOME = "return None if edge.source == 0 else 1.0"
+RAISES = {
+    "StopIteration": ("state.x[v] = min(message)", SOME, "ew.MESSAGES"),
+    "ValueError": ("a, b = message", "return 1.0", "ew.MESSAGES"),
+    "IndexError": ("state.x[v] = (1, 2)[v]", "return 1.0", "ew.SUM"),
+    "ZeroDivisionError": ("state.x[v] = state.x[v] ** -1", "return 1.0", "ew.SUM"),
+}
+
+
+@pytest.mark.parametrize("error", RAISES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_in_compiled_code_name_the_program_and_what_to_do(make, tmp_path, error, threads):
+    body, edge, combine = RAISES[error]
+    program = make(body, edge=edge, combine=combine)
+    text = refusal(program, schedule=ew.Schedule(num_threads=threads))
+    assert text.startswith(f"T: compiled code ended with {error}")
+    assert "check=True" in text
+    text = refusal(program, check=True)
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, body)}")
+
+
+SQUARE = "def square(x):\n    return x * x % 1000003\n"
+
+
+@pytest.mark.parametrize("decorator", ["", "import numba\n@numba.njit\n"], ids=["plain", "compiled"])
+def test_check_reports_an_overflow_in_a_helper(make, tmp_path, decorator):
+    program = make(
+        "state.n[v] = outer(v)",
+        helpers=decorator + SQUARE,
+        before="def outer(v):\n    return square(2**40 + v)",
+    )
+    text = refusal(program, check=True)
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, 'state.n[v] = ')}: vertex 0: ")
+    assert f"in square in {line_in(tmp_path, 'x * x', 'func_helpers.py')}: OverflowError" in text
+
+
+@pytest.mark.parametrize(("dtype", "each"), [("int64", 2**62), ("int32", 2**30)])
+def test_check_reports_the_overflow_of_an_aggregate(dtype, each):
+    class Total(ew.Program):
+        x = ew.vertex(dtype, init=each)
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @ew.aggregator(ew.SUM, dtype)
+        @staticmethod
+        def total(v, state):
+            return state.x[v]
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            return ew.HALT
+
+    text = refusal(Total, check=True)
+    assert "total in test_functions.py, line " in text
+    assert f"the aggregate total of SUM becomes {2 * each}: " in text
+    assert f"{2 * each} does not fit {dtype}" in text
+
+
+TWICE = "def twice(x):\n    return 2 * x\n"
+MISSPELT = {
+    "state.x[v] = math.squareroot(message)": "math has no 'squareroot'",
+    "state.x[v] = np.foo(v)": "np has no 'foo'; did you mean np.floor?",
+    "return ew.SLEEP": "ew has no 'SLEEP'",
+    "state.x[v] = ew.randon(v, state)": "ew has no 'randon'; did you mean ew.random?",
+    "state.x[v] = ew.random.norml(v, state)": "ew.random has no 'norml'; did you mean ew.random.normal?",
+    "state.x[v] = func_helpers.twise(v)": "func_helpers has no 'twise'; did you mean func_helpers.twice?",
+    "state.x[v] = func_helpers.twice(v)": "write from func_helpers import twice",
+}
+
+
+@pytest.mark.parametrize("body", MISSPELT)
+def test_a_part_that_a_module_does_not_have_is_named_with_its_line(make, tmp_path, body):
+    text = refusal(make(body, helpers=TWICE))
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, body)}: ")
+    assert MISSPELT[body] in text
+
+
+def test_so_is_one_in_a_helper(make):
+    text = refusal(
+        make("state.x[v] = root(v)", helpers="import math\ndef root(x):\n    return math.sqroot(x)\n")
+    )
+    assert text == "root in func_helpers.py, line 3: math has no 'sqroot'; did you mean math.sqrt?"
+
+
+ARRAY = "an array of messages cannot be used like that; of messages there are len(...), an index, a slice"
+MISUSED = {
+    "state.x[v] = message": ARRAY,
+    "state.x[v] = message * 2": ARRAY,
+    "state.x[v] = message[:]": ARRAY,
+    "state.x[v] = sorted(message[:])[0]": ARRAY,
+    "m = message; m.sort()": ARRAY,
+    "state.x[v] = len(set(message))": "it takes memory",
+    "message.label = 3": "messages have no 'label'",
+}
+
+
+@pytest.mark.parametrize("body", MISUSED)
+def test_what_messages_are_not_is_said_with_its_line(make, tmp_path, body):
+    text = refusal(make(f"pass\n{body}", combine="ew.MESSAGES"))
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, body)}: ")
+    assert MISUSED[body] in text
+
+
+def test_check_refuses_methods_of_messages_under_another_name(make):
+    program = make("m = message\nstate.x[v] = m.mean()", combine="ew.MESSAGES")
+    assert "messages have no 'mean'; use len(...)" in refusal(program, check=True)
+
+
+IN_HELPERS = {
+    "m.sort()\n    return 1.0": ARRAY,
+    "return sorted(m)[0]": ARRAY,
+    "return [len(m), 2][0]": "a list cannot be made inside a program's function",
+    "return len(f'{len(m)}')": "a string cannot be made inside a program's function",
+}
+
+
+@pytest.mark.parametrize("body", IN_HELPERS)
+def test_what_compiled_code_cannot_do_is_said_with_the_line_of_the_helper(make, body):
+    helper = f"def inside(m):\n    {body}\n"
+    text = refusal(make("state.x[v] = inside(message)", helpers=helper, combine="ew.MESSAGES"))
+    assert text.startswith("inside in func_helpers.py, line 2: ")
+    assert IN_HELPERS[body] in text
+
+
+@pytest.mark.parametrize(("value", "what"), [("(1, 2)", "a tuple"), ("None", "None"), ("'a'", "a string")])
+def test_what_is_no_number_is_not_stored(make, tmp_path, value, what):
+    text = refusal(make(f"state.n[v] = {value}"))
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, 'state.n[v] = ')}: ")
+    assert f"{what} is stored into a field of int64; expected a number" in text
+
+
+@pytest.mark.parametrize("edge", ["return None if edge.source > 0 else None", "x = None\nreturn x"])
+def test_an_edge_that_never_sends_says_so_plainly(make, edge):
+    assert "it never sends anything; return a number or a bool" in refusal(make("pass", edge=edge))
+
+
+def test_lines_are_right_beside_draws(make, tmp_path):
+    text = refusal(make("pass", edge="a = ew.random(edge, state)\nreturn a"))
+    assert text.startswith(
+        f"edge_compute in {line_in(tmp_path, 'a = ew.random')}: 'edge' may only be used as"
+    )
+
+
+REFUSED_HELPERS = {
+    "def h(v, **kw):\n    return v": "may not have '**' or keyword-only parameters",
+    "def h(v, *, k=2):\n    return v + k": "may not have '**' or keyword-only parameters",
+    "def h(v):\n    return 1 if v < 2 else v * h(v - 1)": "h calls itself; write it with a loop",
+    "class C:\n    def half(x):\n        return x / 2\ndef h(v):\n    return C.half(v)": "C.half cannot be used inside",
+}
+
+
+@pytest.mark.parametrize("helper", REFUSED_HELPERS)
+@pytest.mark.parametrize("where", ["before", "helpers"])
+def test_helpers_that_cannot_be_compiled_are_refused_in_words(make, helper, where):
+    text = refusal(make("state.x[v] = h(v)", **{where: helper}))
+    assert text.startswith(f"h in func_{'program' if where == 'before' else 'helpers'}.py, line ")
+    assert REFUSED_HELPERS[helper] in text
+
+
+def test_a_function_of_another_program_is_not_called(make, tmp_path):
+    base = "class Base(ew.Program):\n    def vertex_compute(v, message, state):\n        return True\n"
+    text = refusal(make("return Base.vertex_compute(v, message, state)", before=base))
+    assert text.startswith(f"vertex_compute in {line_in(tmp_path, 'return Base.')}: ")
+    assert "Base.vertex_compute is a function of a program, which no other can call" in text
+
+
+def passed_on(function):
+    @functools.wraps(function)
+    def wrapper(*a):
+        return function(*a)
+
+    return wrapper
+
+
+def test_what_is_no_def_is_told_what_it_is(make):
+    program = make("pass")
+    for name, value, expected in [
+        ("edge_compute", lambda edge, state: 1.0, "it is a lambda; write it with def"),
+        ("combine", ew.combiner(lambda a, b: a, identity=0), "it is a lambda; write it with def"),
+        ("edge_compute", later, "it is an async def; write it with def"),
+        ("edge_compute", passed_on(program.edge_compute), "got the parameters (*a), expected (edge, state)"),
+        ("edge_compute", passed_on(program.edge_compute), "leave the decorator out"),
+        ("combine", ew.combiner(drawing, identity=0), "a combiner may not draw random numbers"),
+    ]:
+        value = value if name == "combine" else staticmethod(value)
+        assert expected in refusal(type("Changed", (program,), {name: value}))
+
+
+async def later(edge, state):
+    return 1.0
+
+
+def drawing(a, b):
+    return a if ew.random(a, b) < 0.5 else b
+
+
+DIFFERENT = {
+    "state.x[v] = 2 ** -v": "2 ** -1: an integer to a negative power is an integer in compiled code",
+    "a = v\na **= -1\nstate.x[v] = a": "0 ** -1: an integer to a negative power",
+    "b = v > 0\nstate.x[v] = ~b": "~False: ~ of a bool is a bool in compiled code",
+}
+
+
+@pytest.mark.parametrize("body", DIFFERENT)
+@pytest.mark.parametrize("where", ["function", "helper"])
+def test_check_reports_what_python_computes_otherwise(make, body, where):
+    options = {}
+    if where == "helper":
+        inner = textwrap.indent(body.replace("state.x[v] = ", "return "), "    ")
+        options, body_ = {"helpers": f"def h(v):\n{inner}\n"}, "state.x[v] = h(v)"
+    else:
+        body_ = body
+    assert DIFFERENT[body] in refusal(make(body_, **options), check=True)
+
+
+AGREES = {
+    "state.n[v] = np.int32(2**31 - 1) + np.int32(1)": [2**31] * 3,
+    "state.n[v] = np.uint32(v) - 1": [-1, 0, 1],
+    "state.n[v] = -2**63": [-(2**63)] * 3,
+    "state.n[v] = ~v": [-1, -2, -3],
+    "state.n[v] = 2 ** v": [1, 2, 4],
+    "state.n[v] = one(v)": [1, 0, -1],
+}
+
+
+@pytest.mark.parametrize("body", AGREES)
+def test_compiled_code_check_and_verify_agree(make, body):
+    program = make(body, helpers="import numpy as np\ndef one(v):\n    return 1 - np.uint8(v)\n")
+    for check in (False, True):
+        result = ew.run(program, CYCLE, device="cpu", check=check)
+        assert result.n.tolist() == AGREES[body]
+        assert result.verify(CYCLE)
+
+
+def test_a_checked_run_says_so_and_makes_no_engine(make, monkeypatch):
+    monkeypatch.setattr(Prepared, "_made", None)
+    for device in ("auto", "cpu"):
+        explained = ew.run(make("pass"), CYCLE, device=device, check=True).explain()
+        assert "in plain Python, with everything checked" in explained
+        assert "CPU" not in explained
