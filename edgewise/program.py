@@ -105,8 +105,11 @@ class Start(Enum):
 
     def __neg__(self) -> "Start":
         """The other end of the dtype: ``-INFINITY``."""
-        ends = {Start.INFINITY: Start.MINUS_INFINITY, Start.MINUS_INFINITY: Start.INFINITY}
-        return ends.get(self, NotImplemented)
+        if self is Start.REQUIRED:
+            raise ProgramError(
+                "got -ew.REQUIRED; expected ew.REQUIRED, or -ew.INFINITY for the smallest value"
+            )
+        return Start.MINUS_INFINITY if self is Start.INFINITY else Start.INFINITY
 
 
 INFINITY: Final = Start.INFINITY

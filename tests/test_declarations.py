@@ -167,7 +167,7 @@ def test_parameters_take_their_defaults_or_refuse_them():
         ("bool", 2),
         ("bool", np.nan),
         ("float64", 10**400),
-        (None, 10**400),
+        (None, 10**5000),
     ]:
         with pytest.raises(ProgramError, match=r"Made\(x="):
             parameter_of(dtype, default)
@@ -370,13 +370,15 @@ def test_names_of_the_result_are_taken():
             assert f"Made.{name}: this name is taken" in refusal(made(Base, **{name: each}))
 
 
-def test_none_is_no_dtype():
-    for declared in (
+def test_none_and_what_has_a_dtype_are_no_dtype():
+    strange = (
         ew.vertex(None),
         ew.edge(None),
-        ew.aggregator(ew.SUM, None)(Base.initialize),
         ew.vertex([("a",)]),
-    ):
+        ew.vertex(np.float64(3)),
+        ew.edge(np.zeros(2)),
+    )
+    for declared in (*strange, ew.aggregator(ew.SUM, None)(Base.initialize)):
         assert "Made.x has the dtype" in refusal(made(Base, x=declared))
     several = made(
         Base,
@@ -488,6 +490,12 @@ def test_a_vertex_field_that_holds_no_vertex_is_named():
         ew.run(Points, PATH).to_frame()
     with pytest.raises(ProgramError, match=r"initialize in .*vertex 3: parent\[3\] = 4: no vertex; expected"):
         ew.run(Points, PATH, check=True)
+
+
+def test_what_has_to_be_given_has_no_other_end():
+    assert -(ew.vertex("int64", init=-ew.INFINITY).init) is ew.INFINITY
+    with pytest.raises(ProgramError, match=r"got -ew.REQUIRED; expected ew.REQUIRED, or -ew.INFINITY"):
+        _ = -ew.REQUIRED
 
 
 @pytest.mark.parametrize("default", [np.float32(2.5), np.float64(2.5), 2.5])

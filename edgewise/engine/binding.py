@@ -118,8 +118,8 @@ def _dtype(found: Specification, name: str, declared: Any, weight: np.dtype, gra
         return weight
     if declared is VERTEX:
         return vertex_dtype(graph)
-    try:
-        dtype = None if declared is None else np.dtype(declared)  # NumPy takes None for float64
+    try:  # NumPy makes float64 of None, and takes the dtype of whatever has one
+        dtype = np.dtype(declared) if isinstance(declared, str | type | np.dtype) else None
     except (TypeError, ValueError):
         dtype = None
     if dtype is None or dtype not in DTYPES:
@@ -139,8 +139,8 @@ def check_identity(found: Specification, message: np.dtype) -> None:
         raise refusal(
             found.program,
             "combine",
-            f": identity={identity!r} does not fit messages, which are {message}; give a number that does, such as "
-            "ew.INFINITY or -ew.INFINITY for the largest and the smallest, or another dtype: message = ...",
+            f": identity={_shown(identity)} does not fit messages, which are {message}; give a number that does, "
+            "ew.INFINITY or -ew.INFINITY for the largest or the smallest, or another dtype by message = ...",
         )
 
 
@@ -208,7 +208,13 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
 
 
 def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramError:
-    return ProgramError(f"{binding.found.name}({name}={value!r}): expected {expected}")
+    return ProgramError(f"{binding.found.name}({name}={_shown(value)}): expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    """A value as messages show it: of an integer with hundreds of digits, or more than Python writes, its size."""
+    bits = value.bit_length() if isinstance(value, int) else 0
+    return repr(value) if bits <= 128 else f"<an integer of {bits:,} bits>"
 
 
 def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
@@ -252,12 +258,12 @@ def _initial(
     value, vertices = in_dtype(given, dtype), binding.graph.num_vertices
     if (isinstance(given, Start) and dtype.kind == "b") or not _fits(value, dtype):
         wanted = "; expected True or False" if dtype.kind == "b" else ""
-        raise refusal(binding.found.program, name, f": {option}={given!r} does not fit {dtype}{wanted}")
+        raise refusal(binding.found.program, name, f": {option}={_shown(given)} does not fit {dtype}{wanted}")
     if declared.dtype is VERTEX and not -1 <= value < max(vertices, 1):
         raise refusal(
             binding.found.program,
             name,
-            f": {option}={given!r} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
+            f": {option}={_shown(given)} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
         )
     return dtype.type(value)
 
