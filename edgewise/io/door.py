@@ -8,16 +8,19 @@ from pathlib import Path
 from edgewise.errors import GraphWarning, ParseError
 from edgewise.graph import Graph
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
+from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.formats import Format
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import TextFile
+from edgewise.memory import as_bytes
 
 #: Those that are surest of themselves come first.
-FORMATS = (MATRIX_MARKET, DELIMITED, EDGE_LIST)
-_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress"})
+FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
+_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
 
 
 def read(
@@ -37,6 +40,7 @@ def read(
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
     progress: Callable[[int], None] | None = None,
+    memory_limit: int | None = None,
 ) -> Graph:
     """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on).
 
@@ -45,7 +49,8 @@ def read(
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV) or "matrix-market"; None to tell by suffix or content.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market" or "dimacs" (.gr); None to tell by suffix or
+            content.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
@@ -55,15 +60,18 @@ def read(
         weight_column: that of the weights, likewise.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV.
+        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV: usual
+            names such as "source" and "target", or words above integers. With "# Ids: ..." there is none.
         comments: characters that start a line to be skipped, by default "#%".
-        names: whether ids are names. Default: if the first edge has an id that is no integer.
+        names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
+            `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: for vertices without edges: the ids are then ``index_base .. index_base +
-            num_vertices - 1``.
+            num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
         progress: called with the number of bytes of text that have been read.
+        memory_limit: bytes that reading may take, the graph included. Default: what is free on the machine.
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
@@ -72,22 +80,30 @@ def read(
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
         GraphError: edges that make no graph with these options.
+        MemoryLimitError: a graph, a number of vertices or a line that needs more memory than allowed.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParseError(f"path is {path!r}; expected the name of a file")
-    file = TextFile(Path(path))
     options = ReadOptions(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
-        num_vertices, parallel_edges, self_loops, progress,
+        num_vertices, parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
-    chosen = _by_name(format) if format is not None else _by_looks(file)
-    useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
-    if useless:
-        raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    graph, mirrored = chosen.read(file, options)
+    budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
+    with budget.kept():
+        graph, mirrored = _read(budget, format, options)
     if mirrored:
         warnings.warn(_listed_twice(path, mirrored, options), GraphWarning, stacklevel=2)
     return graph
+
+
+def _read(budget: Budget, name: str | None, options: ReadOptions) -> tuple[Graph, int]:
+    """Find the format of a file, and read it."""
+    file = TextFile(budget.path, budget)
+    chosen = _by_name(name) if name is not None else _by_looks(file)
+    useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
+    if useless:
+        raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
+    return chosen.read(file, options)
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
@@ -112,4 +128,4 @@ def _by_looks(file: TextFile) -> Format:
     for known in FORMATS:
         if file.suffix in known.suffixes:
             return known
-    return next((known for known in FORMATS if known.looks_like(file.head)), EDGE_LIST)
+    return next((known for known in FORMATS if known.looks_like(file)), EDGE_LIST)
