@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from edgewise import generate
 from edgewise.errors import GraphError, OutputError, ParseError
 from edgewise.graph import Graph
+from edgewise.graph.ids import Ids
 from edgewise.io import read, source, write
 
 MATRIX = "%%MatrixMarket matrix coordinate"
@@ -76,6 +77,7 @@ def test_byte_order_mark(file: Any) -> None:
         ("0 1 5\n1 0 7.5\n", np.float64, [5.0, 7.5]),
         ("0 1 0.5\n1 0 7\n", np.float64, [0.5, 7.0]),
         ("0 1 999999999999999999\n1 0 +3\n", np.int64, [999999999999999999, 3]),
+        (f"0 1 {2**63 - 1}\n1 0 {-(2**63)}\n", np.int64, [2**63 - 1, -(2**63)]),
         ("0 1 1e3\n1 0 .5\n", np.float64, [1000.0, 0.5]),
         ("0 1 1e22\n1 0 1e23\n", np.float64, [1e22, 1e23]),
         ("0 1 7e24\n1 0 123456789e-22\n", np.float64, [7e24, 123456789e-22]),
@@ -221,6 +223,53 @@ def test_delimiter_and_comments_by_option(file: Any) -> None:
     assert read(file("#a b\n"), comments="").vertices.tolist() == ["#a", "b"]
 
 
+def test_sources_and_targets_of_one_column_are_refused(file: Any) -> None:
+    for text, name, options in (
+        ("7\n" * 9, "graph.txt", {"columns": (0, 0)}),
+        ("1 2\n", "graph.txt", {"columns": (1, 1)}),
+        ("a,a\n1,2\n", "graph.csv", {"columns": ("a", "a")}),
+    ):
+        with pytest.raises(ParseError, match="sources and targets are both in column"):
+            read(file(text, name), **options)
+    with pytest.raises(ParseError, match="column 1, counted from 0, has ids; expected another for weights"):
+        read(file("1 2 3\n"), weight_column=1)
+
+
+def test_carriage_returns_end_lines(file: Any) -> None:
+    assert edges_of(read(file("# a\r1 2\r2 3\r"))) == [(1, 2), (2, 3)]
+    assert edges_of(read(file("1 2\r3 4\n5 6\r\n"))) == [(1, 2), (3, 4), (5, 6)]
+    with mock.patch.object(source, "_BLOCK", 4), mock.patch.object(source, "_HEAD", 4):
+        assert edges_of(read(file("1 2\r\n3 4\r\n5 6\r7 8"))) == [(1, 2), (3, 4), (5, 6), (7, 8)]
+
+
+@pytest.mark.parametrize("name", ["graph.txt", "graph.csv", "graph.xyz"])
+def test_comments_of_any_length(file: Any, name: str) -> None:
+    comments = "# a comment of forty characters, as it is\n" * 4_000
+    delimiter = " " if name.endswith("txt") else ","
+    assert edges_of(read(file(f"{comments}a{delimiter}b\nb{delimiter}c\n", name))) == [("a", "b"), ("b", "c")]
+    matrix = f"{MATRIX} pattern general\n{comments.replace('#', '%')}2 2 1\n1 2\n"
+    assert read(file(matrix, "graph.mtx")).num_edges == 1
+    assert read(file(f"{'x' * 200_000} y\n")).num_edges == 1
+
+
+def test_road_graphs_of_dimacs(file: Any) -> None:
+    text = "p sp 4 2\na 1 2 5\na 3 1 -6\n"
+    for content, name in ((text, "a.gr"), ("c hi\nc\n" + text, "a.gr"), (text, "a.xyz")):
+        graph = read(file(content, name))
+        assert edges_of(graph) == [(1, 2, 5), (3, 1, -6)]
+        assert graph.vertices.tolist() == [1, 2, 3, 4]
+    assert not read(file(text, "a.gr"), weighted=False).weighted
+    for broken, message in (
+        ("1 2\n", ":1: got '1 2'; expected 'p sp VERTICES ARCS'"),
+        ("p sp 4 2\na 1 2 5\n", "declares 2 entries and holds 1"),
+        ("p sp 4 1\na 1 5 5\n", ":2: .*expected an id from 1 to 4 in column 3"),
+        ("p sp 4 1\na 1 2\n", ":2: .*3 columns; expected 4"),
+        ("c\n", "has no line 'p sp VERTICES ARCS'"),
+    ):
+        with pytest.raises(ParseError, match=message):
+            read(file(broken, "a.gr"))
+
+
 # ---------------------------------------------------------------- Matrix Market
 
 
@@ -360,6 +409,9 @@ def test_line_numbers_across_blocks(file: Any) -> None:
         ("a,b\na,\n", ":2: got 'a,'; expected an id in column 2, got nothing"),
         ("a,b\na,b,\n", "has 3 columns; expected 2"),
         ('0,1\n0,"1\n', ":2: .*quotes in column 2 are not closed"),
+        ('a,b\n"a"x,b\n', ":2: .*quotes in column 1 are not closed, or are closed before its end"),
+        ("source,target\n1,2,3\n", ":1: the header names 2 columns and the first line of data has 3"),
+        ("source,target,weight\n1,2\n", ":1: the header names 3 columns and the first line of data has 2"),
         ("0,1\n0,\n", ":2: .*expected an integer id in column 2"),
     ],
 )
@@ -390,6 +442,7 @@ def test_broken_csv(file: Any, text: str, message: str) -> None:
             f"{MATRIX} real general\n99999999999 99999999999 0\n",
             ":2: .* would need 799,999,999,992 bytes for ids",
         ),
+        (f"{MATRIX} real general\n{'9' * 5000} {'9' * 5000} 0\n", r":2: got '9+\.\.\.'; at most 2\*\*31 - 1"),
         (f"{MATRIX} real general\n2 2 2\n1 2 1\n", "declares 2 entries and holds 1"),
         (f"{MATRIX} real general\n2 2 1\n1 2 1\n2 1 1\n", "declares 1 entries and holds 2"),
         (f"{MATRIX} real general\n2 2 1\n1 3 1\n", ":3: got '1 3 1'; expected an id from 1 to 2 in column 2"),
@@ -544,6 +597,100 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
             write(graph, tmp_path / name)
     with pytest.raises(OutputError, match="'a b' cannot stand in this format"):
         write(Graph.from_edges(["a b"], ["c"]), tmp_path / "graph.txt")
+
+
+IDS = st.one_of(
+    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=6, unique=True),
+    st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True),
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["a", "b", "u", "v", "source", "from", "2", "02", "-7", "c", "p", "nan", "=1", "#", '"']
+            ),
+            st.text(max_size=4),
+            st.text(st.characters(min_codepoint=0, max_codepoint=127), min_size=1, max_size=3),
+        ),
+        min_size=1,
+        max_size=6,
+        unique=True,
+    ),
+)
+WEIGHTS = st.sampled_from(
+    [
+        None,
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.integers(-5, 5).map(float),
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), IDS, WEIGHTS, st.booleans(), st.sampled_from([".txt", ".tsv", ".csv", ".mtx", ".tsv.gz"]))
+def test_what_is_written_is_read_or_refused(
+    tmp_path: Path, data: Any, ids: list, weights: Any, directed: bool, suffix: str
+) -> None:
+    end = st.sampled_from(ids)
+    edges = data.draw(st.lists(st.tuples(end, end), max_size=8))
+    if not directed:
+        edges = list({frozenset(edge): edge for edge in edges}.values())
+    values = None
+    if weights is not None:
+        drawn = data.draw(st.lists(weights, min_size=len(edges), max_size=len(edges)))
+        values = np.array(drawn, float if drawn and isinstance(drawn[0], float) else np.int64)
+    graph = Graph.from_edges([u for u, _ in edges], [v for _, v in edges], values, directed)
+    path = tmp_path / f"graph{suffix}"
+    try:
+        write(graph, path)
+    except OutputError as error:
+        assert "use ." in str(error)
+        return
+    again = read(path, directed=None if suffix == ".mtx" else directed)
+    if suffix == ".mtx":
+        numbered = Graph(
+            graph._rows, Ids(graph.num_vertices, np.arange(1, graph.num_vertices + 1)), directed, 0
+        )
+        expected = edges_of(numbered)
+    else:
+        expected = edges_of(graph)
+        assert set(again.vertices) == set(graph.vertices)
+    assert again.directed == directed
+    assert sorted(map(repr, edges_of(again))) == sorted(map(repr, expected))
+
+
+def test_names_of_digits_come_back(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["02", "2", "x"], ["2", "3", "02"])
+    for suffix in (".txt", ".tsv"):
+        write(graph, tmp_path / f"graph{suffix}")
+        assert edges_of(read(tmp_path / f"graph{suffix}")) == [("02", "2"), ("2", "3"), ("x", "02")]
+    with pytest.raises(OutputError, match=r"first edge would be read as integers; use \.txt or \.tsv"):
+        write(graph, tmp_path / "graph.csv")
+    write(Graph.from_edges(["a", "1"], ["b", "2"]), tmp_path / "words.tsv")
+    assert read(tmp_path / "words.tsv").num_edges == 2
+
+
+def test_ids_and_graphs_that_are_not_written(tmp_path: Path) -> None:
+    for name in ("a\0b", "a\rb", "a\nb", "\ud800", "", " a", "#a", "a\tb"):
+        for suffix in (".txt", ".tsv", ".csv"):
+            if name == "a\tb" and suffix == ".csv":
+                continue
+            with pytest.raises(OutputError, match=r"cannot stand in this format; use \.mtx"):
+                write(Graph.from_edges(["x", name], ["y", "z"]), tmp_path / f"graph{suffix}")
+    with pytest.raises(OutputError, match="over 4,000 digits"):
+        write(Graph.from_edges([10**5000], [1]), tmp_path / "graph.txt")
+    with pytest.raises(OutputError, match=r"without edges cannot stand in this format; use \.mtx"):
+        write(Graph.from_edges([], [], num_vertices=3), tmp_path / "graph.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_spreadsheets_take_for_formulas(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["=1+1", "@x"], ["-a", "b"])
+    write(graph, tmp_path / "graph.csv")
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n=1+1,-a\n@x,b\n"
+    write(graph, tmp_path / "graph.csv", quote_formulas=True)
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n'=1+1,'-a\n'@x,b\n"
+    write(Graph.from_edges([-1], [2]), tmp_path / "graph.csv", quote_formulas=True)
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n-1,2\n"
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:

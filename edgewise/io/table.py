@@ -157,7 +157,7 @@ class _Table:
         weight = self._weight_place(options, first, {source, target})
         names = options.names if options.names is not None else self._declared
         if names is None:
-            names = not (_is_integer(first[source]) and _is_integer(first[target]))
+            names = not (is_integer(first[source]) and is_integer(first[target]))
         if names and options.num_vertices is not None:
             raise GraphError("num_vertices is given and the ids are names; leave num_vertices out")
         ids = None
@@ -173,7 +173,7 @@ class _Table:
             comments=self._comments,
             names=bool(names),
             ids=ids,
-            whole_weights=weight is None or _is_integer(first[weight]),
+            whole_weights=weight is None or is_integer(first[weight]),
         )
 
     def _weight_place(self, options: ReadOptions, first: list[str], ends: set[int]) -> int | None:
@@ -240,10 +240,10 @@ def _looks_like_header(lines: list[list[str]]) -> bool:
     first, second = lines[0][:2], lines[-1][:2]
     if _USUAL_NAMES.issuperset(name.lower() for name in first):
         return True
-    return not any(map(_is_integer, first)) and all(map(_is_integer, second))
+    return not any(map(is_integer, first)) and all(map(is_integer, second))
 
 
-def _is_integer(text: str) -> bool:
+def is_integer(text: str) -> bool:
     return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
 
 
