@@ -4,16 +4,16 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, NamedTuple, get_args
 
-from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
+from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.graph import Graph
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.team import available_threads
+from edgewise.memory import as_bytes
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 
@@ -171,7 +171,7 @@ def execution(
         ParameterError: a memory limit that is no number.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
-    check_limit(name, memory_limit)
+    memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
     schedule, on_gpu = chosen.schedule, chosen.on_gpu
     needed = gpu_memory if on_gpu else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
@@ -199,12 +199,6 @@ def execution(
         run.seconds = max(0.0, spent)
         if run.threads_used and schedule.num_threads is None and threads > 1:
             run.explain(f"on {run.threads_used} of {threads} threads, by the work")
-
-
-def check_limit(name: str, memory_limit: Any) -> None:
-    """Refuse a memory limit that is no number. Raises ParameterError."""
-    if memory_limit is not None and not isinstance(memory_limit, Real):
-        raise ParameterError(f"{name}: memory_limit is {memory_limit!r}; expected a number of bytes, or None")
 
 
 def rest_of(memory_limit: int | None, taken: int) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ParameterError
+from edgewise.text import shown
 
 #: Where Linux says how much memory a group of processes (a container) may use, and uses: versions 2 and 1.
 _GROUPS = (
@@ -44,11 +45,11 @@ def as_bytes(name: str, value: Any) -> int | None:
     """A limit in bytes as an integer, or None: ``1e9`` is one, too.
 
     Raises:
-        ParameterError: no whole number, or one below 0.
+        ParameterError: no whole number.
     """
     if value is None:
         return None
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not value >= 0 or value % 1 != 0:
-        raise ParameterError(f"{name} is {value!r}; expected a number of bytes, such as 4e9, or None")
+    if not number or value % 1 != 0:
+        raise ParameterError(f"{name} is {shown(value)}; expected a number of bytes, such as 4e9, or None")
     return int(value)

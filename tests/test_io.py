@@ -1,8 +1,11 @@
 """Reading and writing graphs: every format, option, compression, and every kind of broken file."""
 
 import bz2
+import fcntl
 import gzip
 import lzma
+import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from edgewise import generate
-from edgewise.errors import GraphError, OutputError, ParseError
+from edgewise.errors import GraphError, MemoryLimitError, OutputError, ParameterError, ParseError
 from edgewise.graph import Graph
 from edgewise.graph.ids import Ids
 from edgewise.io import read, source, write
+from edgewise.io.budget import Budget
 
 MATRIX = "%%MatrixMarket matrix coordinate"
 
@@ -712,3 +716,164 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("0 1\n")
     with pytest.raises(GraphError, match="num_vertices is 'x'; expected an integer"):
         read(tmp_path / "a.txt", num_vertices="x")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"directed": "no"}, ParseError, "directed is 'no'; expected True, False or None"),
+        ({"header": "false"}, ParseError, "header is 'false'; expected True, False or None"),
+        ({"index_base": 10**30, "num_vertices": 3}, ParseError, "expected an integer from"),
+        ({"index_base": 10**5000}, ParseError, "index_base is an integer of over 4,300 digits"),
+        ({"num_vertices": 10**30}, GraphError, r"at most 2\*\*31 - 1 can be had"),
+        ({"num_vertices": 10**5000}, GraphError, "num_vertices is an integer of over 4,300 digits"),
+        ({"num_vertices": 3, "names": True}, GraphError, "the ids are names; leave num_vertices out"),
+        ({"parallel_edges": "max"}, GraphError, "parallel_edges is 'max'; expected one of"),
+        ({"weight_column": 10**5000}, ParseError, "an integer of over 4,300 digits, counted from 0"),
+        ({"delimiter": "\n"}, ParseError, "expected one character of ASCII, no quote or line break"),
+        ({"memory_limit": "1GB"}, ParameterError, "memory_limit is '1GB'; expected a number of bytes"),
+        ({"memory_limit": 1.5}, ParameterError, "memory_limit is 1.5; expected a number of bytes"),
+        ({"memory_limit": float("inf")}, ParameterError, "memory_limit is inf; expected a number of bytes"),
+        ({"progress": 3}, ParseError, "progress is 3; expected a function"),
+    ],
+)
+def test_options_out_of_range(file: Any, options: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read(file("0 1\n"), **options)
+
+
+def test_numbers_of_vertices_beside_names(file: Any) -> None:
+    with pytest.raises(GraphError, match="the ids are names; leave num_vertices out"):
+        read(file("a b\n"), num_vertices=3)
+
+
+def test_integers_that_python_does_not_read(file: Any) -> None:
+    path = file(f"{'9' * 5000} 1\n")
+    with pytest.raises(ParseError, match=r"has an id of 5,000 digits, too many for an integer.*names=True"):
+        read(path)
+    assert read(path, names=True).num_vertices == 2
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "/proc/self/mem", "x" * 5000])
+def test_paths_that_are_none(path: str) -> None:
+    with pytest.raises(ParseError, match="cannot read"):
+        read(path)
+    with pytest.raises(OutputError, match=r"cannot write|there is no"):
+        write(generate.path(3), f"{path}.txt")
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_sizes_are_refused_before_anything_is_allocated(file: Any) -> None:
+    path = file(f"{MATRIX} pattern general\n1000000000 1000000000 1\n1 2\n", "a.mtx")
+    tracemalloc.start()
+    with pytest.raises(
+        MemoryLimitError, match=r"needs at least 12,0.* bytes of memory; memory_limit is 1,000,000,0"
+    ):
+        read(path, memory_limit=1e9)
+    with pytest.raises(MemoryLimitError, match="memory_limit is 100"):
+        read(file("0 1\n"), num_vertices=10**9, memory_limit=100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
+
+
+def test_what_is_free_is_the_limit(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgewise.io.budget.free_memory", lambda: 10)
+    with pytest.raises(MemoryLimitError, match=r"10 are free\. Free some"):
+        read(file("0 1\n"))
+    monkeypatch.setattr("edgewise.io.budget.free_memory", lambda: None)
+    assert read(file("0 1\n")).num_edges == 1
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+@pytest.mark.parametrize("line", [b"0 1\n", b"name another\n", b"0123456789"])
+def test_little_files_that_become_large_ones(file: Any, module: Any, line: bytes) -> None:
+    path = file(module.compress(line * (12 * 10**6 // len(line))))
+    tracemalloc.start()
+    with pytest.raises(MemoryLimitError, match="bytes of memory; memory_limit is 20,000,000"):
+        read(path, memory_limit=2e7)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.05 * 2e7 + 1e7
+
+
+@pytest.mark.parametrize("ids", [10**5, 2**31 - 1, 2**60])
+@pytest.mark.parametrize(
+    "options", [{}, {"directed": False, "self_loops": "drop"}, {"parallel_edges": "sum"}]
+)
+@pytest.mark.filterwarnings("ignore::edgewise.errors.GraphWarning")
+def test_reading_takes_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: int, options: dict
+) -> None:
+    rng = np.random.default_rng(1)
+    path = tmp_path / "graph.txt"
+    path.write_text("".join(f"{u} {v} {u % 7}\n" for u, v in rng.integers(0, ids, (100_000, 2)).tolist()))
+    read(path, **options)
+    said: list[int] = []
+    monkeypatch.setattr(source, "_BLOCK", 2**18)
+    with mock.patch.object(Budget, "check", lambda self, needed: said.append(needed)):
+        tracemalloc.start()
+        read(path, **options)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak <= 1.05 * max(said) + 1e7
+    assert read(path, memory_limit=max(said), **options).num_edges > 0
+    with pytest.raises(MemoryLimitError):
+        read(path, memory_limit=max(said) - 1, **options)
+
+
+def test_memory_that_the_system_does_not_give(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def allocate(*arguments: object, **options: object) -> None:
+        raise MemoryError("Unable to allocate 64.0 GiB")
+
+    monkeypatch.setattr("edgewise.io.table.number_vertices", allocate)
+    with pytest.raises(MemoryLimitError, match=r"more memory than the system gives \(Unable to allocate 64"):
+        read(file("0 1\n"))
+
+
+# ---------------------------------------------------------------- places, permissions, what is left
+
+
+def test_a_replaced_file_keeps_its_permissions_and_its_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "there" / "graph.txt", tmp_path / "graph.txt"
+    target.parent.mkdir()
+    target.write_text("before")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write(generate.path(3), link)
+    assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o640
+    assert read(target).num_edges == 2
+    target.unlink()
+    write(generate.path(4), link)
+    assert link.is_symlink() and read(target).num_edges == 3
+    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name, message in (("loop.txt", "cannot write"), ("pipe.txt", "no ordinary file")):
+        with pytest.raises(OutputError, match=message):
+            write(generate.path(3), tmp_path / name)
+
+
+def test_a_file_is_as_private_while_it_is_written(tmp_path: Path) -> None:
+    path, modes = tmp_path / "graph.txt", []
+    path.write_text("before")
+    path.chmod(0o600)
+
+    def look(done: int) -> None:
+        modes.extend(part.stat().st_mode & 0o777 for part in tmp_path.glob(".*.part"))
+
+    write(generate.path(3), path, progress=look)
+    assert modes == [0o600]
+
+
+def test_what_killed_processes_leave_is_cleared(tmp_path: Path) -> None:
+    left, held, young = (tmp_path / f".{'0' * 16}.{number}.1.part" for number in (1, 2, 3))
+    other = tmp_path / ".mine.part"
+    for path in (left, held, young, other):
+        path.write_text("part")
+        os.utime(path, (1, 1) if path != young else None)
+    with open(held) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write(generate.path(3), tmp_path / "graph.txt")
+    assert sorted(tmp_path.iterdir()) == sorted([held, young, other, tmp_path / "graph.txt"])

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewise.errors import MemoryLimitError
+from edgewise.io.options import ReadOptions
 from edgewise.memory import free_memory
 
 #: Bytes for a name beyond its own text: a Python string, its place in the ids, its number in tables.
 NAME_BYTES = 150
 #: The same for an integer that is read as a name, since it is long: it is an integer too, in a set and a dictionary.
 LONG_INTEGER_BYTES = 400
-#: A vertex in rows that are being made: offsets, and ids other than 0..n-1.
-_OFFSET_BYTES, _ID_BYTES = 8, 8
+#: A vertex in rows: where its arcs begin; and where ids start at a base, its id.
+_OFFSET_BYTES, _ID_BYTES = 4, 8
 #: An arc in rows that are being made: its target twice, and its row within a bucket.
 _ARC_BYTES = 10
 #: An edge while ids become indices: both of them, and the marks of those that occur.
@@ -80,18 +81,19 @@ class Budget:
             ) from None
 
 
-def bytes_of_graph(columns: int, weights: int, num_edges: int, num_vertices: int, directed: bool) -> int:
-    """Bytes that are taken at most at one time while columns of edges become a graph, without their ids.
+def bytes_of_graph(columns: int, weights: int, num_edges: int, options: ReadOptions) -> int:
+    """Bytes that are taken at most at one time while columns of edges become a graph, names and hash tables excepted.
 
     Args:
         columns, weights: bytes of the columns of ids and of that of weights.
         num_edges: how many edges there are.
-        num_vertices: how many vertices are declared; 0 where they are those that occur.
-        directed: whether each edge is one arc, or two.
+        options: what the caller said.
     """
-    arcs = num_edges * (1 if directed else 2)
-    held = columns + weights
-    joined = 2 * held
-    making = held + 2 * weights * (1 if directed else 2) + _ARC_BYTES * arcs
-    numbering = 0 if num_vertices else _NUMBERING_BYTES * num_edges
-    return max(joined, making + numbering) + (_OFFSET_BYTES + _ID_BYTES) * num_vertices
+    held, copies = columns + weights, 2 if options.directed is False else 1
+    rows = copies * (_ARC_BYTES * num_edges + 2 * weights)
+    if options.num_vertices is None:
+        rows += _NUMBERING_BYTES * num_edges
+    else:
+        based = bool(options.index_base)
+        rows += int(options.num_vertices) * (_OFFSET_BYTES + _ID_BYTES * based) + columns * based
+    return held + max(held, rows)

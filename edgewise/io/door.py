@@ -17,6 +17,7 @@ from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import TextFile
 from edgewise.memory import as_bytes
+from edgewise.text import printable, shown
 
 #: Those that are surest of themselves come first.
 FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
@@ -83,7 +84,7 @@ def read(
         MemoryLimitError: a graph, a number of vertices or a line that needs more memory than allowed.
     """
     if not isinstance(path, str | os.PathLike):
-        raise ParseError(f"path is {path!r}; expected the name of a file")
+        raise ParseError(f"path is {shown(path)}; expected the name of a file")
     options = ReadOptions(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
         num_vertices, parallel_edges, self_loops, progress, memory_limit,
@@ -110,9 +111,9 @@ def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOpti
     """What to say of an undirected graph that has edges in both directions, each with a line of its own."""
     arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
     return (
-        f'{path} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became an edge of '
-        'its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or "min" or '
-        f'"sum" to combine the weights of its lines{arcs}'
+        f'{printable(str(path))} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became '
+        'an edge of its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or '
+        f'"min" or "sum" to combine the weights of its lines{arcs}'
     )
 
 
@@ -120,7 +121,7 @@ def _by_name(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise ParseError(f"format is {name!r}; expected {', '.join(known.name for known in FORMATS)}")
+    raise ParseError(f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}")
 
 
 def _by_looks(file: TextFile) -> Format:

@@ -13,6 +13,8 @@ from edgewise.io.source import TextFile
 
 _LIMITS = np.iinfo(np.int64)
 _LONGEST_SHOWN = 60
+#: Bytes that a byte of text takes while it is read.
+_SCAN_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -88,18 +90,18 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
     """
     scan = _Scan(file, layout)
     done = 0
-    file.budget.check(scan.bytes_of_graph(options))
     for block in file.blocks():
         text = block
         while skip and text:
             text = text[text.index(b"\n") + 1 :]
             skip -= 1
             scan.state[tokens.LINE] += 1
+        file.budget.check(scan.bytes_of_graph(options) + _SCAN_BYTES * len(text))
         scan.read(text)
         done += len(block)
-        file.budget.check(scan.bytes_of_graph(options))
         if options.progress is not None:
             options.progress(done)
+    file.budget.check(scan.bytes_of_graph(options))
     return scan.edges()
 
 
@@ -149,8 +151,12 @@ class _Scan:
         if self._names is not None:
             self._check_encoding(text)
         room = len(text) // 4 + 1  # the shortest line of an edge is "0 1" and its end
-        source, target, weights = np.empty((3, room), np.int64)
-        slow = np.empty((room if self._weight_kind else 0, 4), np.int64)
+        source, target = np.empty((2, room), np.int64)
+        weights = np.empty(room if self._weight_kind else 0, np.int64)
+        slow_room = (
+            len(text) // 9 + 1
+        )  # the shortest line with a weight that Python reads is "0 1 1e23" and its end
+        slow = np.empty((slow_room if self._weight_kind else 0, 4), np.int64)
         state = self.state
         state[[tokens.POSITION, tokens.EDGES, tokens.SLOW]] = 0
         columns = (source, target, weights, weights.view(np.float64), slow)
@@ -182,9 +188,7 @@ class _Scan:
         num_edges = sum(len(source) for source, _, _ in self._parts)
         columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
         weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
-        needed = bytes_of_graph(
-            columns, weights, num_edges, options.num_vertices or 0, options.directed is not False
-        )
+        needed = bytes_of_graph(columns, weights, num_edges, options)
         if self._names is not None:
             of_name = LONG_INTEGER_BYTES if self._layout.only_digits else NAME_BYTES
             needed += of_name * int(self.state[tokens.NAMES]) + 2 * int(self.state[tokens.POOL])

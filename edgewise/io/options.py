@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
+from edgewise.errors import ParseError
 from edgewise.graph.checks import as_count, check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
-from edgewise.graph.ids import MAX_VERTICES
 from edgewise.memory import as_bytes
+from edgewise.text import shown
 
 Column = int | str
 #: Beyond it, ids counted from a base could leave 64 bits.
@@ -42,16 +42,18 @@ class ReadOptions:
         for name in ("directed", "weighted", "header", "names"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool | np.bool_):
-                raise ParseError(f"{name} is {value!r}; expected True, False or None")
+                raise ParseError(f"{name} is {shown(value)}; expected True, False or None")
         delimiter = self.delimiter
         if delimiter is not None and not (
             _is_ascii(delimiter) and len(delimiter) == 1 and delimiter not in '\0\r\n"'
         ):
             raise ParseError(
-                f"delimiter is {delimiter!r}; expected one character of ASCII, no quote or line break"
+                f"delimiter is {shown(delimiter)}; expected one character of ASCII, no quote or line break"
             )
         if self.comments is not None and not _is_ascii(self.comments):
-            raise ParseError(f"comments is {self.comments!r}; expected characters of ASCII")
+            raise ParseError(f"comments is {shown(self.comments)}; expected characters of ASCII")
+        if self.progress is not None and not callable(self.progress):
+            raise ParseError(f"progress is {shown(self.progress)}; expected a function of a number of bytes")
         self._check_columns()
         self._check_sizes()
 
@@ -60,17 +62,15 @@ class ReadOptions:
         if columns is not None and not (
             isinstance(columns, tuple | list) and len(columns) == 2 and all(map(_is_column, columns))
         ):
-            raise ParseError(f"columns is {columns!r}; expected two numbers or names, such as (0, 1)")
+            raise ParseError(f"columns is {shown(columns)}; expected two numbers or names, such as (0, 1)")
         if self.weight_column is not None and not _is_column(self.weight_column):
-            raise ParseError(f"weight_column is {self.weight_column!r}; expected a number or a name")
+            raise ParseError(f"weight_column is {shown(self.weight_column)}; expected a number or a name")
 
     def _check_sizes(self) -> None:
         base = self.index_base
         if base is not None and (not _is_integer(base) or not -_LARGEST_BASE <= base <= _LARGEST_BASE):
-            raise ParseError(f"index_base is {base!r}; expected an integer from -2**62 to 2**62")
-        count = as_count(self.num_vertices)
-        if count is not None and count > MAX_VERTICES:
-            raise GraphError(f"num_vertices is {count:,}; at most 2**31 - 1 can be had")
+            raise ParseError(f"index_base is {shown(base)}; expected an integer from -2**62 to 2**62")
+        as_count(self.num_vertices)
         as_bytes("memory_limit", self.memory_limit)
 
     def given(self) -> list[str]:

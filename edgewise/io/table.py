@@ -17,6 +17,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
+from edgewise.text import shown
 
 #: What comments start with, unless the caller says otherwise.
 COMMENTS = "#%"
@@ -85,7 +86,10 @@ def _numbered(
     if options.num_vertices is not None and options.index_base:
         base, count = int(options.index_base), int(options.num_vertices)
         return source - base, target - base, Ids(count, np.arange(base, base + count))
-    return number_vertices(source, target, as_count(options.num_vertices))
+    held = sum(column.nbytes for column in (source, target, edges.weight) if column is not None)
+    return number_vertices(
+        source, target, as_count(options.num_vertices), lambda needed: budget.check(held + needed)
+    )
 
 
 def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids]:
@@ -207,7 +211,7 @@ class _Table:
         if not 0 <= column < len(first):
             raise ParseError(
                 f"{self._path} has {len(first)} columns on the first line of data; expected one with number "
-                f"{column}, counted from 0. If something else stands between columns, give delimiter="
+                f"{shown(column)}, counted from 0. If something else stands between columns, give delimiter="
             )
         return column
 

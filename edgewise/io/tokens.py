@@ -268,7 +268,7 @@ def scan(
         if p < end and not is_comment[text[p]]:
             if delimiter == _TAB:
                 p = begin
-            edge, column, reason = np.uint64(state[EDGES]), 0, DONE
+            edge, column, reason, slow_before = np.uint64(state[EDGES]), 0, DONE, state[SLOW]
             while p <= end and reason == DONE:
                 start, stop, p, quoted = _field(text, p, end, delimiter)
                 if quoted == 2:
@@ -288,6 +288,7 @@ def scan(
                 reason = WRONG_COLUMNS
             if reason != DONE:
                 state[START], state[STOP], state[COLUMN] = np.int64(start), np.int64(stop), column
+                state[SLOW] = slow_before
                 return reason
             state[EDGES] += 1
         state[LINE] += 1
