@@ -12,10 +12,12 @@ from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, read_sized, shortened, sizes_of
 from edgewise.io.source import TextFile
+from edgewise.io.table import is_data
 
 _MAGIC = b"%%MatrixMarket"
 _VALUES = {"pattern": 0, "integer": 1, "real": 1}
 _SYMMETRIES = ("general", "symmetric")
+_COMMENTS = "%"
 
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
@@ -28,7 +30,7 @@ def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     layout = Layout(
         weight=2 if has_weights and options.weighted is not False else None,
         num_columns=3 if has_weights else 2,
-        comments="%",
+        comments=_COMMENTS,
         whole_weights=values == "integer",
         fractions=values != "integer",
     )
@@ -58,9 +60,9 @@ def _read_sizes(file: TextFile) -> Sizes:
     """What the first line declares that is no comment."""
     expected = "'rows columns entries'"
     for number, line in enumerate(file.lines(), start=1):
-        words = line.split()
-        if not words or line.startswith("%"):
+        if not is_data(line, _COMMENTS):
             continue
+        words = line.split()
         if len(words) != 3:
             raise ParseError(f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}")
         rows, columns, entries = sizes_of(file, number, line, words, expected)

@@ -139,10 +139,12 @@ class _Table:
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
         """The fields of each line that is no comment, and its number; notes what comments before it declare."""
         self._declared: bool | None = None
+        begun = False
         for number, line in enumerate(file.lines(), start=1):
             if is_data(line, self._comments):
+                begun = True
                 yield number, split_line(line, self._delimiter)
-            else:
+            elif not begun:
                 for names, declaration in DECLARED_IDS.items():
                     self._declared = names if line.strip(BLANKS) == declaration else self._declared
 
