@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import io
 import json
 import os
 import signal
@@ -349,7 +350,10 @@ def leave_on_interrupt() -> None:
 
 
 def main() -> None:
-    """The entry point of the command `edgewise`."""
+    """Run a command line to its end; see `edgewise_command` for the command `edgewise`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals of few characters
     leave_on_interrupt()
     app()
 
