@@ -824,6 +824,24 @@ def test_reading_takes_what_it_says(
         read(path, memory_limit=max(said) - 1, **options)
 
 
+def test_an_xz_file_that_needs_much_memory_to_unpack(file: Any) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**28}]
+    path = file(lzma.compress(b"0 1\n", filters=filters), "a.txt.xz")
+    with pytest.raises(
+        MemoryLimitError, match=r"unpacking .*a\.txt\.xz needs more memory; memory_limit is 100,000,000"
+    ):
+        read(path, memory_limit=1e8)
+    assert read(path).num_edges == 1
+
+
+def test_several_xz_streams(file: Any) -> None:
+    parts = [lzma.compress(b"0 1\n1 "), bytes(8), lzma.compress(b"2\n"), bytes(4)]
+    assert edges_of(read(file(b"".join(parts)))) == [(0, 1), (1, 2)]
+    for broken in (parts[0] + b"garbage!", parts[0] + parts[2][:-5], parts[0][:-1]):
+        with pytest.raises(ParseError, match="truncated or damaged"):
+            read(file(broken))
+
+
 def test_memory_that_the_system_does_not_give(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def allocate(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 64.0 GiB")

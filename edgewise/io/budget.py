@@ -49,11 +49,12 @@ class Budget:
             MemoryLimitError: with what is needed and what may be taken.
         """
         if self.limit is not None and needed > self.limit:
-            limit = f"memory_limit is {self.limit:,}"
-            raise MemoryLimitError(
-                f"reading {self.path} needs at least {needed:,} bytes of memory; "
-                f"{limit if self.given else f'{self.limit:,} are free'}. {self._advice}"
-            )
+            raise self.refusal("reading", f"at least {needed:,} bytes of memory")
+
+    def refusal(self, doing: str, needed: str) -> MemoryLimitError:
+        """What to raise where doing something with the file needs more than there may be."""
+        limit = f"memory_limit is {self.limit:,}" if self.given else f"{self.limit or 0:,} are free"
+        return MemoryLimitError(f"{doing} {self.path} needs {needed}; {limit}. {self._advice}")
 
     @property
     def _advice(self) -> str:

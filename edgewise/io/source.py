@@ -6,7 +6,6 @@ import difflib
 import gzip
 import importlib
 import io
-import lzma
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +15,13 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
+from edgewise.io.xz import XzFile
 
 #: What compressed files start with, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip),
     b"BZh": ("bzip2", bz2),
-    b"\xfd7zXZ\x00": ("xz", lzma),
+    b"\xfd7zXZ\x00": ("xz", None),
     b"\x28\xb5\x2f\xfd": ("zstd", None),
 }
 _COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
@@ -108,6 +108,8 @@ class TextFile:
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         for magic, (name, module) in _COMPRESSED.items():
+            if start.startswith(magic) and name == "xz":
+                return io.BufferedReader(XzFile(file, self.budget), _BLOCK)
             if start.startswith(magic):
                 return self._decompressor(name, module).open(file, "rb")
         return file
@@ -149,7 +151,7 @@ class TextFile:
             data = file.read(size)
             while data.endswith(b"\r") and (more := file.read(1)):
                 data += more
-        except MemoryError:
+        except MemoryError:  # MemoryLimitError, too
             raise
         except Exception as error:  # each decompressor has its own
             raise ParseError(
