@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import io
 import json
 import os
 import signal
@@ -15,11 +16,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from edgewise.text import on_one_line, printable
 
 if TYPE_CHECKING:
     from edgewise.graph import Graph
 
+
+class Commands(TyperGroup):
+    """The commands. What is wrong with a command line is said without sending escapes to the terminal."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options that come before the command."""
+        with shown_escapes():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the options of the command, and run it."""
+        with shown_escapes():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def shown_escapes() -> Iterator[None]:
+    """Show what is not printable in the message of a wrong command line."""
+    try:
+        yield
+    except Exception as error:  # what is wrong has another class in each version of typer
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            vars(error)["message"] = on_one_line(message)
+        raise
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Graph processing from plain Python.",
     no_args_is_help=True,
     add_completion=False,
@@ -54,6 +86,19 @@ Output = Annotated[
 ]
 Top = Annotated[int, typer.Option(min=0, help="How many vertices or components to show.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Check the answer against the graph.")]
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="BYTES",
+        help="What reading may take of memory, and what the run may: 4e9. Default: what is free, for reading.",
+    ),
+]
+QuoteFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--quote-formulas", help="Put ' before names in the output that spreadsheets take for formulas."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Undirected = Annotated[bool, typer.Option("--undirected", help="Give each edge both directions.")]
 Weighted = Annotated[
@@ -80,7 +125,7 @@ def plain_errors() -> Iterator[None]:
 
     def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, ours):
-            typer.echo(f"edgewise: warning: {message}", err=True)
+            typer.echo(f"edgewise: warning: {on_one_line(str(message))}", err=True)
         else:
             show_other(message, category, *where)
 
@@ -96,7 +141,7 @@ def plain_errors() -> Iterator[None]:
         problem = f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     else:
         return
-    typer.echo(f"edgewise: error: {problem}", err=True)
+    typer.echo(f"edgewise: error: {on_one_line(problem)}", err=True)
     raise typer.Exit(2)
 
 
@@ -109,7 +154,7 @@ def show(text: str) -> None:
     from edgewise.errors import OutputError
 
     try:
-        typer.echo(text)
+        typer.echo(printable(text))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -119,19 +164,26 @@ def show(text: str) -> None:
 
 
 def read_graph(
-    path: Path, undirected: bool, weighted: bool | None, delimiter: str | None, reading: list[str] | None
+    path: Path,
+    undirected: bool,
+    weighted: bool | None,
+    delimiter: str | None,
+    memory_limit: float | None,
+    reading: list[str] | None,
 ) -> tuple["Graph", float]:
     """The graph in a file, and the seconds that reading took, without compiling."""
     from edgewise.io import read
     from edgewise.kernels.cache import compile_seconds
     from edgewise.progress import progress_bar
-    from edgewise.tasks import check_names, literal, parse_settings
+    from edgewise.tasks import keywords, parse_settings
 
-    options: dict[str, Any] = {
-        name: literal(text) for name, text in parse_settings("--read", reading).items()
+    options = keywords("edgewise.read", functools.partial(read, path), parse_settings("--read", reading))
+    given = {
+        "directed": False if undirected else None,
+        "weighted": weighted,
+        "delimiter": delimiter,
+        "memory_limit": memory_limit,
     }
-    check_names("edgewise.read", functools.partial(read, path), options)
-    given = {"directed": False if undirected else None, "weighted": weighted, "delimiter": delimiter}
     options |= {name: value for name, value in given.items() if value is not None}
     started, compiled = time.perf_counter(), compile_seconds()
     with progress_bar(f"reading {path.name}: bytes") as progress:
@@ -150,15 +202,18 @@ def run(
     output: Output = None,
     top: Top = 10,
     verify: Verify = False,
+    quote_formulas: QuoteFormulas = False,
     as_json: AsJson = False,
     undirected: Undirected = False,
     weighted: Weighted = None,
     delimiter: Delimiter = None,
+    memory_limit: MemoryLimit = None,
     reading: Reading = None,
 ) -> None:
     """Run an algorithm, or a program of your own, on a graph."""
     with plain_errors():
         from edgewise.io.columns import check_writable, write_columns
+        from edgewise.memory import as_bytes
         from edgewise.progress import progress_bar
         from edgewise.report import RunReport
         from edgewise.schedule import Schedule
@@ -169,17 +224,19 @@ def run(
         task.check_names(texts)
         if output is not None:
             check_writable(output)
-        graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)
+        graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
+        limit = as_bytes("memory_limit", memory_limit)
+        schedule = Schedule(num_threads=threads)
         result = task.function(
-            graph, **values, device=device, schedule=Schedule(num_threads=threads), progress=True
+            graph, **values, device=device, schedule=schedule, progress=True, memory_limit=limit
         )
         if verify:
             result.verify(graph)
         if output is not None:
             table = result.table()
             with progress_bar(f"writing {output.name}: rows", len(next(iter(table.values())))) as progress:
-                write_columns(output, table, progress)
+                write_columns(output, table, progress, quote_formulas=quote_formulas)
         report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 
@@ -194,6 +251,7 @@ def info(
     undirected: Undirected = False,
     weighted: Weighted = None,
     delimiter: Delimiter = None,
+    memory_limit: MemoryLimit = None,
     reading: Reading = None,
 ) -> None:
     """Describe a graph; without one, this installation."""
@@ -205,7 +263,9 @@ def info(
         elif graph_file is None:
             facts = report.installation_facts()
         else:
-            graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, reading)
+            graph, read_seconds = read_graph(
+                graph_file, undirected, weighted, delimiter, memory_limit, reading
+            )
             facts = {**report.graph_facts(graph), **report.degree_facts(graph), "read_seconds": read_seconds}
         show(json.dumps(facts) if as_json else report.lines(facts))
 
@@ -226,16 +286,15 @@ def generate(
         from edgewise.io.write import check_graph_writable
         from edgewise.progress import progress_bar
         from edgewise.report import graph_line
-        from edgewise.tasks import check_names, find_generator, literal, parse_settings
+        from edgewise.tasks import find_generator, keywords, parse_settings
 
         make = find_generator(kind)
-        values = {name: literal(text) for name, text in parse_settings("--set", settings).items()}
-        check_names(kind, make, values)
+        values = keywords(kind, make, parse_settings("--set", settings))
         check_graph_writable(output)
         graph = make(**values)
         with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
             write(graph, output, progress)
-        show(f"{output}: {graph_line(graph)}")
+        show(f"{on_one_line(str(output))}: {graph_line(graph)}")
 
 
 @app.command()
@@ -248,21 +307,24 @@ def verify(
     undirected: Undirected = False,
     weighted: Weighted = None,
     delimiter: Delimiter = None,
+    memory_limit: MemoryLimit = None,
     reading: Reading = None,
 ) -> None:
     """Check a result in a file against the graph, without running the algorithm again."""
     with plain_errors():
         from edgewise.io.columns import read_columns
+        from edgewise.memory import as_bytes
         from edgewise.saved import verify_saved
         from edgewise.tasks import find_algorithm, parse_settings
 
         task = find_algorithm(name)
         texts = parse_settings("--set", settings, source=source)
         task.check_names(texts)
-        columns = read_columns(result_file)
-        graph, _ = read_graph(graph_file, undirected, weighted, delimiter, reading)
+        columns = read_columns(result_file, as_bytes("memory_limit", memory_limit))
+        graph, _ = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         verify_saved(name, graph, columns, task.arguments(graph, texts))
-        show(f"{result_file} passes the verifier of {name} on {graph_file}")
+        passed = f"{result_file} passes the verifier of {name} on {graph_file}"
+        show(on_one_line(passed))
 
 
 def leave_on_interrupt() -> None:
@@ -288,7 +350,10 @@ def leave_on_interrupt() -> None:
 
 
 def main() -> None:
-    """The entry point of the command `edgewise`."""
+    """Run a command line to its end; see `edgewise_command` for the command `edgewise`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals of few characters
     leave_on_interrupt()
     app()
 

@@ -4,9 +4,14 @@ A message says what was got, what was expected, and what to do. Each class also 
 exception that a caller would expect, so ``except ValueError`` keeps working.
 """
 
+from edgewise.text import printable
+
 
 class EdgewiseError(Exception):
-    """The root of all errors raised by edgewise."""
+    """The root of all errors raised by edgewise. Terminal escapes in names and paths are shown, not sent."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class GraphError(EdgewiseError, ValueError):
@@ -38,7 +43,7 @@ class DeviceError(EdgewiseError, RuntimeError):
 
 
 class MemoryLimitError(EdgewiseError, MemoryError):
-    """A run that would need more memory than it was allowed."""
+    """A run, or a file that is read, that would need more memory than it was allowed."""
 
 
 class ParameterError(EdgewiseError, ValueError):

@@ -5,7 +5,6 @@ import operator
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -17,6 +16,7 @@ from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.team import available_threads
+from edgewise.memory import as_bytes
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 
@@ -174,7 +174,7 @@ def execution(
         ParameterError: a memory limit that is no number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
-    check_limit(name, memory_limit)
+    memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise ParameterError(
             f"{name}: progress is {progress!r}; expected True, False, or a function of the number of supersteps done"
@@ -212,12 +212,6 @@ def as_integer(value: Any) -> int | None:
     """An integer of Python or NumPy as one of Python; None for anything else, bools among them."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return operator.index(value) if is_integer else None
-
-
-def check_limit(name: str, memory_limit: Any) -> None:
-    """Refuse a memory limit that is no number. Raises ParameterError."""
-    if memory_limit is not None and not isinstance(memory_limit, Real):
-        raise ParameterError(f"{name}: memory_limit is {memory_limit!r}; expected a number of bytes, or None")
 
 
 def rest_of(memory_limit: int | None, taken: int) -> int | None:

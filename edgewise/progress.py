@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from edgewise.text import on_one_line
+
 #: What ends sooner shows nothing, and does not even import rich.
 SECONDS_UNTIL_SHOWN = 1.0
 
@@ -35,7 +37,7 @@ class _LateBar:
     """A bar that a timer shows, since what compiles or reads first has no progress to report for seconds."""
 
     def __init__(self, description: str, total: int | None) -> None:
-        self._description, self._total, self._done = description, total, 0
+        self._description, self._total, self._done = on_one_line(description), total, 0
         self._lock = threading.Lock()
         self._display: Any = None
         self._timer = threading.Timer(SECONDS_UNTIL_SHOWN, self._show)
@@ -46,7 +48,12 @@ class _LateBar:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         with self._lock:
             if self._timer.finished.is_set():
                 return

@@ -17,6 +17,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.store import cache_directory
 from edgewise.kernels.team import available_threads
 from edgewise.result import Result
+from edgewise.text import on_one_line
 
 Facts = dict[str, Any]
 
@@ -226,7 +227,7 @@ def as_text(value: Any) -> str:
     """A value for the terminal, floats to six digits."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else on_one_line(str(value))
 
 
 def as_json(value: Any) -> Any:
@@ -284,7 +285,7 @@ class RunReport:
         rate = "" if self.edges_per_second is None else f", {in_units(self.edges_per_second)}edges/s"
         verified = ["The answer passed its verifier."] if self.verified else []
         head = [
-            f"{self.algorithm} on {self.graph_name}: {graph_line(result.graph)}",
+            f"{self.algorithm} on {on_one_line(self.graph_name)}: {graph_line(result.graph)}",
             ", ".join(
                 f"{name.replace('_', ' ')}: {as_text(value)}"
                 for name, value in self.view.facts(result).items()

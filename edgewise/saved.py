@@ -9,8 +9,9 @@ from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._lengths import distance_dtype
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms._sssp_verify import verify_paths
+from edgewise.algorithms.bfs import as_depth
 from edgewise.algorithms.connected_components import verify_components
-from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
+from edgewise.algorithms.pagerank import Walk, check_parameters, distribution, verify_ranks
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
@@ -49,7 +50,9 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
     elif algorithm == "bfs":
         sources = np.atleast_1d(graph.index_of(given["source"]))
         level = saved.numbers("level", np.int32)
-        verify_levels(graph, sources, given.get("max_depth"), level, saved.vertices("parent"))
+        depth = given.get("max_depth")
+        limit = None if depth is None else as_depth(depth)
+        verify_levels(graph, sources, limit, level, saved.vertices("parent"))
     else:
         start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
         verify_paths(graph, start, distance, saved.vertices("parent"))
@@ -64,9 +67,10 @@ def _verify_pagerank(
     **others: Any,
 ) -> None:
     """Ranks that have converged: one more iteration changes them by less than n * tol."""
-    graph = saved.graph
+    graph, kind = saved.graph, others.get("dtype", np.float64)
+    dtype = check_parameters(graph, damping, tol, others.get("max_iterations", 0), weighted, kind)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    rank = saved.numbers("rank", np.dtype(others.get("dtype", np.float64)))
+    rank = saved.numbers("rank", dtype)
     verify_ranks(Walk(graph, damping, jump, weighted), rank, graph.num_vertices * tol)
 
 

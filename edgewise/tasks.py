@@ -5,11 +5,15 @@ import importlib.util
 import inspect
 import sys
 import traceback
+import typing
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
+
+import numpy as np
 
 import edgewise
 from edgewise import generate
@@ -18,10 +22,21 @@ from edgewise.graph import Graph
 from edgewise.program import VERTEX, Parameter, Program, is_required
 from edgewise.report import PROGRAM_VIEW, VIEWS, View
 from edgewise.result import Result
+from edgewise.text import shown
 
 #: How a run is carried out is said by options of their own.
 _NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
 _OF_RUN = ("max_supersteps", "check", "seed")
+_BOOLEANS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,7 @@ class Task:
         parameters: names that may be given.
         required: those that must be given.
         vertices: those that take the id of a vertex.
+        booleans: those that are true or false.
         view: how its result is shown.
     """
 
@@ -42,12 +58,15 @@ class Task:
     parameters: tuple[str, ...]
     required: tuple[str, ...]
     vertices: tuple[str, ...]
+    booleans: tuple[str, ...]
     view: View
 
     def arguments(self, graph: Graph, texts: Mapping[str, str]) -> dict[str, Any]:
         """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
         return {
-            name: vertex_id(graph, text) if name in self.vertices else literal(text)
+            name: vertex_id(graph, text)
+            if name in self.vertices
+            else _value(name, text, name in self.booleans)
             for name, text in texts.items()
         }
 
@@ -60,19 +79,24 @@ class Task:
                 raise ProgramError(f"{self.name} needs {name}: give {option}")
 
 
-def check_names(name: str, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Refuse keywords that a function does not have, and the lack of one that it needs."""
+def keywords(name: str, function: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Texts as what a function takes by keyword.
+
+    Raises:
+        ProgramError: a keyword that the function does not have, or the lack of one that it needs.
+    """
     declared = _declared(function)
-    _refuse_unknown(name, values, tuple(declared))
+    _refuse_unknown(name, texts, tuple(declared))
     for parameter in declared.values():
-        if parameter.default is parameter.empty and parameter.name not in values:
+        if parameter.default is parameter.empty and parameter.name not in texts:
             raise ProgramError(f"{name} needs {parameter.name}: give --set {parameter.name}=VALUE")
+    return {key: _value(key, text, _is_boolean(declared[key])) for key, text in texts.items()}
 
 
 def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
     for each in given:
         if each not in known:
-            raise ProgramError(f"{name} has no parameter {each!r}; it has {', '.join(known) or 'none'}")
+            raise ProgramError(f"{name} has no parameter {shown(each)}; it has {', '.join(known) or 'none'}")
 
 
 def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -96,13 +120,14 @@ def find_algorithm(name: str) -> Task:
     """The algorithm of this name. Raises ProgramError if there is none; the message lists them."""
     if name not in VIEWS:
         raise ProgramError(
-            f"there is no algorithm {name!r}; there are {', '.join(VIEWS)}. A program of your own is run "
+            f"there is no algorithm {shown(name)}; there are {', '.join(VIEWS)}. A program of your own is run "
             "by its file and class: my_program.py:MyProgram"
         )
     function = getattr(edgewise, "connected_components" if name == "components" else name)
     declared = _declared(function)
     required = tuple(p.name for p in declared.values() if p.default is p.empty)
-    return Task(name, function, tuple(declared), required, ("source",), VIEWS[name])
+    booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
+    return Task(name, function, tuple(declared), required, ("source",), booleans, VIEWS[name])
 
 
 def _program_task(name: str) -> Task:
@@ -124,6 +149,7 @@ def _program_task(name: str) -> Task:
         tuple(dict.fromkeys((*declared, *_OF_RUN))),
         tuple(key for key, value in declared.items() if is_required(value)),
         tuple(key for key, value in declared.items() if value.dtype is VERTEX),
+        ("check", *(key for key, value in declared.items() if _holds_boolean(value))),
         PROGRAM_VIEW,
     )
 
@@ -173,7 +199,7 @@ def find_generator(name: str) -> Callable[..., Graph]:
         if inspect.isfunction(value) and value.__module__ == generate.__name__ and not key.startswith("_")
     }
     if name not in known:
-        raise ProgramError(f"there is no generator {name!r}; there are {', '.join(known)}")
+        raise ProgramError(f"there is no generator {shown(name)}; there are {', '.join(known)}")
     return known[name]
 
 
@@ -183,16 +209,40 @@ def parse_settings(option: str, settings: Sequence[str] | None, source: str | No
     for setting in settings or ():
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
-            raise ProgramError(f"{option} {setting!r}; expected NAME=VALUE, such as damping=0.9")
+            raise ProgramError(f"{option} {shown(setting)}; expected NAME=VALUE, such as damping=0.9")
         texts[name] = text
     return texts
+
+
+def _is_boolean(parameter: inspect.Parameter) -> bool:
+    """Whether a function takes True or False for a parameter, and nothing else but None."""
+    kinds = set(typing.get_args(parameter.annotation)) or {parameter.annotation}
+    return bool in kinds and kinds <= {bool, NoneType}
+
+
+def _holds_boolean(parameter: Parameter) -> bool:
+    """Whether a parameter of a program is true or false."""
+    return parameter.dtype in (bool, np.bool_) or isinstance(parameter.default, bool)
+
+
+def _value(name: str, text: str, boolean: bool) -> Any:
+    """A text as a boolean, or as a Python literal or a string."""
+    if not boolean or text == "None":
+        return literal(text)
+    if text.lower() not in _BOOLEANS:
+        raise ProgramError(f"{name} is {shown(text)}; expected true or false")
+    return _BOOLEANS[text.lower()]
 
 
 def literal(text: str) -> Any:
     """A Python literal, or the text itself where it is none."""
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of backslashes, and of numbers next to words
+            value = ast.literal_eval(text)
+            repr(value)  # integers of too many digits cannot be named in messages
+            return value
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
 
@@ -208,6 +258,6 @@ def vertex_id(graph: Graph, text: str) -> Any:
         try:
             known_as = int(text)
         except ValueError:
-            raise GraphError(f"the graph has no vertex {text!r}; its ids are integers") from None
+            raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
     graph.index_of(known_as)
     return known_as

@@ -343,7 +343,130 @@ def test_a_name_as_long_as_names_may_be(towns: Path, tmp_path: Path) -> None:
     assert len(read_columns(output)["vertex"]) == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "edges"), [("false", 2), ("False", 2), ("no", 2), ("0", 2), ("true", 1), ("on", 1), ("None", 1)]
+)
+def test_booleans(tmp_path: Path, text: str, edges: int) -> None:
+    (tmp_path / "g.csv").write_text("from,to\na,b\n")
+    options = ("--read", f"header={text}", "--json")
+    assert json.loads(succeed("info", tmp_path / "g.csv", *options))["edges"] == edges
+    assert "header is 'maybe'; expected true or false" in refuse(
+        "info", tmp_path / "g.csv", "--read", "header=maybe"
+    )
+
+
+def test_booleans_of_algorithms_generators_and_programs(towns: Path, tmp_path: Path) -> None:
+    def top(*settings: str) -> float:
+        options = [word for setting in settings for word in ("--set", setting)]
+        return json.loads(succeed("run", "betweenness", towns, "--json", *options))["top"][0]["centrality"]
+
+    assert top("normalized=false") == top("normalized=False", "weighted=no") != top("normalized=true")
+    assert "weighted is 'two'; expected true or false" in refuse(
+        "run", "pagerank", towns, "--set", "weighted=two"
+    )
+    settings = ("--set", "num_vertices=4", "--set", "directed=false")
+    assert "undirected" in succeed("generate", "path", tmp_path / "g.mtx", *settings)
+    (tmp_path / "flag.py").write_text(
+        "import edgewise as ew\nclass Flag(ew.Program):\n    on = ew.parameter(bool, default=True)\n"
+    )
+    program = tmp_path / "flag.py"
+    for setting in ("on=maybe", "check=maybe"):
+        assert f"{setting[:-6]} is 'maybe'; expected true or false" in refuse(
+            "run", program, towns, "--set", setting
+        )
+
+
+@pytest.mark.parametrize("value", ["{[]: 1}", "(" * 500, "0x" + "f" * 5000, "9" * 5000, "\0", "1j", "\\d"])
+def test_values_that_are_no_literals(towns: Path, value: str) -> None:
+    error = refuse("run", "pagerank", towns, "--set", f"damping={value}")
+    assert "damping is" in error and "Warning" not in error
+
+
+def test_a_memory_limit(towns: Path, tmp_path: Path) -> None:
+    assert "bytes of memory; memory_limit is 10." in refuse("info", towns, "--memory-limit", 10)
+    matrix = tmp_path / "g.mtx"
+    matrix.write_text("%%MatrixMarket matrix coordinate pattern general\n100000 100000 1\n1 2\n")
+    assert "pagerank needs" in refuse("run", "pagerank", matrix, "--memory-limit", "1.4e6")
+    assert "memory_limit is 1.5" in refuse("info", towns, "--memory-limit", 1.5)
+    succeed("run", "pagerank", towns, "--memory-limit", "1e6")
+
+
+def test_escapes_are_shown_and_not_sent(tmp_path: Path) -> None:
+    graph = tmp_path / "\x1b[31mred.txt"
+    graph.write_text("\x1b]0;title\x07a b\u202ec\nb\u202ec \x1b]0;title\x07a\n")
+    texts = [
+        succeed("run", "bfs", graph, "--source", "\x1b]0;title\x07a"),
+        invoke("info", graph, "--undirected").output,
+        refuse("info", f"{graph}.\n.txt"),
+        refuse("run", "bfs", graph, "--source", "\x1b[2J"),
+        refuse("run", "\x1b[2J", graph),
+        invoke("info", graph, "--top", "\x1b[2J").output,
+        invoke("run", "bfs", graph, "--top", "\x1b[2J").output,
+        invoke("\x1b[2J").output,
+    ]
+    for text in texts:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert r"\x1b]0;title\x07a" in texts[0] and r"b\u202ec" in texts[0] and r"\x1b[31mred.txt" in texts[1]
+    facts = json.loads(succeed("run", "bfs", graph, "--source", "\x1b]0;title\x07a", "--json"))
+    assert facts["top"][0]["vertex"] == "\x1b]0;title\x07a"
+
+
+def test_formulas_in_an_output(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("=1+1 b\n")
+    output = tmp_path / "out.csv"
+    for options, name in (((), "=1+1"), (("--quote-formulas",), "'=1+1")):
+        succeed("run", "components", tmp_path / "g.txt", "--output", output, *options)
+        assert read_columns(output)["vertex"][0] == name
+
+
+def test_an_output_keeps_its_permissions_and_its_link(towns: Path, tmp_path: Path) -> None:
+    target, link = tmp_path / "there.csv", tmp_path / "out.csv"
+    target.write_text("before")
+    target.chmod(0o604)
+    link.symlink_to(target)
+    succeed("run", "components", towns, "--output", link)
+    assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o604
+    assert len(read_columns(target)["vertex"]) == 5
+
+
 # Processes
+
+
+def test_ctrl_c_during_the_imports() -> None:
+    script = (
+        "import builtins, os, signal, sys\n"
+        "import edgewise_command\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others):\n"
+        "    if name == 'numba':\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *others)\n"
+        "builtins.__import__ = interrupt\n"
+        "edgewise_command.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "info"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_the_command_itself(towns: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "import edgewise_command; edgewise_command.main()",
+        "info",
+        towns,
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["edges"] == 5 and done.stderr == ""
+
+
+def test_a_terminal_of_few_characters(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("€ b\n", encoding="utf-8")
+    command = [*COMMAND, "run", "components", tmp_path / "g.txt"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert r"\u20ac" in done.stdout
 
 
 def test_a_graph_from_a_pipe() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgewise.errors import OutputError, ParseError
+from edgewise.errors import MemoryLimitError, OutputError, ParseError
 from edgewise.io.columns import check_writable, read_columns, write_columns
 
 COLUMNS = {
@@ -120,5 +120,41 @@ def test_a_missing_or_truncated_file(tmp_path: Path) -> None:
     write_columns(tmp_path / "a.csv.gz", {"x": np.arange(1000)})
     whole = (tmp_path / "a.csv.gz").read_bytes()
     (tmp_path / "a.csv.gz").write_bytes(whole[:-20])
+    with pytest.raises(ParseError, match="cannot read"):
+        read_columns(tmp_path / "a.csv.gz")
+
+
+def test_names_of_any_characters(tmp_path: Path) -> None:
+    names = np.array(["a\rb", "a\nb", "a\0b", "", '"'], dtype=object)
+    write_columns(tmp_path / "a.csv", {"vertex": names, "x": np.arange(5)})
+    assert read_columns(tmp_path / "a.csv")["vertex"] == names.tolist()
+    for wrong in ("\ud800", 10**5000):
+        with pytest.raises(OutputError, match="cannot write"):
+            write_columns(tmp_path / "b.csv", {"vertex": np.array([wrong], dtype=object)})
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_formulas_are_quoted_on_request(tmp_path: Path) -> None:
+    columns = {"vertex": np.array(["=1+1", "a", "-b", ""], dtype=object), "x": np.array([-1, 2, 3, 4])}
+    write_columns(tmp_path / "a.csv", columns)
+    assert read_columns(tmp_path / "a.csv")["vertex"] == ["=1+1", "a", "-b", ""]
+    write_columns(tmp_path / "a.csv", columns, quote_formulas=True)
+    assert read_columns(tmp_path / "a.csv") == {
+        "vertex": ["'=1+1", "a", "'-b", ""],
+        "x": ["-1", "2", "3", "4"],
+    }
+
+
+def test_results_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 10**6))
+    with pytest.raises(MemoryLimitError, match="memory_limit is 1,000,000"):
+        read_columns(tmp_path / "a.csv.gz", 10**6)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x" * 2**25))
+    with pytest.raises(ParseError, match="has a line of more than 16,777,216 characters"):
+        read_columns(tmp_path / "a.csv.gz")
+    for path in (Path("a\0.csv"), Path("\ud800.csv")):
+        with pytest.raises(ParseError, match="cannot read"):
+            read_columns(path)
+    (tmp_path / "a.csv.gz").write_bytes(b"\x1f\x8b\x08" + b"\xff" * 100)
     with pytest.raises(ParseError, match="cannot read"):
         read_columns(tmp_path / "a.csv.gz")

@@ -574,3 +574,28 @@ def test_arcs_know_the_edge_that_they_are_of(directed: bool, parallel_edges: str
         np.testing.assert_array_equal(graph.weights, weight[numbers])
     assert Graph.from_edges(source, target).edge_numbers is None
     assert graph.as_directed().edge_numbers is numbers
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.array([0, 1, 2], mask=[0, 1, 0])
+    plain = np.ma.array([0, 1, 2])
+    assert Graph.from_edges(plain, plain, plain).num_edges == 3
+    for columns, name in (
+        ((masked, plain), "source"),
+        ((plain, masked), "target"),
+        ((plain, plain, masked), "weight"),
+    ):
+        with pytest.raises(GraphError, match=f"{name} has masked entries; expected a value for each edge"):
+            Graph.from_edges(*columns)
+    with pytest.raises(GraphError, match="targets has masked entries"):
+        Graph.from_csr([0, 3], masked)
+
+
+def test_integers_that_python_does_not_write():
+    graph = Graph.from_edges([10**5000], [1])
+    with pytest.raises(
+        GraphError, match="no vertex an integer of over 4,300 digits; its 2 ids are such as 1, an"
+    ):
+        graph.index_of(10**5001)
+    with pytest.raises(GraphError, match="the ids go up to an integer of over 4,300 digits"):
+        Graph.from_edges([10**5000], [1], num_vertices=3)

@@ -13,7 +13,9 @@ PACKAGE = ROOT / "edgewise"
 
 #: From the bottom up. Parts on one line may not import each other; modules inside a folder may.
 ORDER = [
+    {"text"},
     {"errors", "progress"},
+    {"memory"},
     {"kernels"},
     {"layout"},
     {"balance"},

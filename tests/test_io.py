@@ -1,8 +1,11 @@
 """Reading and writing graphs: every format, option, compression, and every kind of broken file."""
 
 import bz2
+import fcntl
 import gzip
 import lzma
+import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from edgewise import generate
-from edgewise.errors import GraphError, OutputError, ParseError
+from edgewise.errors import GraphError, MemoryLimitError, OutputError, ParameterError, ParseError
 from edgewise.graph import Graph
+from edgewise.graph.ids import Ids
 from edgewise.io import read, source, write
+from edgewise.io.budget import Budget
 
 MATRIX = "%%MatrixMarket matrix coordinate"
 
@@ -76,6 +81,7 @@ def test_byte_order_mark(file: Any) -> None:
         ("0 1 5\n1 0 7.5\n", np.float64, [5.0, 7.5]),
         ("0 1 0.5\n1 0 7\n", np.float64, [0.5, 7.0]),
         ("0 1 999999999999999999\n1 0 +3\n", np.int64, [999999999999999999, 3]),
+        (f"0 1 {2**63 - 1}\n1 0 {-(2**63)}\n", np.int64, [2**63 - 1, -(2**63)]),
         ("0 1 1e3\n1 0 .5\n", np.float64, [1000.0, 0.5]),
         ("0 1 1e22\n1 0 1e23\n", np.float64, [1e22, 1e23]),
         ("0 1 7e24\n1 0 123456789e-22\n", np.float64, [7e24, 123456789e-22]),
@@ -221,6 +227,53 @@ def test_delimiter_and_comments_by_option(file: Any) -> None:
     assert read(file("#a b\n"), comments="").vertices.tolist() == ["#a", "b"]
 
 
+def test_sources_and_targets_of_one_column_are_refused(file: Any) -> None:
+    for text, name, options in (
+        ("7\n" * 9, "graph.txt", {"columns": (0, 0)}),
+        ("1 2\n", "graph.txt", {"columns": (1, 1)}),
+        ("a,a\n1,2\n", "graph.csv", {"columns": ("a", "a")}),
+    ):
+        with pytest.raises(ParseError, match="sources and targets are both in column"):
+            read(file(text, name), **options)
+    with pytest.raises(ParseError, match="column 1, counted from 0, has ids; expected another for weights"):
+        read(file("1 2 3\n"), weight_column=1)
+
+
+def test_carriage_returns_end_lines(file: Any) -> None:
+    assert edges_of(read(file("# a\r1 2\r2 3\r"))) == [(1, 2), (2, 3)]
+    assert edges_of(read(file("1 2\r3 4\n5 6\r\n"))) == [(1, 2), (3, 4), (5, 6)]
+    with mock.patch.object(source, "_BLOCK", 4), mock.patch.object(source, "_HEAD", 4):
+        assert edges_of(read(file("1 2\r\n3 4\r\n5 6\r7 8"))) == [(1, 2), (3, 4), (5, 6), (7, 8)]
+
+
+@pytest.mark.parametrize("name", ["graph.txt", "graph.csv", "graph.xyz"])
+def test_comments_of_any_length(file: Any, name: str) -> None:
+    comments = "# a comment of forty characters, as it is\n" * 4_000
+    delimiter = " " if name.endswith("txt") else ","
+    assert edges_of(read(file(f"{comments}a{delimiter}b\nb{delimiter}c\n", name))) == [("a", "b"), ("b", "c")]
+    matrix = f"{MATRIX} pattern general\n{comments.replace('#', '%')}2 2 1\n1 2\n"
+    assert read(file(matrix, "graph.mtx")).num_edges == 1
+    assert read(file(f"{'x' * 200_000} y\n")).num_edges == 1
+
+
+def test_road_graphs_of_dimacs(file: Any) -> None:
+    text = "p sp 4 2\na 1 2 5\na 3 1 -6\n"
+    for content, name in ((text, "a.gr"), ("c hi\nc\n" + text, "a.gr"), (text, "a.xyz")):
+        graph = read(file(content, name))
+        assert edges_of(graph) == [(1, 2, 5), (3, 1, -6)]
+        assert graph.vertices.tolist() == [1, 2, 3, 4]
+    assert not read(file(text, "a.gr"), weighted=False).weighted
+    for broken, message in (
+        ("1 2\n", ":1: got '1 2'; expected 'p sp VERTICES ARCS'"),
+        ("p sp 4 2\na 1 2 5\n", "declares 2 entries and holds 1"),
+        ("p sp 4 1\na 1 5 5\n", ":2: .*expected an id from 1 to 4 in column 3"),
+        ("p sp 4 1\na 1 2\n", ":2: .*3 columns; expected 4"),
+        ("c\n", "has no line 'p sp VERTICES ARCS'"),
+    ):
+        with pytest.raises(ParseError, match=message):
+            read(file(broken, "a.gr"))
+
+
 # ---------------------------------------------------------------- Matrix Market
 
 
@@ -269,7 +322,7 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
 
 def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
-    with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, csv, edgelist"):
+    with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, dimacs, csv, edgelist"):
         read(file("1 2\n"), format="metis")
     with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):
         read(file(f"{MATRIX} pattern general\n2 2 0\n", "a.mtx"), names=True, delimiter=",")
@@ -323,7 +376,7 @@ def test_zstd_is_read_or_refused_by_name(tmp_path: Path) -> None:
         ("0 1 5\n1 2 nan\n", {}, ":2: got '1 2 nan'; expected a finite weight"),
         ("0 1 5\n1 2 -Infinity\n", {}, ":2: .*expected a finite weight"),
         ("0 1 5.0\n1 2 1e400\n", {}, ":2: got '1e400'; expected a finite weight"),
-        ("0 1 5\n1 2 1234567890123456789\n", {}, ":2: .*a weight of at most 18 digits"),
+        ("0 1 5\n1 2 9223372036854775808\n", {}, r":2: .*a weight from -2\*\*63 to 2\*\*63 - 1"),
         ("0 1\n1 7\n", {"num_vertices": 5}, ":2: .*expected an id from 0 to 4 in column 2"),
         ("1 1\n0 1\n", {"num_vertices": 5, "index_base": 1}, ":2: .*expected an id from 1 to 5 in column 1"),
         (f"1 1\n1 {10**30}\n", {"num_vertices": 5}, ":2: .*expected an id from 0 to 4 in column 2"),
@@ -360,6 +413,9 @@ def test_line_numbers_across_blocks(file: Any) -> None:
         ("a,b\na,\n", ":2: got 'a,'; expected an id in column 2, got nothing"),
         ("a,b\na,b,\n", "has 3 columns; expected 2"),
         ('0,1\n0,"1\n', ":2: .*quotes in column 2 are not closed"),
+        ('a,b\n"a"x,b\n', ":2: .*quotes in column 1 are not closed, or are closed before its end"),
+        ("source,target\n1,2,3\n", ":1: the header names 2 columns and the first line of data has 3"),
+        ("source,target,weight\n1,2\n", ":1: the header names 3 columns and the first line of data has 2"),
         ("0,1\n0,\n", ":2: .*expected an integer id in column 2"),
     ],
 )
@@ -390,6 +446,7 @@ def test_broken_csv(file: Any, text: str, message: str) -> None:
             f"{MATRIX} real general\n99999999999 99999999999 0\n",
             ":2: .* would need 799,999,999,992 bytes for ids",
         ),
+        (f"{MATRIX} real general\n{'9' * 5000} {'9' * 5000} 0\n", r":2: got '9+\.\.\.'; at most 2\*\*31 - 1"),
         (f"{MATRIX} real general\n2 2 2\n1 2 1\n", "declares 2 entries and holds 1"),
         (f"{MATRIX} real general\n2 2 1\n1 2 1\n2 1 1\n", "declares 1 entries and holds 2"),
         (f"{MATRIX} real general\n2 2 1\n1 3 1\n", ":3: got '1 3 1'; expected an id from 1 to 2 in column 2"),
@@ -546,6 +603,100 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         write(Graph.from_edges(["a b"], ["c"]), tmp_path / "graph.txt")
 
 
+IDS = st.one_of(
+    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=6, unique=True),
+    st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True),
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["a", "b", "u", "v", "source", "from", "2", "02", "-7", "c", "p", "nan", "=1", "#", '"']
+            ),
+            st.text(max_size=4),
+            st.text(st.characters(min_codepoint=0, max_codepoint=127), min_size=1, max_size=3),
+        ),
+        min_size=1,
+        max_size=6,
+        unique=True,
+    ),
+)
+WEIGHTS = st.sampled_from(
+    [
+        None,
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.integers(-5, 5).map(float),
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), IDS, WEIGHTS, st.booleans(), st.sampled_from([".txt", ".tsv", ".csv", ".mtx", ".tsv.gz"]))
+def test_what_is_written_is_read_or_refused(
+    tmp_path: Path, data: Any, ids: list, weights: Any, directed: bool, suffix: str
+) -> None:
+    end = st.sampled_from(ids)
+    edges = data.draw(st.lists(st.tuples(end, end), max_size=8))
+    if not directed:
+        edges = list({frozenset(edge): edge for edge in edges}.values())
+    values = None
+    if weights is not None:
+        drawn = data.draw(st.lists(weights, min_size=len(edges), max_size=len(edges)))
+        values = np.array(drawn, float if drawn and isinstance(drawn[0], float) else np.int64)
+    graph = Graph.from_edges([u for u, _ in edges], [v for _, v in edges], values, directed)
+    path = tmp_path / f"graph{suffix}"
+    try:
+        write(graph, path)
+    except OutputError as error:
+        assert "use ." in str(error)
+        return
+    again = read(path, directed=None if suffix == ".mtx" else directed)
+    if suffix == ".mtx":
+        numbered = Graph(
+            graph._rows, Ids(graph.num_vertices, np.arange(1, graph.num_vertices + 1)), directed, 0
+        )
+        expected = edges_of(numbered)
+    else:
+        expected = edges_of(graph)
+        assert set(again.vertices) == set(graph.vertices)
+    assert again.directed == directed
+    assert sorted(map(repr, edges_of(again))) == sorted(map(repr, expected))
+
+
+def test_names_of_digits_come_back(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["02", "2", "x"], ["2", "3", "02"])
+    for suffix in (".txt", ".tsv"):
+        write(graph, tmp_path / f"graph{suffix}")
+        assert edges_of(read(tmp_path / f"graph{suffix}")) == [("02", "2"), ("2", "3"), ("x", "02")]
+    with pytest.raises(OutputError, match=r"first edge would be read as integers; use \.txt or \.tsv"):
+        write(graph, tmp_path / "graph.csv")
+    write(Graph.from_edges(["a", "1"], ["b", "2"]), tmp_path / "words.tsv")
+    assert read(tmp_path / "words.tsv").num_edges == 2
+
+
+def test_ids_and_graphs_that_are_not_written(tmp_path: Path) -> None:
+    for name in ("a\0b", "a\rb", "a\nb", "\ud800", "", " a", "#a", "a\tb"):
+        for suffix in (".txt", ".tsv", ".csv"):
+            if name == "a\tb" and suffix == ".csv":
+                continue
+            with pytest.raises(OutputError, match=r"cannot stand in this format; use \.mtx"):
+                write(Graph.from_edges(["x", name], ["y", "z"]), tmp_path / f"graph{suffix}")
+    with pytest.raises(OutputError, match="over 4,000 digits"):
+        write(Graph.from_edges([10**5000], [1]), tmp_path / "graph.txt")
+    with pytest.raises(OutputError, match=r"without edges cannot stand in this format; use \.mtx"):
+        write(Graph.from_edges([], [], num_vertices=3), tmp_path / "graph.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_spreadsheets_take_for_formulas(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["=1+1", "@x"], ["-a", "b"])
+    write(graph, tmp_path / "graph.csv")
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n=1+1,-a\n@x,b\n"
+    write(graph, tmp_path / "graph.csv", quote_formulas=True)
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n'=1+1,'-a\n'@x,b\n"
+    write(Graph.from_edges([-1], [2]), tmp_path / "graph.csv", quote_formulas=True)
+    assert (tmp_path / "graph.csv").read_text() == "source,target\n-1,2\n"
+
+
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
     path.write_text("before")
@@ -565,3 +716,182 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("0 1\n")
     with pytest.raises(GraphError, match="num_vertices is 'x'; expected an integer"):
         read(tmp_path / "a.txt", num_vertices="x")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"directed": "no"}, ParseError, "directed is 'no'; expected True, False or None"),
+        ({"header": "false"}, ParseError, "header is 'false'; expected True, False or None"),
+        ({"index_base": 10**30, "num_vertices": 3}, ParseError, "expected an integer from"),
+        ({"index_base": 10**5000}, ParseError, "index_base is an integer of over 4,300 digits"),
+        ({"num_vertices": 10**30}, GraphError, r"at most 2\*\*31 - 1 can be had"),
+        ({"num_vertices": 10**5000}, GraphError, "num_vertices is an integer of over 4,300 digits"),
+        ({"num_vertices": 3, "names": True}, GraphError, "the ids are names; leave num_vertices out"),
+        ({"parallel_edges": "max"}, GraphError, "parallel_edges is 'max'; expected one of"),
+        ({"weight_column": 10**5000}, ParseError, "an integer of over 4,300 digits, counted from 0"),
+        ({"delimiter": "\n"}, ParseError, "expected one character of ASCII, no quote or line break"),
+        ({"memory_limit": "1GB"}, ParameterError, "memory_limit is '1GB'; expected a number of bytes"),
+        ({"memory_limit": 1.5}, ParameterError, "memory_limit is 1.5; expected a number of bytes"),
+        ({"memory_limit": float("inf")}, ParameterError, "memory_limit is inf; expected a number of bytes"),
+        ({"progress": 3}, ParseError, "progress is 3; expected a function"),
+    ],
+)
+def test_options_out_of_range(file: Any, options: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read(file("0 1\n"), **options)
+
+
+def test_numbers_of_vertices_beside_names(file: Any) -> None:
+    with pytest.raises(GraphError, match="the ids are names; leave num_vertices out"):
+        read(file("a b\n"), num_vertices=3)
+
+
+def test_integers_that_python_does_not_read(file: Any) -> None:
+    path = file(f"{'9' * 5000} 1\n")
+    with pytest.raises(ParseError, match=r"has an id of 5,000 digits, too many for an integer.*names=True"):
+        read(path)
+    assert read(path, names=True).num_vertices == 2
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "/proc/self/mem", "x" * 5000])
+def test_paths_that_are_none(path: str) -> None:
+    with pytest.raises(ParseError, match="cannot read"):
+        read(path)
+    with pytest.raises(OutputError, match=r"cannot write|there is no"):
+        write(generate.path(3), f"{path}.txt")
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_sizes_are_refused_before_anything_is_allocated(file: Any) -> None:
+    path = file(f"{MATRIX} pattern general\n1000000000 1000000000 1\n1 2\n", "a.mtx")
+    tracemalloc.start()
+    with pytest.raises(
+        MemoryLimitError, match=r"needs at least 12,0.* bytes of memory; memory_limit is 1,000,000,0"
+    ):
+        read(path, memory_limit=1e9)
+    with pytest.raises(MemoryLimitError, match="memory_limit is 100"):
+        read(file("0 1\n"), num_vertices=10**9, memory_limit=100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6
+
+
+def test_what_is_free_is_the_limit(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgewise.io.budget.free_memory", lambda: 10)
+    with pytest.raises(MemoryLimitError, match=r"10 are free\. Free some"):
+        read(file("0 1\n"))
+    monkeypatch.setattr("edgewise.io.budget.free_memory", lambda: None)
+    assert read(file("0 1\n")).num_edges == 1
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+@pytest.mark.parametrize("line", [b"0 1\n", b"name another\n", b"0123456789"])
+def test_little_files_that_become_large_ones(file: Any, module: Any, line: bytes) -> None:
+    path = file(module.compress(line * (12 * 10**6 // len(line))))
+    tracemalloc.start()
+    with pytest.raises(MemoryLimitError, match="bytes of memory; memory_limit is 20,000,000"):
+        read(path, memory_limit=2e7)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.05 * 2e7 + 1e7
+
+
+@pytest.mark.parametrize("ids", [10**5, 2**31 - 1, 2**60])
+@pytest.mark.parametrize(
+    "options", [{}, {"directed": False, "self_loops": "drop"}, {"parallel_edges": "sum"}]
+)
+@pytest.mark.filterwarnings("ignore::edgewise.errors.GraphWarning")
+def test_reading_takes_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: int, options: dict
+) -> None:
+    rng = np.random.default_rng(1)
+    path = tmp_path / "graph.txt"
+    path.write_text("".join(f"{u} {v} {u % 7}\n" for u, v in rng.integers(0, ids, (100_000, 2)).tolist()))
+    read(path, **options)
+    said: list[int] = []
+    monkeypatch.setattr(source, "_BLOCK", 2**18)
+    with mock.patch.object(Budget, "check", lambda self, needed: said.append(needed)):
+        tracemalloc.start()
+        read(path, **options)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak <= 1.05 * max(said) + 1e7
+    assert read(path, memory_limit=max(said), **options).num_edges > 0
+    with pytest.raises(MemoryLimitError):
+        read(path, memory_limit=max(said) - 1, **options)
+
+
+def test_an_xz_file_that_needs_much_memory_to_unpack(file: Any) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**28}]
+    path = file(lzma.compress(b"0 1\n", filters=filters), "a.txt.xz")
+    with pytest.raises(
+        MemoryLimitError, match=r"unpacking .*a\.txt\.xz needs more memory; memory_limit is 100,000,000"
+    ):
+        read(path, memory_limit=1e8)
+    assert read(path).num_edges == 1
+
+
+def test_several_xz_streams(file: Any) -> None:
+    parts = [lzma.compress(b"0 1\n1 "), bytes(8), lzma.compress(b"2\n"), bytes(4)]
+    assert edges_of(read(file(b"".join(parts)))) == [(0, 1), (1, 2)]
+    for broken in (parts[0] + b"garbage!", parts[0] + parts[2][:-5], parts[0][:-1]):
+        with pytest.raises(ParseError, match="truncated or damaged"):
+            read(file(broken))
+
+
+def test_memory_that_the_system_does_not_give(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def allocate(*arguments: object, **options: object) -> None:
+        raise MemoryError("Unable to allocate 64.0 GiB")
+
+    monkeypatch.setattr("edgewise.io.table.number_vertices", allocate)
+    with pytest.raises(MemoryLimitError, match=r"more memory than the system gives \(Unable to allocate 64"):
+        read(file("0 1\n"))
+
+
+# ---------------------------------------------------------------- places, permissions, what is left
+
+
+def test_a_replaced_file_keeps_its_permissions_and_its_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "there" / "graph.txt", tmp_path / "graph.txt"
+    target.parent.mkdir()
+    target.write_text("before")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write(generate.path(3), link)
+    assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o640
+    assert read(target).num_edges == 2
+    target.unlink()
+    write(generate.path(4), link)
+    assert link.is_symlink() and read(target).num_edges == 3
+    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name, message in (("loop.txt", "cannot write"), ("pipe.txt", "no ordinary file")):
+        with pytest.raises(OutputError, match=message):
+            write(generate.path(3), tmp_path / name)
+
+
+def test_a_file_is_as_private_while_it_is_written(tmp_path: Path) -> None:
+    path, modes = tmp_path / "graph.txt", []
+    path.write_text("before")
+    path.chmod(0o600)
+
+    def look(done: int) -> None:
+        modes.extend(part.stat().st_mode & 0o777 for part in tmp_path.glob(".*.part"))
+
+    write(generate.path(3), path, progress=look)
+    assert modes == [0o600]
+
+
+def test_what_killed_processes_leave_is_cleared(tmp_path: Path) -> None:
+    left, held, young = (tmp_path / f".{'0' * 16}.{number}.1.part" for number in (1, 2, 3))
+    other = tmp_path / ".mine.part"
+    for path in (left, held, young, other):
+        path.write_text("part")
+        os.utime(path, (1, 1) if path != young else None)
+    with open(held) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write(generate.path(3), tmp_path / "graph.txt")
+    assert sorted(tmp_path.iterdir()) == sorted([held, young, other, tmp_path / "graph.txt"])

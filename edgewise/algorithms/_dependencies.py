@@ -10,8 +10,9 @@ from edgewise.algorithms._brandes import ON_ARCS, Size, accumulate, make_accumul
 from edgewise.algorithms._checkpoint import COPIES, Checkpoint
 from edgewise.algorithms._lengths import Arcs, arcs_of, distance_dtype, weight_range
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, check_limit, threads_of
+from edgewise.execution import Execution, threads_of
 from edgewise.graph import Graph
+from edgewise.memory import as_bytes
 from edgewise.schedule import Schedule
 
 
@@ -27,7 +28,7 @@ def size_for(
 ) -> Size:
     """The size of the state for so many sources: see `sum_over`. Raises GraphError, ParameterError,
     ScheduleError."""
-    check_limit(name, memory_limit)
+    memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
     size = Size(
         num_vertices=graph.num_vertices,
         num_sums=graph.num_arcs if on == ON_ARCS else graph.num_vertices,

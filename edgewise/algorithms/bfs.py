@@ -130,7 +130,7 @@ def bfs(
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
-    limit = graph.num_vertices if max_depth is None else _as_depth(max_depth)
+    limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     needed = search_bytes(graph.num_vertices)
     work, rounds = _cost(graph)
     arrays = "offsets", "targets", "in_offsets", "in_sources"
@@ -184,7 +184,7 @@ def _cost(graph: Graph) -> tuple[float, float]:
     return search_work(n, m), levels(n, m)
 
 
-def _as_depth(max_depth: Any) -> int:
+def as_depth(max_depth: Any) -> int:
     """A depth limit that int64 holds."""
     try:
         depth = operator.index(max_depth)

@@ -142,11 +142,7 @@ def pagerank(
         GraphError: weights that are missing or negative, an id that is not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
-    _check(graph, damping, tol, max_iterations, weighted, kind)
+    kind = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
     n, limit = graph.num_vertices, int(max_iterations)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
@@ -221,10 +217,14 @@ def _web(walk: Walk, kind: np.dtype) -> Web:
     )
 
 
-def _check(
-    graph: Graph, damping: float, tol: float, max_iterations: int, weighted: bool, kind: np.dtype
-) -> None:
-    """Refuse parameters out of their ranges."""
+def check_parameters(
+    graph: Graph, damping: float, tol: float, max_iterations: int, weighted: bool, dtype: Any
+) -> np.dtype:
+    """Refuse parameters out of their ranges, and return the dtype of ranks."""
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
     if not (isinstance(damping, int | float | np.number) and 0 <= damping <= 1):
         raise ParameterError(f"pagerank: damping is {damping!r}; expected a number from 0 to 1")
     if not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
@@ -247,6 +247,7 @@ def _check(
         raise GraphError(
             f"pagerank: the weight {graph.weights.min()} is negative; expected weights of at least 0"
         )
+    return kind
 
 
 def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:

@@ -6,13 +6,16 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column
+from edgewise.text import shown
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
     """Refuse a value that is none of the choices of a Literal."""
-    if value not in choices.__args__:
-        raise GraphError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices.__args__))}")
+    if not isinstance(value, str) or value not in choices.__args__:
+        raise GraphError(
+            f"{name} is {shown(value)}; expected one of {', '.join(map(repr, choices.__args__))}"
+        )
 
 
 def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:
@@ -30,9 +33,11 @@ def as_count(num_vertices: Any) -> int | None:
     if num_vertices is None:
         return None
     if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
-        raise GraphError(f"num_vertices is {num_vertices!r}; expected an integer")
+        raise GraphError(f"num_vertices is {shown(num_vertices)}; expected an integer")
     if num_vertices < 0:
-        raise GraphError(f"num_vertices is {num_vertices:,}; expected 0 or more")
+        raise GraphError(f"num_vertices is {shown(num_vertices)}; expected 0 or more")
+    if num_vertices > MAX_VERTICES:
+        raise GraphError(f"num_vertices is {shown(num_vertices)}; at most 2**31 - 1 can be had")
     return int(num_vertices)
 
 

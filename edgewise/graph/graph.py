@@ -17,7 +17,7 @@ from edgewise.graph.checks import (
     ids_in_order,
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.ids import Ids, as_id_column, check_not_masked
 from edgewise.graph.merge import merge_parallel_arcs
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -244,6 +244,8 @@ class Graph:
         Raises:
             GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
         """
+        check_not_masked(offsets, "offsets")
+        check_not_masked(targets, "targets")
         offsets, targets = np.asarray(offsets), np.asarray(targets)
         check_rows(offsets, targets)
         n = len(offsets) - 1

@@ -1,6 +1,7 @@
 """The user's vertex ids, of any kind, and the indices 0..n-1 that stand for them inside."""
 
 import operator
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.text import shown
 
 _KINDS = "expected integers, or strings"
+
+
+def check_not_masked(column: Any, name: str) -> None:
+    """Refuse an array of which entries are masked: what lies under a mask is no id and no weight."""
+    if "numpy.ma" in sys.modules and np.ma.is_masked(column):
+        raise GraphError(f"{name} has masked entries; expected a value for each edge. Drop such edges first")
 
 
 def as_id_column(column: Any, name: str) -> np.ndarray:
@@ -26,6 +34,7 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
     Raises:
         GraphError: not one-dimensional, or ids that are neither integers nor strings.
     """
+    check_not_masked(column, name)
     if isinstance(column, list | tuple):  # np.asarray would turn [1, "a"] into strings and 2**64 into a float
         array = np.fromiter(column, dtype=object, count=len(column))
     else:
@@ -159,10 +168,10 @@ class Ids:
         elif self.given is None:
             known = f"its ids are the integers 0..{self.num_vertices - 1}"
         else:
-            some = ", ".join(map(repr, self.given[:3].tolist()))
+            some = ", ".join(map(shown, self.given[:3].tolist()))
             known = f"its {self.num_vertices:,} ids are such as {some}"
-        shown = repr(vertex.item() if isinstance(vertex, np.generic) else vertex)
-        return GraphError(f"the graph has no vertex {shown}; {known}")
+        wanted = vertex.item() if isinstance(vertex, np.generic) else vertex
+        return GraphError(f"the graph has no vertex {shown(wanted)}; {known}")
 
 
 def named_ids(names: list[Any]) -> Ids:

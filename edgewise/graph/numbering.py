@@ -3,6 +3,7 @@
 Strings and integers beyond 64 bits go through a Python dictionary.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,21 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.mixing import mix64
 from edgewise.kernels.team import claim, run_alone, team_kernel
+from edgewise.text import shown
 
 #: Edges that a thread takes at a time.
 _PIECE = 2**18
 #: The shortest map and hash table.
 _SHORT_MAP, _SHORT_TABLE = 2**12, 2**12
+#: Bytes of a place of the table, and to find those that are taken; of an edge: both ids in 64 bits and both indices.
+_PLACE_BYTES, _COLUMN_BYTES = 20, 24
 
 
 def number_vertices(
-    source: np.ndarray, target: np.ndarray, num_vertices: int | None
+    source: np.ndarray,
+    target: np.ndarray,
+    num_vertices: int | None,
+    check_room: Callable[[int], None] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, Ids]:
     """Give every vertex its index. O(m) expected, and O(k log k) for k distinct ids.
 
@@ -30,6 +37,7 @@ def number_vertices(
         num_vertices: with it, the ids are 0..num_vertices-1 and the columns are returned as they are; whoever
             builds the rows checks the range. Without it, the vertices are the ids that occur, integers in
             ascending order and strings by first appearance (source before target, edge by edge).
+        check_room: called with the bytes that a hash table of ids will need, before it is made.
 
     Returns:
         Both columns as indices (int32 or int64) and the ids.
@@ -51,7 +59,7 @@ def number_vertices(
         numbered = _number_dense(source, target)
         if numbered is not None:
             return numbered
-    return _number_sparse(source, target)
+    return _number_sparse(source, target, check_room or (lambda needed: None))
 
 
 def _is_text(column: np.ndarray) -> bool:
@@ -78,7 +86,7 @@ def _check_short(column: np.ndarray, num_vertices: int) -> None:
         raise GraphError("num_vertices is given and the ids are strings; leave num_vertices out")
     if column.dtype in (np.uint64, object):
         raise GraphError(
-            f"the ids go up to {column.max()}; num_vertices={num_vertices} allows ids from 0 to "
+            f"the ids go up to {shown(int(column.max()))}; num_vertices={num_vertices} allows ids from 0 to "
             f"{num_vertices - 1}. Leave num_vertices out for ids of any size"
         )
 
@@ -116,7 +124,9 @@ def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     return numbered[0], numbered[1], Ids(len(ids), ids)
 
 
-def _number_sparse(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids]:
+def _number_sparse(
+    source: np.ndarray, target: np.ndarray, check_room: Callable[[int], None]
+) -> tuple[np.ndarray, np.ndarray, Ids]:
     """Number integers of any size through a hash table that doubles whenever it is half full.
 
     A place of the table has an id and its number, counted from 1, side by side in one cache line.
@@ -130,9 +140,13 @@ def _number_sparse(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, 
             while done[0] < len(piece):
                 run_alone(_insert, piece, done, table, num_ids)
                 if 2 * num_ids[0] >= len(table):
-                    table = _table_of(_ids_in(table), 2 * len(table))
-    ids = np.sort(_ids_in(table).view(dtype))
-    table = _table_of(ids.view(np.uint64), len(table))
+                    ids, length = _ids_in(table), 2 * len(table)
+                    del table  # before the next one is made
+                    check_room(_PLACE_BYTES * length + 3 * ids.nbytes + _COLUMN_BYTES * len(source))
+                    table = _table_of(ids, length)
+    ids, length = np.sort(_ids_in(table).view(dtype)), len(table)
+    del table
+    table = _table_of(ids.view(np.uint64), length)
     numbered = np.empty((2, len(source)), np.int32)
     launch(_find, *columns, sealed(table), *numbered, work=5 * len(source))
     return numbered[0], numbered[1], Ids(len(ids), ids)

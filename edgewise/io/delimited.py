@@ -7,30 +7,28 @@ from edgewise.graph import Graph
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.formats import Format
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import BLANKS, TextFile, first_lines
-from edgewise.io.table import read_table
+from edgewise.io.source import TextFile
+from edgewise.io.table import COMMENTS, is_data, read_table
 
 _DELIMITERS = "\t,;|"
 
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
-    delimiter = options.delimiter or _delimiter(file.head, options.comments)
+    delimiter = options.delimiter or _delimiter(file, options.comments)
     return read_table(file, options, delimiter, options.header)
 
 
-def _delimiter(head: bytes, comments: str | None = None) -> str | None:
+def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
     """What stands between the columns of the first line of data; None for spaces."""
-    marks = "#%" if comments is None else comments
-    for line in first_lines(head):
-        if line.strip(BLANKS) and line.strip(BLANKS)[0] not in marks:
-            return next((mark for mark in _DELIMITERS if mark in line), None)
-    return None
+    marks = COMMENTS if comments is None else comments
+    first = next((line for line in file.lines() if is_data(line, marks)), "")
+    return next((mark for mark in _DELIMITERS if mark in first), None)
 
 
 DELIMITED = Format(
     name="csv",
     suffixes=(".csv", ".tsv", ".tab"),
-    looks_like=lambda head: _delimiter(head) not in (None, "\t"),
+    looks_like=lambda file: _delimiter(file) not in (None, "\t"),
     read=_read,
     options=EDGE_LIST.options,
 )

@@ -8,16 +8,20 @@ from pathlib import Path
 from edgewise.errors import GraphWarning, ParseError
 from edgewise.graph import Graph
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
+from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.formats import Format
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import TextFile
+from edgewise.memory import as_bytes
+from edgewise.text import printable, shown
 
 #: Those that are surest of themselves come first.
-FORMATS = (MATRIX_MARKET, DELIMITED, EDGE_LIST)
-_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress"})
+FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
+_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
 
 
 def read(
@@ -37,6 +41,7 @@ def read(
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
     progress: Callable[[int], None] | None = None,
+    memory_limit: int | None = None,
 ) -> Graph:
     """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on).
 
@@ -45,7 +50,8 @@ def read(
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV) or "matrix-market"; None to tell by suffix or content.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market" or "dimacs" (.gr); None to tell by suffix or
+            content.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
@@ -55,15 +61,18 @@ def read(
         weight_column: that of the weights, likewise.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV.
+        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV: usual
+            names such as "source" and "target", or words above integers. With "# Ids: ..." there is none.
         comments: characters that start a line to be skipped, by default "#%".
-        names: whether ids are names. Default: if the first edge has an id that is no integer.
+        names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
+            `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: for vertices without edges: the ids are then ``index_base .. index_base +
-            num_vertices - 1``.
+            num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
         progress: called with the number of bytes of text that have been read.
+        memory_limit: bytes that reading may take, the graph included. Default: what is free on the machine.
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
@@ -72,31 +81,39 @@ def read(
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
         GraphError: edges that make no graph with these options.
+        MemoryLimitError: a graph, a number of vertices or a line that needs more memory than allowed.
     """
     if not isinstance(path, str | os.PathLike):
-        raise ParseError(f"path is {path!r}; expected the name of a file")
-    file = TextFile(Path(path))
+        raise ParseError(f"path is {shown(path)}; expected the name of a file")
     options = ReadOptions(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
-        num_vertices, parallel_edges, self_loops, progress,
+        num_vertices, parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
-    chosen = _by_name(format) if format is not None else _by_looks(file)
-    useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
-    if useless:
-        raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    graph, mirrored = chosen.read(file, options)
+    budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
+    with budget.kept():
+        graph, mirrored = _read(budget, format, options)
     if mirrored:
         warnings.warn(_listed_twice(path, mirrored, options), GraphWarning, stacklevel=2)
     return graph
+
+
+def _read(budget: Budget, name: str | None, options: ReadOptions) -> tuple[Graph, int]:
+    """Find the format of a file, and read it."""
+    file = TextFile(budget.path, budget)
+    chosen = _by_name(name) if name is not None else _by_looks(file)
+    useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
+    if useless:
+        raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
+    return chosen.read(file, options)
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
     """What to say of an undirected graph that has edges in both directions, each with a line of its own."""
     arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
     return (
-        f'{path} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became an edge of '
-        'its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or "min" or '
-        f'"sum" to combine the weights of its lines{arcs}'
+        f'{printable(str(path))} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became '
+        'an edge of its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or '
+        f'"min" or "sum" to combine the weights of its lines{arcs}'
     )
 
 
@@ -104,7 +121,7 @@ def _by_name(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise ParseError(f"format is {name!r}; expected {', '.join(known.name for known in FORMATS)}")
+    raise ParseError(f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}")
 
 
 def _by_looks(file: TextFile) -> Format:
@@ -112,4 +129,4 @@ def _by_looks(file: TextFile) -> Format:
     for known in FORMATS:
         if file.suffix in known.suffixes:
             return known
-    return next((known for known in FORMATS if known.looks_like(file.head)), EDGE_LIST)
+    return next((known for known in FORMATS if known.looks_like(file)), EDGE_LIST)

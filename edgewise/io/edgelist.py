@@ -17,7 +17,7 @@ def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
 EDGE_LIST = Format(
     name="edgelist",
     suffixes=(".txt", ".edges", ".edgelist", ".el", ".wel", ".snap"),
-    looks_like=lambda head: head.startswith(b"#"),
+    looks_like=lambda file: file.head.startswith(b"#"),
     read=_read,
     options=frozenset(
         {

@@ -15,7 +15,7 @@ class Format:
     Attributes:
         name: as in ``edgewise.read(path, format=name)``.
         suffixes: of file names, in lower case.
-        looks_like: whether the first bytes of a file are surely of this format.
+        looks_like: whether the first lines of a file are surely of this format.
         read: makes the graph, and counts the edges that an undirected one has twice, since the file lists them in
             both directions.
         options: the options that have a meaning for it, beside those that all formats take.
@@ -23,6 +23,6 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    looks_like: Callable[[bytes], bool]
+    looks_like: Callable[[TextFile], bool]
     read: Callable[[TextFile, ReadOptions], tuple[Graph, int]]
     options: frozenset[str]

@@ -1,17 +1,20 @@
 """Edges from lines of text: drives the compiled scan, and says in the user's terms what it stopped at."""
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io import tokens
+from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
+from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 
-_NO_LIMIT = np.iinfo(np.int64)
+_LIMITS = np.iinfo(np.int64)
 _LONGEST_SHOWN = 60
+#: Bytes that a byte of text takes while it is read.
+_SCAN_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Layout:
         """What the compiled scan is told of it."""
         delimiter = tokens.WHITESPACE if self.delimiter is None else ord(self.delimiter)
         weight = -1 if self.weight is None else self.weight
-        lowest, highest = self.ids or (_NO_LIMIT.min, _NO_LIMIT.max)
+        lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
         return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
 
@@ -71,20 +74,19 @@ class LongIdError(Exception):
     """An id has more digits than the scan reads as an integer."""
 
 
-def read_edges(
-    file: TextFile, layout: Layout, skip: int = 0, progress: Callable[[int], None] | None = None
-) -> Edges:
+def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
     """All edges of a file.
 
     Args:
         file: what to read.
         layout: where edges stand in a line.
+        options: what the caller said.
         skip: lines at the start that are none of edges.
-        progress: called with the number of bytes of text that have been read.
 
     Raises:
         ParseError: a line that does not fit the layout.
-        LongIdError: an integer id of more than 18 digits; read it as a name.
+        LongIdError: an integer id beyond 64 bits; read it as a name.
+        MemoryLimitError: the graph of these edges does not fit.
     """
     scan = _Scan(file, layout)
     done = 0
@@ -94,10 +96,12 @@ def read_edges(
             text = text[text.index(b"\n") + 1 :]
             skip -= 1
             scan.state[tokens.LINE] += 1
+        file.budget.check(scan.bytes_of_graph(options) + _SCAN_BYTES * len(text))
         scan.read(text)
         done += len(block)
-        if progress is not None:
-            progress(done)
+        if options.progress is not None:
+            options.progress(done)
+    file.budget.check(scan.bytes_of_graph(options))
     return scan.edges()
 
 
@@ -147,8 +151,12 @@ class _Scan:
         if self._names is not None:
             self._check_encoding(text)
         room = len(text) // 4 + 1  # the shortest line of an edge is "0 1" and its end
-        source, target, weights = np.empty((3, room), np.int64)
-        slow = np.empty((room if self._weight_kind else 0, 4), np.int64)
+        source, target = np.empty((2, room), np.int64)
+        weights = np.empty(room if self._weight_kind else 0, np.int64)
+        slow_room = (
+            len(text) // 9 + 1
+        )  # the shortest line with a weight that Python reads is "0 1 1e23" and its end
+        slow = np.empty((slow_room if self._weight_kind else 0, 4), np.int64)
         state = self.state
         state[[tokens.POSITION, tokens.EDGES, tokens.SLOW]] = 0
         columns = (source, target, weights, weights.view(np.float64), slow)
@@ -174,6 +182,17 @@ class _Scan:
         room = (None,) * 4 if names is None else (names.pool, names.ends, names.hashes, names.slots)
         args = (self._words, self._is_comment, self._weight_kind, *columns, *room)
         return int(tokens.scan(buffer, self.state, *args))
+
+    def bytes_of_graph(self, options: ReadOptions) -> int:
+        """Bytes that are taken at most at one time to make a graph of what was read so far."""
+        num_edges = sum(len(source) for source, _, _ in self._parts)
+        columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
+        weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
+        needed = bytes_of_graph(columns, weights, num_edges, options)
+        if self._names is not None:
+            of_name = LONG_INTEGER_BYTES if self._layout.only_digits else NAME_BYTES
+            needed += of_name * int(self.state[tokens.NAMES]) + 2 * int(self.state[tokens.POOL])
+        return needed
 
     def edges(self) -> Edges:
         """Everything that was read, in one piece."""
@@ -219,8 +238,8 @@ class _Scan:
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
-            tokens.LONG_WEIGHT: f"expected a weight of at most 18 digits in column {column}, or one with a point",
-            tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed",
+            tokens.LONG_WEIGHT: f"expected a weight from -2**63 to 2**63 - 1 in column {column}, or one with a point",
+            tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed, or are closed before its end",
             tokens.NO_NAME: f"expected an id in column {column}, got nothing",
         }[reason]
         start = int(state[tokens.POSITION])
@@ -239,10 +258,8 @@ def _narrow(column: np.ndarray) -> np.ndarray:
     return column.astype(np.int32 if fits else np.int64)
 
 
-def read_edges_of_any_id(
-    file: TextFile, layout: Layout, skip: int = 0, progress: Callable[[int], None] | None = None
-) -> Edges:
+def read_edges_of_any_id(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
     """Like `read_edges`, where integer ids may have any number of digits: then they come as names of digits."""
     with contextlib.suppress(LongIdError):
-        return read_edges(file, layout, skip, progress)
-    return read_edges(file, replace(layout, names=True, only_digits=True), skip, progress)
+        return read_edges(file, layout, options, skip)
+    return read_edges(file, replace(layout, names=True, only_digits=True), options, skip)

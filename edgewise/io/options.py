@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
-from edgewise.graph.checks import check_choice
+from edgewise.errors import ParseError
+from edgewise.graph.checks import as_count, check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.memory import as_bytes
+from edgewise.text import shown
 
 Column = int | str
+#: Beyond it, ids counted from a base could leave 64 bits.
+_LARGEST_BASE = 2**62
 
 
 @dataclass(frozen=True)
@@ -30,27 +34,44 @@ class ReadOptions:
     parallel_edges: ParallelEdges = "keep"
     self_loops: SelfLoops = "keep"
     progress: Callable[[int], None] | None = None
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("parallel_edges", self.parallel_edges, ParallelEdges)
         check_choice("self_loops", self.self_loops, SelfLoops)
-        if self.delimiter is not None and not (_is_ascii(self.delimiter) and len(self.delimiter) == 1):
-            raise ParseError(f"delimiter is {self.delimiter!r}; expected one character of ASCII")
+        for name in ("directed", "weighted", "header", "names"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, bool | np.bool_):
+                raise ParseError(f"{name} is {shown(value)}; expected True, False or None")
+        delimiter = self.delimiter
+        if delimiter is not None and not (
+            _is_ascii(delimiter) and len(delimiter) == 1 and delimiter not in '\0\r\n"'
+        ):
+            raise ParseError(
+                f"delimiter is {shown(delimiter)}; expected one character of ASCII, no quote or line break"
+            )
         if self.comments is not None and not _is_ascii(self.comments):
-            raise ParseError(f"comments is {self.comments!r}; expected characters of ASCII")
+            raise ParseError(f"comments is {shown(self.comments)}; expected characters of ASCII")
+        if self.progress is not None and not callable(self.progress):
+            raise ParseError(f"progress is {shown(self.progress)}; expected a function of a number of bytes")
+        self._check_columns()
+        self._check_sizes()
+
+    def _check_columns(self) -> None:
         columns = self.columns
         if columns is not None and not (
             isinstance(columns, tuple | list) and len(columns) == 2 and all(map(_is_column, columns))
         ):
-            raise ParseError(f"columns is {columns!r}; expected two numbers or names, such as (0, 1)")
+            raise ParseError(f"columns is {shown(columns)}; expected two numbers or names, such as (0, 1)")
         if self.weight_column is not None and not _is_column(self.weight_column):
-            raise ParseError(f"weight_column is {self.weight_column!r}; expected a number or a name")
-        if self.index_base is not None and not isinstance(self.index_base, int | np.integer):
-            raise ParseError(f"index_base is {self.index_base!r}; expected an integer")
-        if self.num_vertices is not None and (
-            not isinstance(self.num_vertices, int | np.integer) or self.num_vertices < 0
-        ):
-            raise GraphError(f"num_vertices is {self.num_vertices!r}; expected an integer of at least 0")
+            raise ParseError(f"weight_column is {shown(self.weight_column)}; expected a number or a name")
+
+    def _check_sizes(self) -> None:
+        base = self.index_base
+        if base is not None and (not _is_integer(base) or not -_LARGEST_BASE <= base <= _LARGEST_BASE):
+            raise ParseError(f"index_base is {shown(base)}; expected an integer from -2**62 to 2**62")
+        as_count(self.num_vertices)
+        as_bytes("memory_limit", self.memory_limit)
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
@@ -61,5 +82,9 @@ def _is_ascii(value: Any) -> bool:
     return isinstance(value, str) and value.isascii()
 
 
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _is_column(value: Any) -> bool:
-    return isinstance(value, int | str | np.integer) and not isinstance(value, bool)
+    return isinstance(value, str) or _is_integer(value)

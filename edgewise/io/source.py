@@ -6,19 +6,22 @@ import difflib
 import gzip
 import importlib
 import io
-import lzma
-import zlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from edgewise.errors import ParseError
+from edgewise.io.budget import Budget
+from edgewise.io.xz import XzFile
 
 #: What compressed files start with, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip),
     b"BZh": ("bzip2", bz2),
-    b"\xfd7zXZ\x00": ("xz", lzma),
+    b"\xfd7zXZ\x00": ("xz", None),
     b"\x28\xb5\x2f\xfd": ("zstd", None),
 }
 _COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
@@ -26,31 +29,29 @@ _BLOCK = 2**22
 _HEAD = 2**16
 #: No line of any text format is longer.
 _LONGEST_LINE = 2**28
+_NEWLINE, _RETURN = 10, 13
 
 
 #: What may stand around fields.
 BLANKS = " \t\r"
 
 
-def first_lines(head: bytes) -> list[str]:
-    """The lines of the start of a file, as the compiled scan sees them: they end at line feeds alone."""
-    return head.decode(errors="replace").replace("\r", " ").split("\n")
-
-
 class TextFile:
-    """A file of lines of text, plain or compressed.
+    """A file of lines of text, plain or compressed. Line feeds end lines, and so do carriage returns.
 
     Attributes:
         path: the file.
         suffix: that of its name, in lower case, without that of a compression: ``.txt`` of ``a.txt.gz``.
-        head: its first 64 kB, decompressed.
+        head: its first bytes, decompressed.
+        budget: what may be taken of memory.
 
     Raises:
         ParseError: no such file, a folder, an empty, truncated or binary file.
+        MemoryLimitError: what comes from a pipe does not fit.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, budget: Budget) -> None:
+        self.path, self.budget = path, budget
         self._piped: bytes | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
@@ -60,22 +61,31 @@ class TextFile:
         if not self.head:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
 
+    def lines(self) -> Iterator[str]:
+        """The lines from the start on, as far as they are asked for."""
+        for block in self._whole_lines(_HEAD):
+            yield from block.decode(errors="replace").split("\n")[:-1]
+
     def blocks(self) -> Iterator[bytes]:
         """The lines of the file, some megabytes at a time; the last one ends in a line break, too."""
-        unfinished = b""
-        for data in self._pieces(_BLOCK):
+        return self._whole_lines(_BLOCK)
+
+    def _whole_lines(self, size: int) -> Iterator[bytes]:
+        unfinished = bytearray()
+        for data in self._pieces(size):
             end = data.rfind(b"\n") + 1
             if end:
-                yield unfinished + data[:end]
-                unfinished = data[end:]
-            elif len(unfinished) + len(data) > _LONGEST_LINE:
+                yield bytes(unfinished) + data[:end] if unfinished else data[:end]
+                unfinished = bytearray(data[end:])
+                continue
+            unfinished += data
+            self.budget.check(2 * len(unfinished))
+            if len(unfinished) > _LONGEST_LINE:
                 raise ParseError(
                     f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
                 )
-            else:
-                unfinished += data
         if unfinished:
-            yield unfinished + b"\n"
+            yield bytes(unfinished) + b"\n"
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark."""
@@ -88,13 +98,18 @@ class TextFile:
     def _open(self) -> IO[bytes]:
         """The file as a stream of decompressed bytes. What comes from a pipe is kept, as it comes only once."""
         file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
-        if not file.seekable():
-            with file:
-                self._piped = file.read()
-            file = io.BytesIO(self._piped)
-        start = file.read(8)
-        file.seek(0)
+        try:
+            if not file.seekable():
+                with file:
+                    self._piped = self._read_pipe(file)
+                file = io.BytesIO(self._piped)
+            start = file.read(8)
+            file.seek(0)
+        except OSError as error:
+            raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         for magic, (name, module) in _COMPRESSED.items():
+            if start.startswith(magic) and name == "xz":
+                return io.BufferedReader(XzFile(file, self.budget), _BLOCK)
             if start.startswith(magic):
                 return self._decompressor(name, module).open(file, "rb")
         return file
@@ -109,6 +124,16 @@ class TextFile:
             raise ParseError(f"there is no file {self.path}{self._similar()}") from None
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror}") from None
+        except ValueError as error:  # a NUL, or half a character
+            raise ParseError(f"cannot read {self.path}: {error}; expected the name of a file") from None
+
+    def _read_pipe(self, pipe: IO[bytes]) -> bytes:
+        """All that comes from a pipe, packed as it is."""
+        kept = io.BytesIO()
+        while data := pipe.read(_BLOCK):
+            kept.write(data)
+            self.budget.check(2 * kept.tell())
+        return kept.getvalue()
 
     def _decompressor(self, name: str, module: Any) -> Any:
         if name != "zstd":
@@ -124,12 +149,18 @@ class TextFile:
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
             data = file.read(size)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            while data.endswith(b"\r") and (more := file.read(1)):
+                data += more
+        except MemoryError:  # MemoryLimitError, too
+            raise
+        except Exception as error:  # each decompressor has its own
             raise ParseError(
                 f"{self.path} is truncated or damaged: {error}. Fetch or pack it again"
             ) from None
         if b"\0" in data:
             raise ParseError(f"{self.path} holds binary data; expected text in UTF-8")
+        if b"\r" in data and _has_lone_return(data):
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
 
     def _similar(self) -> str:
@@ -137,5 +168,15 @@ class TextFile:
         folder = self.path.parent
         if not folder.is_dir():
             return f"; there is no folder {folder} either"
-        names = difflib.get_close_matches(self.path.name, [entry.name for entry in folder.iterdir()], n=1)
+        try:
+            names = difflib.get_close_matches(self.path.name, os.listdir(folder), n=1)
+        except OSError:
+            return ""
         return f"; did you mean {folder / names[0]}?" if names else ""
+
+
+def _has_lone_return(data: bytes) -> bool:
+    """Whether a carriage return is a line break by itself."""
+    text = np.frombuffer(data, np.uint8)
+    returns = text == _RETURN
+    return bool(returns[-1] or (returns[:-1] & (text[1:] != _NEWLINE)).any())

@@ -1,24 +1,28 @@
 """Tables of edges, a line for each: what edge lists and CSV files have in common."""
 
-import csv
 import re
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 
 import numpy as np
 
-from edgewise.errors import ParseError
+from edgewise.errors import GraphError, ParseError
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count
 from edgewise.graph.csr import build_rows
 from edgewise.graph.ids import Ids, as_id_column, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
+from edgewise.io.budget import Budget
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
-from edgewise.io.source import BLANKS, TextFile, first_lines
+from edgewise.io.source import BLANKS, TextFile
+from edgewise.text import shown
 
+#: What comments start with, unless the caller says otherwise.
+COMMENTS = "#%"
+#: What `edgewise.io.write` says of ids among the comments of an edge list; no line of column names comes after it.
+DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: Names that are taken for those of columns where a header is not announced.
 _USUAL_NAMES = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2"}
 
@@ -37,23 +41,22 @@ def read_table(
     Raises:
         ParseError: columns that are not there, and everything that `read_edges` refuses.
     """
-    comments = "#%" if options.comments is None else options.comments
+    comments = COMMENTS if options.comments is None else options.comments
     table = _Table(file, delimiter, comments, header)
     layout = table.layout(options)
-    read = partial(read_edges, file, layout, table.skip, options.progress)
-    if not layout.names:
-        read = partial(read_edges_of_any_id, file, layout, table.skip, options.progress)
-    return make_graph(read(), options, integers=not layout.names)
+    read = read_edges if layout.names else read_edges_of_any_id
+    edges = read(file, layout, options, table.skip)
+    return make_graph(edges, options, file.budget, integers=not layout.names)
 
 
-def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> tuple[Graph, int]:
+def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: bool) -> tuple[Graph, int]:
     """The graph of these edges, directed where the caller says nothing; `integers` is what ids are.
 
     Returns:
         The graph; and if it is undirected and keeps parallel edges, the number of pairs of vertices that are joined
         both by an edge "u v" and by an edge "v u".
     """
-    source, target, ids = _numbered(edges, options, integers)
+    source, target, ids = _numbered(edges, options, budget, integers)
     parallel, loops = options.parallel_edges, options.self_loops
     directed = options.directed is not False
     if directed or parallel != "keep":
@@ -71,23 +74,35 @@ def make_graph(edges: Edges, options: ReadOptions, integers: bool) -> tuple[Grap
     return Graph(rows, ids, directed=False, num_loops=num_loops), mirrored
 
 
-def _numbered(edges: Edges, options: ReadOptions, integers: bool) -> tuple[np.ndarray, np.ndarray, Ids]:
+def _numbered(
+    edges: Edges, options: ReadOptions, budget: Budget, integers: bool
+) -> tuple[np.ndarray, np.ndarray, Ids]:
     """Both columns as indices, and the ids."""
     source, target = edges.source, edges.target
     if edges.names is not None and integers:
-        return _by_value(edges)
+        return _by_value(edges, budget)
     if edges.names is not None:
         return source, target, named_ids(edges.names)
     if options.num_vertices is not None and options.index_base:
-        base, count = options.index_base, options.num_vertices
+        base, count = int(options.index_base), int(options.num_vertices)
         return source - base, target - base, Ids(count, np.arange(base, base + count))
-    return number_vertices(source, target, as_count(options.num_vertices))
+    held = sum(column.nbytes for column in (source, target, edges.weight) if column is not None)
+    return number_vertices(
+        source, target, as_count(options.num_vertices), lambda needed: budget.check(held + needed)
+    )
 
 
-def _by_value(edges: Edges) -> tuple[np.ndarray, np.ndarray, Ids]:
+def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids]:
     """Integers that were read as names, as indices in the order of their values; 7 and 007 are one."""
     assert edges.names is not None
-    values = list(map(int, edges.names))
+    try:
+        values = list(map(int, edges.names))
+    except ValueError:  # Python refuses to convert very long ones
+        longest = max(map(len, edges.names))
+        raise ParseError(
+            f"{budget.path} has an id of {longest:,} digits, too many for an integer. For names as ids, give "
+            "names=True"
+        ) from None
     ordered = sorted(set(values))
     position = {value: index for index, value in enumerate(ordered)}
     index = np.array([position[value] for value in values], np.int32)
@@ -105,12 +120,33 @@ class _Table:
         self._path = file.path
         self._delimiter = delimiter
         self._comments = comments
-        found = list(islice(_lines_of_fields(file, delimiter, comments), 2))
+        found = list(islice(self._data_lines(file), 2))
+        if header is None:
+            header = (
+                self._declared is None and bool(found) and _looks_like_header([line for _, line in found])
+            )
         self._header: list[str] | None = None
         self.skip = 0
-        if found and (header or (header is None and _looks_like_header(found))):
+        if found and header:
             self.skip, self._header = found.pop(0)
         self._fields = found[0][1] if found else None
+        if self._header and self._fields and len(self._header) != len(self._fields):
+            raise ParseError(
+                f"{self._path}:{self.skip}: the header names {len(self._header)} columns and the first line of data "
+                f"has {len(self._fields)}; expected as many. If the first line is none of names, give header=False"
+            )
+
+    def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
+        """The fields of each line that is no comment, and its number; notes what comments before it declare."""
+        self._declared: bool | None = None
+        begun = False
+        for number, line in enumerate(file.lines(), start=1):
+            if is_data(line, self._comments):
+                begun = True
+                yield number, split_line(line, self._delimiter)
+            elif not begun:
+                for names, declaration in DECLARED_IDS.items():
+                    self._declared = names if line.strip(BLANKS) == declaration else self._declared
 
     def layout(self, options: ReadOptions) -> Layout:
         """Where edges stand, by what the caller said and the first line of data shows."""
@@ -120,12 +156,20 @@ class _Table:
                 raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
             first = ["0", "0"]
         source, target = (self._place(column, first) for column in options.columns or (0, 1))
+        if source == target:
+            raise ParseError(
+                f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
+            )
         weight = self._weight_place(options, first, {source, target})
-        integers = _is_integer(first[source]) and _is_integer(first[target])
+        names = options.names if options.names is not None else self._declared
+        if names is None:
+            names = not (is_integer(first[source]) and is_integer(first[target]))
+        if names and options.num_vertices is not None:
+            raise GraphError("num_vertices is given and the ids are names; leave num_vertices out")
         ids = None
         if options.num_vertices is not None:
-            base = options.index_base or 0
-            ids = (base, base + options.num_vertices - 1)
+            base = int(options.index_base or 0)
+            ids = (base, base + int(options.num_vertices) - 1)
         return Layout(
             source,
             target,
@@ -133,9 +177,9 @@ class _Table:
             num_columns=len(first),
             delimiter=self._delimiter,
             comments=self._comments,
-            names=not integers if options.names is None else options.names,
+            names=bool(names),
             ids=ids,
-            whole_weights=weight is None or _is_integer(first[weight]),
+            whole_weights=weight is None or is_integer(first[weight]),
         )
 
     def _weight_place(self, options: ReadOptions, first: list[str], ends: set[int]) -> int | None:
@@ -143,7 +187,12 @@ class _Table:
         if options.weighted is False:
             return None
         if options.weight_column is not None:
-            return self._place(options.weight_column, first)
+            place = self._place(options.weight_column, first)
+            if place in ends:
+                raise ParseError(
+                    f"{self._path}: column {place}, counted from 0, has ids; expected another for weights"
+                )
+            return place
         others = [place for place in range(len(first)) if place not in ends]
         named = [place for place in others if self._header and self._header[place].lower() == "weight"]
         if named:
@@ -164,37 +213,43 @@ class _Table:
         if not 0 <= column < len(first):
             raise ParseError(
                 f"{self._path} has {len(first)} columns on the first line of data; expected one with number "
-                f"{column}, counted from 0. If something else stands between columns, give delimiter="
+                f"{shown(column)}, counted from 0. If something else stands between columns, give delimiter="
             )
         return column
 
 
-def _lines_of_fields(file: TextFile, delimiter: str | None, comments: str) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line at the start of a file that is no comment, and the lines up to its end."""
-    for number, line in enumerate(first_lines(file.head), start=1):
-        if line.strip(BLANKS) and line.strip(BLANKS)[0] not in comments:
-            yield number, split_line(line, delimiter)
+def is_data(line: str, comments: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    text = line.lstrip(BLANKS)
+    return bool(text) and text[0] not in comments
 
 
 def split_line(line: str, delimiter: str | None) -> list[str]:
     """The fields of one line, as the compiled scan sees them."""
     if delimiter is None:
         return re.split(f"[{BLANKS}]+", line.strip(BLANKS))
-    return [
-        field.strip(BLANKS) for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-    ]
+    mark, blanks = re.escape(delimiter), BLANKS.replace(delimiter, "")
+    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]|"")*)"[^{mark}]*|([^{mark}]*))({mark})?')
+    fields, place = [], 0
+    text = line if delimiter == "\t" else line.lstrip(BLANKS)
+    while match := field.match(text, place):
+        quoted, plain, more = match.groups()
+        fields.append(plain.strip(BLANKS) if quoted is None else quoted.replace('""', '"'))
+        if not more:
+            break
+        place = match.end()
+    return fields
 
 
-def _looks_like_header(lines: list[tuple[int, list[str]]]) -> bool:
+def _looks_like_header(lines: list[list[str]]) -> bool:
     """Whether the first line names columns: by usual names, or by words above integers."""
-    first = lines[0][1][:2]
+    first, second = lines[0][:2], lines[-1][:2]
     if _USUAL_NAMES.issuperset(name.lower() for name in first):
         return True
-    second = lines[-1][1][:2]
-    return not any(map(_is_integer, first)) and all(map(_is_integer, second))
+    return not any(map(is_integer, first)) and all(map(is_integer, second))
 
 
-def _is_integer(text: str) -> bool:
+def is_integer(text: str) -> bool:
     return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
 
 

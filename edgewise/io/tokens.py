@@ -29,7 +29,9 @@ WHITESPACE = -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
-_MAX_DIGITS = 18
+#: An integer of so many digits may be beyond 64 bits.
+_LONG = 19
+_LARGEST = np.uint64(2**63 - 1)
 _EXACT_FLOAT = 2**53
 _POWERS = 10.0 ** np.arange(23)
 
@@ -42,7 +44,7 @@ def _is_blank(c: Any) -> Any:
 @device_function
 def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
     """The field at p: its start, its stop, where the next one begins (past `end` if there is none), and
-    whether it stands in quotes (2: quotes that are not closed)."""
+    whether it stands in quotes (2: quotes that are not closed at its end)."""
     while p < end and text[p] != delimiter and _is_blank(text[p]):
         p += np.uint64(1)
     start = p
@@ -58,7 +60,10 @@ def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
         while p < end and (text[p] != _QUOTE or text[p + np.uint64(1)] == _QUOTE):
             p += np.uint64(1) if text[p] != _QUOTE else np.uint64(2)
         stop, quoted = p, 1 if p < end else 2
+        p += np.uint64(1)
         while p < end and text[p] != delimiter:
+            if not _is_blank(text[p]):
+                quoted = 2
             p += np.uint64(1)
         return start + np.uint64(1), stop, p + np.uint64(1), quoted
     while p < end and text[p] != delimiter:
@@ -71,7 +76,7 @@ def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
 
 @device_function
 def _integer(text: Any, start: Any, stop: Any) -> Any:
-    """An integer of at most 18 digits, and what is wrong if there is none."""
+    """An integer of 64 bits, and what is wrong if there is none."""
     p, negative = start, False
     if p < stop and (text[p] == _MINUS or text[p] == _PLUS):
         negative = text[p] == _MINUS
@@ -80,16 +85,16 @@ def _integer(text: Any, start: Any, stop: Any) -> Any:
         return np.int64(0), NOT_AN_INTEGER
     while p < stop and text[p] == _ZERO:
         p += np.uint64(1)
-    digits, value = stop - p, np.int64(0)
+    digits, value = stop - p, np.uint64(0)
     while p < stop:
         digit = np.int64(text[p]) - _ZERO
         if digit < 0 or digit > 9:
             return np.int64(0), NOT_AN_INTEGER
-        value = value * 10 + digit  # more than 18 digits may wrap, and are then refused
+        value = value * np.uint64(10) + np.uint64(digit)  # more than 19 digits may wrap, and are then refused
         p += np.uint64(1)
-    if digits > np.uint64(_MAX_DIGITS):
+    if digits >= np.uint64(_LONG) and (digits > np.uint64(_LONG) or value > _LARGEST + np.uint64(negative)):
         return np.int64(0), LONG_INTEGER
-    return -value if negative else value, DONE
+    return -np.int64(value) if negative else np.int64(value), DONE
 
 
 @device_function
@@ -263,7 +268,7 @@ def scan(
         if p < end and not is_comment[text[p]]:
             if delimiter == _TAB:
                 p = begin
-            edge, column, reason = np.uint64(state[EDGES]), 0, DONE
+            edge, column, reason, slow_before = np.uint64(state[EDGES]), 0, DONE, state[SLOW]
             while p <= end and reason == DONE:
                 start, stop, p, quoted = _field(text, p, end, delimiter)
                 if quoted == 2:
@@ -283,6 +288,7 @@ def scan(
                 reason = WRONG_COLUMNS
             if reason != DONE:
                 state[START], state[STOP], state[COLUMN] = np.int64(start), np.int64(stop), column
+                state[SLOW] = slow_before
                 return reason
             state[EDGES] += 1
         state[LINE] += 1

@@ -4,37 +4,61 @@ import contextlib
 import gzip
 import hashlib
 import os
+import re
+import stat
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from edgewise.errors import OutputError
+
+#: Files that are being written: a digest of the name that they will take, the process and the thread.
+_ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
+#: One that is older than these seconds and that no process holds was left by a process that was killed.
+_SECONDS_UNTIL_LEFT = 60.0
 
 
 def check_place(path: Path) -> None:
     """Find out before any work whether a file can be written here.
 
     Raises:
-        OutputError: a folder that is missing or cannot be written to, or a folder in the place of the file.
+        OutputError: a folder that is missing or cannot be written to; a folder, a pipe or a device in the place of
+            the file.
     """
+    target = _behind_links(path)
     try:
-        if path.is_dir():
+        if target.is_dir():
             raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
-        if not path.parent.is_dir():
-            raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        if not target.parent.is_dir():
+            raise OutputError(f"cannot write {path}: there is no folder {target.parent}; make it first")
         with contextlib.suppress(FileNotFoundError):
-            path.stat()
+            if not stat.S_ISREG(target.stat().st_mode):
+                raise OutputError(f"cannot write {path}: it is no ordinary file, which could be replaced")
     except OSError as error:
         if isinstance(error, OutputError):
             raise
         raise OutputError(f"cannot write {path}: {error.strerror}") from None
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror} in {path.parent}") from None
+        raise OutputError(f"cannot write {path}: {error.strerror} in {target.parent}") from None
+
+
+def _behind_links(path: Path) -> Path:
+    """The file that a symbolic link stands for, so that the link stays when the file is replaced."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:  # a NUL, or half a character
+        raise OutputError(f"cannot write {str(path)!r}: {error}; expected the name of a file") from None
 
 
 @contextlib.contextmanager
@@ -49,14 +73,61 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """The name of a file beside this one, which it replaces if the block ends well, and which goes away if not."""
+    """The name of a file beside this one, which it replaces if the block ends well, and which goes away if not.
+
+    It has the permissions of the file that it replaces, and a symbolic link stays one. A process that is killed
+    leaves it behind: the next one that writes to the folder clears it away.
+    """
+    path = _behind_links(path)
+    _clear_left(path.parent)
     name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     aside = path.with_name(f".{name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        yield aside
-        os.replace(aside, path)
+        with _held(aside, _permissions(path)):
+            yield aside
+            os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _permissions(path: Path) -> int | None:
+    """Who may read and write a file, if there is one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+@contextlib.contextmanager
+def _held(aside: Path, permissions: int | None) -> Iterator[None]:
+    """Make an empty file, and hold it for as long as this process writes to it."""
+    with open(aside, "wb") as file:
+        if permissions is not None:
+            os.chmod(aside, permissions)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _clear_left(folder: Path) -> None:
+    """Remove what processes that were killed have left in a folder."""
+    with contextlib.suppress(OSError):
+        for name in filter(_ASIDE.fullmatch, os.listdir(folder)):
+            with contextlib.suppress(OSError):
+                _remove_if_left(folder / name)
+
+
+def _remove_if_left(aside: Path) -> None:
+    """Remove a file that no process writes to any more. Raises OSError if one does."""
+    if fcntl is None or time.time() - aside.lstat().st_mtime < _SECONDS_UNTIL_LEFT:
+        return
+    file = os.open(aside, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        aside.unlink()
+    finally:
+        os.close(file)
 
 
 def open_text(path: Path, mode: str, compressed: bool) -> TextIO:

@@ -11,24 +11,41 @@ import numpy as np
 
 from edgewise.errors import OutputError
 from edgewise.graph import Graph
+from edgewise.graph.ids import named_ids
+from edgewise.io.columns import with_formulas_quoted
+from edgewise.io.source import BLANKS
+from edgewise.io.table import COMMENTS, DECLARED_IDS, is_integer
 from edgewise.io.whole import check_place, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
+#: Python refuses to write integers of more than 4,300 digits.
+_LARGEST_WRITTEN = 10**4000
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a format puts down a graph: what stands between columns, its first lines, the smallest id."""
+    """How a format puts down a graph.
+
+    Attributes:
+        delimiter: what stands between columns.
+        start: makes the first lines.
+        marks: what names may not hold.
+        declares_ids: whether the first lines say if ids are names.
+        numbered: whether vertices are 1..n, in place of the ids.
+    """
 
     delimiter: str
     start: Callable[[Graph], str]
-    first_index: int | None = None
+    marks: str = ""
+    declares_ids: bool = False
+    numbered: bool = False
 
 
 def _comment(graph: Graph) -> str:
     kind = "Directed" if graph.directed else "Undirected"
-    return f"# {kind} graph\n# Nodes: {graph.num_vertices} Edges: {graph.num_edges}\n"
+    sizes = f"# Nodes: {graph.num_vertices} Edges: {graph.num_edges}"
+    return f"# {kind} graph\n{sizes}\n{DECLARED_IDS[_has_names(graph)]}\n"
 
 
 def _header(graph: Graph) -> str:
@@ -43,34 +60,45 @@ def _banner(graph: Graph) -> str:
 
 
 _LAYOUTS = {
-    ".txt": _Layout("\t", _comment),
-    ".tsv": _Layout("\t", _comment),
-    ".csv": _Layout(",", _header),
-    ".mtx": _Layout(" ", _banner, first_index=1),
+    ".txt": _Layout("\t", _comment, marks=" \t", declares_ids=True),
+    ".tsv": _Layout("\t", _comment, marks="\t", declares_ids=True),
+    ".csv": _Layout(",", _header, marks=","),
+    ".mtx": _Layout(" ", _banner, numbered=True),
 }
 
 
-def write(graph: Graph, path: str | os.PathLike[str], progress: Callable[[int], None] | None = None) -> None:
+def write(
+    graph: Graph,
+    path: str | os.PathLike[str],
+    progress: Callable[[int], None] | None = None,
+    *,
+    quote_formulas: bool = False,
+) -> None:
     """Write the edges of a graph, an undirected one's once each; .gz at the end of the name compresses.
 
     The suffix says how: .txt or .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market,
     which alone keeps vertices without edges, and has 1..n in the place of ids. `edgewise.read` reads all of
-    them, ids of vertices without edges and the dtypes of 32 bits excepted.
+    them, with ``directed=False`` for an undirected graph that is no Matrix Market file; ids of vertices without
+    edges, the order of the vertices and the dtypes of 32 bits excepted. What it would not read is refused.
 
     Args:
         graph: what to write.
         path: where; the file appears when it is complete.
         progress: called with the number of arcs written.
+        quote_formulas: put an apostrophe before names that a program for spreadsheets would take for formulas:
+            those that start with =, +, - or @.
 
     Raises:
-        OutputError: a suffix that is none of these, a name that would not be read back, or a place that cannot
-            be written.
+        OutputError: a suffix that is none of these, ids or a graph that would not be read back, or a place that
+            cannot be written.
     """
     path = Path(path)
     check_graph_writable(path)
     layout = _LAYOUTS[_suffix(path)]
-    ids = graph.vertices if layout.first_index is None else np.arange(1, graph.num_vertices + 1)
-    _check_names(ids, layout.delimiter)
+    ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
+    if quote_formulas and ids.dtype == object:
+        ids = named_ids(with_formulas_quoted(ids.tolist())).array
+    _check_ids(graph, ids, layout)
     try:
         with written_whole(path) as file:
             file.write(layout.start(graph))
@@ -109,14 +137,44 @@ def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) ->
         yield part.stop
 
 
-def _check_names(ids: np.ndarray, delimiter: str) -> None:
-    """Refuse names that would fall apart when they are read back."""
+def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
+    """Refuse what would not be read back: ids that fall apart, names that look like integers, no edges at all."""
+    if layout.numbered:
+        return
+    if graph.num_arcs == 0:
+        raise OutputError(
+            "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
+        )
     if ids.dtype != object:
         return
-    for name in ids.tolist():
-        text = str(name)
-        broken = text != text.strip() or not text or delimiter in text or "\n" in text or text[0] in '"#%'
-        if broken or (delimiter == "\t" and len(text.split()) > 1):
+    for given in ids.tolist():
+        if isinstance(given, str) and _falls_apart(given, layout.marks):
             raise OutputError(
-                f"the id {name!r} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
+                f"the id {given!r} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
             )
+        if not isinstance(given, str) and abs(given) > _LARGEST_WRITTEN:
+            raise OutputError("an id has over 4,000 digits; use .mtx, which has 1..n for ids, or other ids")
+    if _has_names(graph) and not layout.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
+        raise OutputError(
+            "the names of the first edge would be read as integers; use .txt or .tsv, which say that ids are names"
+        )
+
+
+def _first_edge(graph: Graph, ids: np.ndarray) -> list:
+    """The ids of the edge that is written first."""
+    arc = 0 if graph.directed else int(np.argmax(graph.sources >= graph.targets))
+    return ids[[graph.sources[arc], graph.targets[arc]]].tolist()
+
+
+def _falls_apart(name: str, marks: str) -> bool:
+    """Whether a name would not be read back as it is."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return True
+    wrong = name != name.strip(BLANKS) or not name or name[0] in COMMENTS + '"'
+    return wrong or any(mark in name for mark in marks + "\r\n\0")
+
+
+def _has_names(graph: Graph) -> bool:
+    return len(graph.vertices) > 0 and isinstance(graph.vertices[0], str)

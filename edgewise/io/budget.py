@@ -1,0 +1,100 @@
+"""What reading a file may take of memory, and what it will take."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewise.errors import MemoryLimitError
+from edgewise.io.options import ReadOptions
+from edgewise.memory import free_memory
+
+#: Bytes for a name beyond its own text: a Python string, its place in the ids, its number in tables.
+NAME_BYTES = 150
+#: The same for an integer that is read as a name, since it is long: it is an integer too, in a set and a dictionary.
+LONG_INTEGER_BYTES = 400
+#: A vertex in rows: where its arcs begin; and where ids start at a base, its id.
+_OFFSET_BYTES, _ID_BYTES = 4, 8
+#: An arc in rows that are being made: its target twice, and its row within a bucket.
+_ARC_BYTES = 10
+#: An edge while ids become indices: both of them, and the marks of those that occur.
+_NUMBERING_BYTES = 10
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be taken, and the refusal of more.
+
+    Attributes:
+        path: the file, for messages.
+        limit: bytes, or None where nothing is known of the machine.
+        given: whether the caller set the limit; else it is what was free.
+    """
+
+    path: Path
+    limit: int | None
+    given: bool
+
+    @classmethod
+    def of(cls, path: Path, memory_limit: int | None) -> "Budget":
+        """What the caller allows, else what is free on the machine now."""
+        if memory_limit is not None:
+            return cls(path, memory_limit, True)
+        return cls(path, free_memory(), False)
+
+    def check(self, needed: int) -> None:
+        """Refuse what needs more bytes than there may be.
+
+        Raises:
+            MemoryLimitError: with what is needed and what may be taken.
+        """
+        if self.limit is not None and needed > self.limit:
+            raise self.refusal("reading", f"at least {needed:,} bytes of memory")
+
+    def refusal(self, doing: str, needed: str) -> MemoryLimitError:
+        """What to raise where doing something with the file needs more than there may be."""
+        limit = f"memory_limit is {self.limit:,}" if self.given else f"{self.limit or 0:,} are free"
+        return MemoryLimitError(f"{doing} {self.path} needs {needed}; {limit}. {self._advice}")
+
+    @property
+    def _advice(self) -> str:
+        more = "Raise memory_limit" if self.given else "Free some, or take a larger machine"
+        return (
+            f"{more}; without weights (weighted=False) a graph is smaller. If the file promises more than it "
+            "holds, mend it"
+        )
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Say in the user's terms where the system itself gives no more memory.
+
+        Raises:
+            MemoryLimitError: in place of a MemoryError.
+        """
+        try:
+            yield
+        except MemoryLimitError:
+            raise
+        except MemoryError as error:
+            detail = f" ({error})" if str(error) else ""
+            raise MemoryLimitError(
+                f"reading {self.path} needs more memory than the system gives{detail}. {self._advice}"
+            ) from None
+
+
+def bytes_of_graph(columns: int, weights: int, num_edges: int, options: ReadOptions) -> int:
+    """Bytes that are taken at most at one time while columns of edges become a graph, names and hash tables excepted.
+
+    Args:
+        columns, weights: bytes of the columns of ids and of that of weights.
+        num_edges: how many edges there are.
+        options: what the caller said.
+    """
+    held, copies = columns + weights, 2 if options.directed is False else 1
+    rows = copies * (_ARC_BYTES * num_edges + 2 * weights)
+    if options.num_vertices is None:
+        rows += _NUMBERING_BYTES * num_edges
+    else:
+        based = bool(options.index_base)
+        rows += int(options.num_vertices) * (_OFFSET_BYTES + _ID_BYTES * based) + columns * based
+    return held + max(held, rows)

@@ -1,0 +1,54 @@
+"""Road graphs of the Ninth DIMACS Implementation Challenge: "p sp n m", then "a u v w" for each arc, ids 1..n.
+
+http://www.diag.uniroma1.it/challenge9/format.shtml. Lines that start with c are comments.
+"""
+
+from edgewise.errors import ParseError
+from edgewise.graph import Graph
+from edgewise.io.formats import Format
+from edgewise.io.lines import Layout
+from edgewise.io.options import ReadOptions
+from edgewise.io.sized import Sizes, read_sized, shortened, sizes_of
+from edgewise.io.source import TextFile
+from edgewise.io.table import is_data
+
+_COMMENTS = "c"
+_WEIGHT_COLUMN = 3
+
+
+def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
+    """Read the arcs; each is directed, and has a weight."""
+    weight = None if options.weighted is False else _WEIGHT_COLUMN
+    layout = Layout(1, 2, weight, num_columns=4, comments=_COMMENTS)
+    return read_sized(file, layout, _read_problem(file), options)
+
+
+def _read_problem(file: TextFile) -> Sizes:
+    """What the first line declares that is no comment."""
+    expected = "'p sp VERTICES ARCS'"
+    for number, line in enumerate(file.lines(), start=1):
+        if is_data(line, _COMMENTS):
+            words = line.split()
+            if words[:2] != ["p", "sp"] or len(words) != 4:
+                raise ParseError(
+                    f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}. "
+                    "For other files of this name, give format='edgelist'"
+                )
+            return Sizes(number, *sizes_of(file, number, line, words[2:], expected))
+    raise ParseError(f"{file.path} has no line {expected} after its comments")
+
+
+def _looks_like(file: TextFile) -> bool:
+    """Whether the first line that is no comment is that of a problem. Names may begin with c, too: few are read."""
+    lines = file.head.decode(errors="replace").split("\n")
+    first = next((line for line in lines if is_data(line, _COMMENTS)), "")
+    return first.split()[:2] == ["p", "sp"]
+
+
+DIMACS = Format(
+    name="dimacs",
+    suffixes=(".gr",),
+    looks_like=_looks_like,
+    read=_read,
+    options=frozenset({"weighted"}),
+)

@@ -1,0 +1,55 @@
+"""The machine's memory: how much of it is free, and limits that a caller sets."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import ParameterError
+from edgewise.text import shown
+
+#: Where Linux says how much memory a group of processes (a container) may use, and uses: versions 2 and 1.
+_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+def free_memory() -> int | None:
+    """Bytes that this process can still take without pushing others to the disk; None where that cannot be told."""
+    found = [_available(), *(_left_to_group(*files) for files in _GROUPS)]
+    return min((size for size in found if size is not None), default=None)
+
+
+def _available() -> int | None:
+    """What the system says is free, or can be made so."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _left_to_group(most: str, used: str) -> int | None:
+    """What the limit of a group of processes leaves, if there is one."""
+    try:
+        return max(0, int(Path(most).read_text()) - int(Path(used).read_text()))
+    except (OSError, ValueError):
+        return None
+
+
+def as_bytes(name: str, value: Any) -> int | None:
+    """A limit in bytes as an integer, or None: ``1e9`` is one, too.
+
+    Raises:
+        ParameterError: no whole number.
+    """
+    if value is None:
+        return None
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or value % 1 != 0:
+        raise ParameterError(f"{name} is {shown(value)}; expected a number of bytes, such as 4e9, or None")
+    return int(value)

@@ -1,0 +1,29 @@
+"""Text for a terminal: what would steer it is shown instead."""
+
+import re
+from typing import Any
+
+#: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+#: Characters of a value in a message.
+_LONGEST_SHOWN = 200
+
+
+def printable(text: str) -> str:
+    """Text in which steering characters are written as Python writes them, line breaks and tabs excepted."""
+    return _STEERING.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def on_one_line(text: str) -> str:
+    """The same without line breaks and tabs."""
+    return printable(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
+def shown(value: Any) -> str:
+    """A value as Python writes it, for a message: cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits
+        return "an integer of over 4,300 digits"
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."

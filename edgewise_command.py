@@ -1,0 +1,13 @@
+"""The command `edgewise`. Ctrl-C ends it without a traceback, even while it imports what it needs."""
+
+import os
+import signal
+
+
+def main() -> None:
+    """Import the command line, which takes a second, and run it."""
+    before = signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
+    from edgewise.cli import main as run_command
+
+    signal.signal(signal.SIGINT, before)
+    run_command()
