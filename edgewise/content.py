@@ -2,7 +2,6 @@
 
 import enum
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -17,13 +16,31 @@ class Unknown(Exception):
     """A value whose content cannot be told."""
 
 
+def held(value: Any) -> Any:
+    """What to keep of a value, to tell later whether it changed: of what may be written to in place, a copy."""
+    if isinstance(value, np.ndarray | np.void):
+        return value.copy()
+    if isinstance(value, tuple):
+        return (type(value), *map(held, value))
+    return {name: held(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
 def is_same(value: Any, before: Any) -> bool:
-    """Whether what a program is made of is what it was. Arrays may be written to in place."""
-    if isinstance(value, np.ndarray):
-        return isinstance(before, bytes) and value.tobytes() == before
-    if isinstance(value, dict):
-        return value.keys() == before.keys() and all(map(operator.is_, value.values(), before.values()))
-    return value is before
+    """Whether what a program is made of is still what `held` kept of it."""
+    if value is before:
+        return True
+    if isinstance(value, np.ndarray | np.void) and type(value) is type(before):
+        now, then = ((each.dtype, each.shape, each.tobytes()) for each in (value, before))
+        return now == then
+    if isinstance(value, tuple) and isinstance(before, tuple):
+        parts = (type(value), *value)
+        return len(before) == len(parts) and all(map(is_same, parts, before))
+    if isinstance(value, dict) and isinstance(before, dict):
+        same_names = value.keys() == before.keys()
+        return same_names and all(
+            each is before[name] or is_same(each, before[name]) for name, each in value.items()
+        )
+    return False
 
 
 class Seen(NamedTuple):
@@ -49,10 +66,9 @@ def describe(value: Any, seen: Seen) -> Iterator[str]:
         yield code_text(value.__code__)
         yield from describe(value.__defaults__, seen)
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            seen.watched.append((functools.partial(getattr, value, name), getattr(value, name)))
+            seen.watched.append((functools.partial(getattr, value, name), held(getattr(value, name))))
         for each in all_references(value):
-            held = each.value.tobytes() if isinstance(each.value, np.ndarray) else each.value
-            seen.watched.append((each.look_up, held))
+            seen.watched.append((each.look_up, held(each.value)))
         for group in (value.__kwdefaults__ or {}, references(value)):
             yield str(len(group))
             for name, referred in sorted(group.items()):

@@ -1,11 +1,14 @@
 """One run from its start to its end: what it may use, its threads, its clock, and its refusals."""
 
 import contextlib
+import operator
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, NamedTuple, get_args
+
+import numpy as np
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.graph import Graph
@@ -168,10 +171,14 @@ def execution(
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
-        ParameterError: a memory limit that is no number.
+        ParameterError: a memory limit that is no number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
     """
     check_limit(name, memory_limit)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise ParameterError(
+            f"{name}: progress is {progress!r}; expected True, False, or a function of the number of supersteps done"
+        )
     schedule, on_gpu = chosen.schedule, chosen.on_gpu
     needed = gpu_memory if on_gpu else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
@@ -201,6 +208,12 @@ def execution(
             run.explain(f"on {run.threads_used} of {threads} threads, by the work")
 
 
+def as_integer(value: Any) -> int | None:
+    """An integer of Python or NumPy as one of Python; None for anything else, bools among them."""
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return operator.index(value) if is_integer else None
+
+
 def check_limit(name: str, memory_limit: Any) -> None:
     """Refuse a memory limit that is no number. Raises ParameterError."""
     if memory_limit is not None and not isinstance(memory_limit, Real):
@@ -225,10 +238,10 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
         raise ScheduleError(
             f"{name}: delivery is {schedule.delivery!r}; expected 'auto', Push(), Pull() or Buffered()"
         )
-    threads = schedule.num_threads
-    if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
-        raise ScheduleError(f"{name}: num_threads is {threads!r}; expected a positive integer")
-    return schedule
+    threads = as_integer(schedule.num_threads)
+    if schedule.num_threads is not None and (threads is None or threads < 1):
+        raise ScheduleError(f"{name}: num_threads is {schedule.num_threads!r}; expected a positive integer")
+    return schedule if type(schedule.num_threads) is type(threads) else replace(schedule, num_threads=threads)
 
 
 def threads_of(name: str, schedule: Schedule | None) -> int:

@@ -5,10 +5,8 @@ decided here, once for all engines, and is reported with the user's function and
 """
 
 import ast
-import difflib
 import functools
 import inspect
-import keyword
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,41 +15,30 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from edgewise.content import Seen, Unknown, describe, is_same
+from edgewise.content import Seen, Unknown, describe, held, is_same
+from edgewise.declarations import (
+    EDGE_NAMES,
+    HOOKS,
+    PARAMETERS,
+    STATE_ARRAYS,
+    STATE_SCALARS,
+    declarations,
+    place_of,
+    refusal,
+)
 from edgewise.draws import draw_names, with_draws
 from edgewise.errors import ProgramError
 from edgewise.helpers import check_body, check_helpers
 from edgewise.program import (
-    LEFT_OUT,
-    WEIGHT,
     Aggregator,
     Combiner,
     EdgeField,
     Fields,
     Parameter,
     Program,
-    Start,
     VertexField,
 )
 from edgewise.source import UserFunction, all_references, source_of
-
-#: What every state has besides the program's own names.
-STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
-STATE_ARRAYS = ("out_degree", "in_degree")
-EDGE_NAMES = ("source", "target", "index")
-_HOOKS = ("initialize", "edge_compute", "vertex_compute", "resume", "proceed")
-#: What a program may say of itself beside fields, parameters, aggregators and functions.
-_SETTINGS = ("combine", "message", "asynchronous", "max_supersteps")
-#: Options of a call, which give their names to no field or parameter.
-_OPTIONS = ("progress", "memory_limit", "check")
-_PARAMETERS = {
-    "initialize": ("v", "state"),
-    "edge_compute": ("edge", "state"),
-    "vertex_compute": ("v", "message", "state"),
-    "resume": ("v", "state"),
-    "proceed": ("state",),
-    "combine": ("a", "b"),
-}
 
 
 @dataclass(eq=False)
@@ -186,14 +173,14 @@ def inspect_program(program: type[Program]) -> Specification:
     """
     if not (isinstance(program, type) and issubclass(program, Program)):
         raise ProgramError(f"got {program!r}, expected a subclass of edgewise.Program or an instance of one")
-    found = Specification(program)
-    _collect_declarations(found)
-    _check_attributes(found)
-    for name in _HOOKS:
+    found = Specification(program, **declarations(program)._asdict())
+    for name in HOOKS:
         if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
-            arguments = ", ".join(_PARAMETERS[name])
-            raise ProgramError(f"{found.name} has no {name}; define: @staticmethod def {name}({arguments})")
-        found.functions[name] = _user_function(name, inspect.getattr_static(program, name), _PARAMETERS[name])
+            arguments = ", ".join(PARAMETERS[name])
+            raise ProgramError(
+                f"{place_of(program)}{found.name} has no {name}; define: @staticmethod def {name}({arguments})"
+            )
+        found.functions[name] = _user_function(name, inspect.getattr_static(program, name), PARAMETERS[name])
     for name, declared in found.aggregators.items():
         found.functions[name] = _user_function(name, declared.function, ("v", "state"))
     if found.combine.name == "user":
@@ -201,125 +188,13 @@ def inspect_program(program: type[Program]) -> Specification:
     _let_draw(found)
     for name, function in found.functions.items():
         check_helpers(function)
-        _Checker(found, function, role=name if name in _PARAMETERS else "aggregator").check()
+        _Checker(found, function, role=name if name in PARAMETERS else "aggregator").check()
         if not function.source.is_current:
             raise ProgramError(
                 f"{function.where()}: its file was edited after it was imported; import it again"
             )
     found.key = program_key(found)
     return found
-
-
-def _collect_declarations(found: Specification) -> None:
-    """Sort the class attributes into fields, parameters and aggregators."""
-    kinds: tuple[tuple[type, dict[str, Any]], ...] = (
-        (VertexField, found.vertex_fields),
-        (EdgeField, found.edge_fields),
-        (Parameter, found.parameters),
-        (Aggregator, found.aggregators),
-    )
-    reserved = {*STATE_SCALARS, *STATE_ARRAYS, *_PARAMETERS, *_SETTINGS, *_OPTIONS, "values", "self"}
-    for base in reversed(found.program.__mro__):
-        for name, value in vars(base).items():
-            for kind, declared in kinds:
-                declared.pop(name, None)
-                if isinstance(value, staticmethod) and isinstance(value.__func__, kind):
-                    raise ProgramError(
-                        f"{found.name}.{name}: write @ew.aggregator(...) above @staticmethod, not below it"
-                    )
-                if isinstance(value, kind):
-                    declared[name] = value
-                    if name in reserved or (kind is EdgeField and name in EDGE_NAMES):
-                        raise ProgramError(f"{found.name}.{name}: this name is taken; choose another")
-                    if name.startswith("_"):
-                        raise ProgramError(f"{found.name}.{name}: a name may not begin with an underscore")
-    combine = getattr(found.program, "combine", None)
-    if not isinstance(combine, Combiner):
-        raise ProgramError(
-            f"{found.name}.combine is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
-            "ew.combiner(function, identity=...)"
-        )
-    for group in (found.vertex_fields, found.edge_fields, found.parameters):
-        for name, value in group.items():
-            _check_options(f"{found.name}.{name}", value)
-    _check_message_fields(found)
-
-
-def _check_options(name: str, declared: VertexField | EdgeField | Parameter) -> None:
-    """Refuse options of a declaration that would mean nothing, and values that are none of one vertex or edge."""
-    if isinstance(declared, Parameter):
-        if isinstance(declared.default, Start):
-            raise ProgramError(f"{name}: default={declared.default!r}; that is only for init= of a field")
-        return
-    if isinstance(declared, EdgeField):
-        weights = declared.dtype is WEIGHT
-        if weights and declared.init is not LEFT_OUT:
-            raise ProgramError(
-                f"{name}: init={declared.init!r} would never be used, since ew.WEIGHT makes it the graph's weights; "
-                "give default= for graphs without weights, or another dtype"
-            )
-        if not weights and declared.default is not LEFT_OUT:
-            raise ProgramError(
-                f"{name}: default={declared.default!r} is for the weights of an unweighted graph, and this field is no "
-                "ew.WEIGHT; give init= for the value of all edges"
-            )
-        if weights:
-            return _check_number(name, "default", declared.default)
-    _check_number(name, "init", declared.init)
-
-
-def _check_number(name: str, option: str, value: Any) -> None:
-    """Refuse what is no single number as the value of all vertices or edges."""
-    if value is LEFT_OUT or (option == "init" and isinstance(value, Start)):
-        return
-    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        hint = "one number for all; a field with a value for each is given when the program is made: "
-        raise ProgramError(f"{name}: {option}={value!r}; expected {hint}{name.replace('.', '(')}=array)")
-
-
-def _check_attributes(found: Specification) -> None:
-    """Refuse attributes that mean nothing, which mostly are misspelt."""
-    known = (*_HOOKS, *_SETTINGS)
-    for base in found.program.__mro__:
-        if base in (Program, object):
-            continue
-        for name, value in vars(base).items():
-            if name.startswith("_") or name in known or name in found.declared:
-                continue
-            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-            code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
-            if near:
-                raise ProgramError(f"{found.name}.{name} means nothing; did you mean {near[0]}?")
-            if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
-                raise ProgramError(
-                    f"{found.name}.{name} means nothing to a run: a program has fields, parameters, aggregators, "
-                    f"{', '.join(known)}. Declare {name} = ew.parameter(default={value!r}), or begin its name with an "
-                    "underscore"
-                )
-    if not isinstance(found.program.asynchronous, bool):
-        raise ProgramError(
-            f"{found.name}.asynchronous is {found.program.asynchronous!r}; expected True or False"
-        )
-
-
-def _check_message_fields(found: Specification) -> None:
-    """Refuse a message of several fields that cannot be one."""
-    declared = found.program.message
-    if not isinstance(declared, Fields):
-        return
-    if not found.keeps_messages:
-        raise ProgramError(
-            f"{found.name}: messages of several fields are not combined by {found.combine.name}; set combine = "
-            "ew.MESSAGES, and go over all messages in vertex_compute"
-        )
-    names = tuple(declared.dtypes)
-    if not names or any(
-        not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_") for name in names
-    ):
-        raise ProgramError(
-            f"{found.name}.message has the fields {names}; expected at least one, and none that begins with '_' or "
-            "is no name in Python"
-        )
 
 
 def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserFunction:
@@ -560,7 +435,7 @@ def program_key(found: Specification) -> str | None:
         return None
     for base in found.program.__mro__:
         if base not in (Program, object):
-            found.watched.append((functools.partial(_attributes, base), _attributes(base)))
+            found.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
     fields = [
         f"{name}:{type(value).__name__}"
         for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
@@ -592,11 +467,10 @@ def _let_draw(found: Specification) -> None:
                     "ew.random depend on; leave out asynchronous = True"
                 )
             if not found.draws and "seed" in found.declared:
-                raise ProgramError(
-                    f"{found.name}.seed: this name is taken, for the program draws random numbers; choose another"
-                )
+                problem = ": this name is taken, for the program draws random numbers; choose another"
+                raise refusal(found.program, "seed", problem)
             # The function that draws has a copy of the globals.
-            found.watched += [(each.look_up, each.value) for each in all_references(function.function)]
+            found.watched += [(each.look_up, held(each.value)) for each in all_references(function.function)]
             source = function.source._replace(tree=tree)
             found.functions[name] = replace(function, function=drawing, source=source)
             found.parameters["seed"], found.draws = Parameter("int64", 0), True

@@ -61,10 +61,13 @@ that takes may differ from run to run. Other programs run as without it.
 The paper's Table 1 (Zhong et al. 2016, section 3.2.5) maps to this form as ``docs/programs.md`` shows.
 """
 
-from collections.abc import Callable
+import inspect
+import math
+import operator
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -94,10 +97,16 @@ class Start(Enum):
     """What may stand for ``init=`` beside a number."""
 
     INFINITY = "the largest value of the field's dtype: inf for floats"
+    MINUS_INFINITY = "the smallest value of the field's dtype: -inf for floats"
     REQUIRED = "nothing: the field has to be given for each run"
 
     def __repr__(self) -> str:
-        return f"edgewise.{self.name}"
+        return "-edgewise.INFINITY" if self is Start.MINUS_INFINITY else f"edgewise.{self.name}"
+
+    def __neg__(self) -> "Start":
+        """The other end of the dtype: ``-INFINITY``."""
+        ends = {Start.INFINITY: Start.MINUS_INFINITY, Start.MINUS_INFINITY: Start.INFINITY}
+        return ends.get(self, NotImplemented)
 
 
 INFINITY: Final = Start.INFINITY
@@ -116,6 +125,13 @@ def smallest(dtype: np.dtype) -> Any:
     if dtype.kind == "b":
         return False
     return np.iinfo(dtype).min if dtype.kind == "i" else float("-inf")
+
+
+def in_dtype(value: Any, dtype: np.dtype) -> Any:
+    """A number as it is; for `INFINITY` and ``-INFINITY`` the largest and the smallest value of the dtype."""
+    if value is Start.INFINITY:
+        return largest(dtype)
+    return smallest(dtype) if value is Start.MINUS_INFINITY else value
 
 
 def _minimum(a: Any, b: Any) -> Any:
@@ -193,16 +209,57 @@ def fields(**dtypes: Any) -> Fields:
     return Fields(dtypes)
 
 
+#: The named combiners that do what a function of Python's does.
+_NAMED: dict[Any, str] = {
+    min: "MIN",
+    max: "MAX",
+    sum: "SUM",
+    any: "ANY",
+    all: "ALL",
+    operator.add: "SUM",
+    operator.mul: "PRODUCT",
+    math.prod: "PRODUCT",
+    np.minimum: "MIN",
+    np.maximum: "MAX",
+    np.add: "SUM",
+    np.multiply: "PRODUCT",
+    np.logical_or: "ANY",
+    np.logical_and: "ALL",
+}
+
+
 def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
     """A combiner of the user's own.
 
+    Messages are combined in any order and grouping, and with the identity besides, so what does not hold of these is
+    not noticed but by other results: ``check=True`` compares ``function(identity, m)`` with each message m that comes
+    first.
+
     Args:
-        function: ``function(a, b)`` of two messages; associative and commutative.
-        identity: the value that combines with any message to that message.
+        function: ``function(a, b)`` of two messages, made by ``def``. It has to be associative,
+            ``function(function(a, b), c) == function(a, function(b, c))``, and commutative,
+            ``function(a, b) == function(b, a)``.
+        identity: the number that is neutral, ``function(identity, m) == m`` for each message m, in the dtype of
+            messages; `INFINITY` and ``-INFINITY`` are the largest and the smallest value of it.
+
+    Raises:
+        ProgramError: another kind of function, or of identity.
     """
-    if not callable(function):
-        raise ProgramError(f"combiner: got {function!r}, expected a function of two messages")
-    return Combiner("user", function, lambda dtype: identity)
+    plain = getattr(function, "__func__", getattr(function, "py_func", function))
+    if not isinstance(plain, FunctionType) or plain.__name__ == "<lambda>":
+        named = _NAMED.get(plain) if isinstance(plain, Hashable) else None
+        advice = f"; combine = ew.{named} is there already" if named else ""
+        raise ProgramError(
+            f"combiner: got {function!r}, expected a function of two messages that is made by def: "
+            f"def combined(a, b): return ...{advice}"
+        )
+    number = isinstance(identity, bool | int | float | np.bool_ | np.integer | np.floating)
+    if not (number or identity is INFINITY or identity is -INFINITY):
+        raise ProgramError(
+            f"combiner: identity={identity!r}; expected the number that combines with each message to that message, "
+            "ew.INFINITY or -ew.INFINITY"
+        )
+    return Combiner("user", function, lambda dtype: in_dtype(identity, dtype))
 
 
 class Nothing(Enum):
@@ -254,7 +311,8 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
     Args:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
             vertex (``to_frame`` shows it as the user's id; the index -1 is none).
-        init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest. An array with
+        init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest and
+            ``-INFINITY`` for the smallest (of floats, inf and -inf). An array with
             one value for each vertex may be given when the program is made: ``MyProgram(name=array)``; with
             `REQUIRED`, it has to be.
     """
@@ -266,8 +324,10 @@ def edge(dtype: Any = WEIGHT, *, init: Any = LEFT_OUT, default: Any = LEFT_OUT) 
 
     Args:
         dtype: as for `vertex`. With `WEIGHT`, the field holds the graph's weights.
-        init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. Arrays have one value
-            for each arc, in CSR order.
+        init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. An array that is given,
+            ``MyProgram(name=array)``, has one value for each arc, in the order of ``graph.targets``: by source, not as
+            the edges came. ``column[graph.edge_numbers]`` brings a column of a graph made by
+            ``Graph.from_edges(..., number_edges=True)`` into this order.
         default: a number for the weights of an unweighted graph; only with `WEIGHT`. Without it such a graph is
             refused.
     """
@@ -285,7 +345,7 @@ def parameter(dtype: Any = None, default: Any = LEFT_OUT) -> Any:
     return Parameter(dtype, default)
 
 
-def aggregator(combine: Combiner, dtype: Any = None) -> Callable[[Any], Any]:
+def aggregator(combine: Combiner, dtype: Any = LEFT_OUT) -> Callable[[Any], Any]:
     """Declare a value that is folded over all vertices after each superstep, as a decorator.
 
     ::
@@ -307,7 +367,7 @@ def aggregator(combine: Combiner, dtype: Any = None) -> Callable[[Any], Any]:
     logical = combine.name in ("ANY", "ALL")
 
     def declare(function: Any) -> Any:
-        kind = (np.bool_ if logical else np.float64) if dtype is None else dtype
+        kind = (np.bool_ if logical else np.float64) if dtype is LEFT_OUT else dtype
         return Aggregator(combine, kind, getattr(function, "__func__", function))
 
     return declare
@@ -331,6 +391,8 @@ class Program:
     message: ClassVar[Any] = None
     asynchronous: ClassVar[bool] = False
     max_supersteps: ClassVar[int | None] = None
+    #: What `__init__` was given.
+    values: Mapping[str, Any] = MappingProxyType({})
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Read the sources of the functions now: their files may be edited before the first run."""
@@ -344,6 +406,21 @@ class Program:
     def __init__(self, **values: Any) -> None:
         """Take values for parameters, and arrays for fields, by name."""
         self.values = values
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what a run would not see: it takes values from `__init__`, and all the rest from the class."""
+        kind, owner = inspect.getattr_static(type(self), name, None), type(self).__name__
+        if name == "values" or name.startswith("_") or hasattr(kind, "__set__"):
+            return super().__setattr__(name, value)
+        if isinstance(kind, VertexField | EdgeField | Parameter):
+            advice = f"give it as {owner}({name}=...); an __init__ of your own does so by super().__init__({name}=...)"
+        elif name in vars(Program):
+            advice = f"write {name} = ... in the class"
+        else:
+            advice = f"{owner} declares no '{name}'; what is your own begins with an underscore"
+        raise ProgramError(
+            f"{owner}: a run does not see what is set on an instance, such as .{name}; {advice}"
+        )
 
     @staticmethod
     def initialize(v: Any, state: Any) -> Any:

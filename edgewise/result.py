@@ -9,6 +9,9 @@ from edgewise.errors import GraphError, MissingDependencyError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 
+#: The column of a result's table that holds the user's ids.
+ID_COLUMN = "vertex"
+
 
 class HostArray:
     """An array of a result. A run on a GPU leaves it there; it is copied when it is first read."""
@@ -38,6 +41,12 @@ class Result:
             Not part of `seconds`.
     """
 
+    graph: Graph
+    supersteps: int
+    seconds: float
+    compile_seconds: float
+    layout_seconds: float
+
     def __init__(self, graph: Graph, run: Execution, supersteps: int, arrays: dict[str, Any]) -> None:
         self.graph = graph
         self._arrays, self._on_host = arrays, dict[str, np.ndarray]()
@@ -47,13 +56,19 @@ class Result:
         self.layout_seconds = run.layout_seconds
         self._notes = tuple(run.notes)
 
+    @classmethod
+    def own_names(cls) -> set[str]:
+        """The names that a result has whatever it is of, that of the column of ids among them."""
+        classes = [vars(base) for base in cls.__mro__]
+        return {ID_COLUMN}.union(*classes, *(each.get("__annotations__", ()) for each in classes))
+
     @abstractmethod
     def columns(self) -> dict[str, np.ndarray]:
         """The answer as named arrays, one entry for each vertex, vertices in the user's ids."""
 
     def table(self) -> dict[str, np.ndarray]:
         """The answer as named arrays of one length: the column ``vertex`` (the user's ids), then `columns`."""
-        return {"vertex": self.graph.vertices, **self.columns()}
+        return {ID_COLUMN: self.graph.vertices, **self.columns()}
 
     @abstractmethod
     def verify(self, graph: Graph) -> bool:

@@ -8,14 +8,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.declarations import refusal
 from edgewise.engine import reference
-from edgewise.engine.binding import bind, parameter_values
+from edgewise.engine.binding import bind, check_identity, parameter_values
 from edgewise.engine.compiled import check_types, compiled_for
 from edgewise.engine.cpu import CpuProgram
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.outcome import Outcome
-from edgewise.errors import ProgramError, ScheduleError, VerificationError
-from edgewise.execution import Chosen, Execution, Progress, as_schedule, check_schedule, choose, execution
+from edgewise.errors import GraphError, ProgramError, ScheduleError, VerificationError
+from edgewise.execution import (
+    Chosen,
+    Execution,
+    Progress,
+    as_integer,
+    as_schedule,
+    check_schedule,
+    choose,
+    execution,
+)
 from edgewise.graph import Graph
 from edgewise.inspection import specification
 from edgewise.kernels.cache import kept, program_function
@@ -40,6 +50,11 @@ class ProgramResult(Result):
         memory_bytes: on a GPU: of the "graph", of what the "strategy" (`Schedule.balance`) and the "layout"
             (`Schedule.layout`) made for it, and of the "run", its results included; else empty.
     """
+
+    aggregates: dict[str, Any]
+    ended: str
+    phase_seconds: dict[str, float]
+    memory_bytes: dict[str, int]
 
     def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
         arrays = {**outcome.vertex_fields, **outcome.edge_fields}
@@ -74,9 +89,22 @@ class ProgramResult(Result):
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
         declared = self._prepared.found.vertex_fields
         return {
-            name: ids_or_none(self.graph, values) if declared[name].dtype is VERTEX else values
+            name: self._ids(name) if declared[name].dtype is VERTEX else values
             for name, values in self.fields.items()
         }
+
+    def _ids(self, name: str) -> np.ndarray:
+        """A `VERTEX` field in the user's ids."""
+        indices, n = self.fields[name], self.graph.num_vertices
+        if indices.max(initial=-1) >= n:
+            v = int(indices.argmax())
+            vertex = self.graph.vertices[[v]].tolist()[0]
+            raise GraphError(
+                f"{self._prepared.found.name}.{name} of vertex {vertex!r} is {indices[v]}, which is no vertex: indices "
+                f"go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that is "
+                "written"
+            )
+        return ids_or_none(self.graph, indices)
 
     def verify(self, graph: Graph) -> bool:
         """Run the same program in plain Python and compare: slow, a microsecond or more for each edge visited.
@@ -142,6 +170,9 @@ class Prepared:
         self._schedule = as_schedule(program.__name__, schedule)
         self._device, self._in_edges = device, in_edges
         self.found = specification(program)
+        for name in sorted(self.found.declared & ProgramResult.own_names()):
+            problem = f": this name is taken, for each result has a '{name}' of its own; choose another"
+            raise refusal(program, name, problem)
         self._binding = bind(self.found, graph)
         delivery = self._schedule.delivery
         if self.found.keeps_messages and isinstance(delivery, Push | Pull):
@@ -199,9 +230,10 @@ class Prepared:
         seed: int | None,
     ) -> ProgramResult:
         """The same with the values in a dict."""
-        limit = self.program.max_supersteps if max_supersteps is None else max_supersteps
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
-            raise ProgramError(f"max_supersteps is {limit!r}; expected None or an integer of at least 0")
+        asked = self.program.max_supersteps if max_supersteps is None else max_supersteps
+        limit = as_integer(asked)
+        if asked is not None and (limit is None or limit < 0):
+            raise ProgramError(f"max_supersteps is {asked!r}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
         chosen = self._choose(limit)
@@ -244,7 +276,7 @@ class Prepared:
             )
         if seed is None:
             return values
-        if self.found.draws and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
+        if self.found.draws and as_integer(seed) is None:
             raise ProgramError(f"seed is {seed!r}; expected an integer")
         if not self.found.draws and "seed" not in self.found.declared:
             raise ProgramError(
@@ -288,7 +320,16 @@ class Prepared:
             self._messages[types] = self._message_dtype(parameters)
         return self._messages[types]
 
+    def _check_current(self) -> None:
+        """Refuse to compile what has changed since it was read: its code would be kept under the key of what it was."""
+        if self.found.key is not None and not self.found.is_current:
+            raise ProgramError(
+                f"{self.found.name} has to be compiled, and its class, or what its functions refer to, has changed "
+                "since it was prepared; prepare it again, or declare what changes as ew.parameter"
+            )
+
     def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
+        self._check_current()
         check_schedule(self.found.name, self._schedule, on_gpu)
         started = time.perf_counter()
         engine: Any
@@ -318,12 +359,14 @@ class Prepared:
         kinds = [type(value).__name__ for value in parameters.values()]
         types = json.dumps([dtypes, kinds, str(binding.message)])
         if types not in self.found.kept:
+            self._check_current()
             question = self.found.key and f"{self.found.key}\n{types}"
             answer = kept(
                 question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()
             )
             self.found.kept[types] = binding.message or np.dtype(answer.decode())
         message: np.dtype = self.found.kept[types]
+        check_identity(self.found, message)
         return message
 
     def _may_pull(self, message: np.dtype) -> bool:
@@ -395,7 +438,7 @@ def run(
         raise ProgramError(f"run: got {program!r}, expected an instance of a subclass of edgewise.Program")
     prepared = _prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
     return prepared.run(
-        instance.values,
+        dict(instance.values),
         max_supersteps=max_supersteps,
         progress=progress,
         memory_limit=memory_limit,

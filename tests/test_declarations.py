@@ -4,13 +4,14 @@ import itertools
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import edgewise as ew
 from edgewise.engine.binding import bind, initial_edge_value, initial_vertex_value, parameter_values
-from edgewise.errors import GraphError, ProgramError, ProgramWarning
+from edgewise.errors import GraphError, ParameterError, ProgramError, ProgramWarning
 from edgewise.inspection import inspect_program
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3])
@@ -63,14 +64,14 @@ def parameter_of(*declared):
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", ew.WEIGHT, ew.VERTEX])
 @pytest.mark.parametrize("graph", [PATH, WEIGHTED], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("options", [{}, {"init": 7}, {"default": 7}, {"init": 3, "default": 7}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"init": 1}, {"default": 1}, {"init": 1, "default": 1}], ids=str)
 def test_every_edge_field_holds_what_it_says_or_is_refused(dtype, graph, options):
     if dtype is not ew.WEIGHT and "default" in options:
         with pytest.raises(ProgramError, match=r"is no ew.WEIGHT; give init="):
             start_of_edges(graph, dtype, **options)
     elif dtype is not ew.WEIGHT:
         start = start_of_edges(graph, dtype, **options)
-        assert start.tolist() == [options.get("init", 0)] * 3 if dtype != "bool" else [bool(options)] * 3
+        assert start.tolist() == [options.get("init", 0)] * 3
     elif "init" in options:
         with pytest.raises(ProgramError, match=r"init=. would never be used.*give default="):
             start_of_edges(graph, dtype, **options)
@@ -78,7 +79,7 @@ def test_every_edge_field_holds_what_it_says_or_is_refused(dtype, graph, options
         with pytest.raises(GraphError, match="weights of a graph that has none"):
             start_of_edges(graph, dtype, **options)
     else:
-        assert start_of_edges(graph, dtype, **options).tolist() == ([5, 6, 7] if graph.weighted else [7] * 3)
+        assert start_of_edges(graph, dtype, **options).tolist() == ([5, 6, 7] if graph.weighted else [1] * 3)
 
 
 def test_an_edge_field_that_is_read_has_its_start():
@@ -97,7 +98,8 @@ BAD = {
     "int64": [2**63, -(2**63) - 1, {1: 2}],
     "float32": [1e300, "inf", b"1"],
     "float64": [2**2000],
-    "bool": ["True", (True,)],
+    "bool": ["True", (True,), 3, -1, 0.5, np.nan, ew.INFINITY, -ew.INFINITY],
+    ew.VERTEX: [4, 7, -2, 1.0, ew.INFINITY, -ew.INFINITY],
 }
 
 
@@ -127,7 +129,12 @@ def test_a_default_weight_that_is_no_number_is_refused(value):
         ("float32", np.float64(0.5), 0.5),
         ("float64", 2**60, 2**60),
         ("float32", -np.inf, -np.inf),
-        ("bool", 2, True),
+        ("bool", 1, True),
+        ("bool", np.False_, False),
+        (ew.VERTEX, -1, -1),
+        (ew.VERTEX, 3, 3),
+        ("int32", -ew.INFINITY, -(2**31)),
+        ("float64", -ew.INFINITY, -np.inf),
         ("int32", ew.INFINITY, 2**31 - 1),
         ("float64", ew.INFINITY, np.inf),
     ],
@@ -145,10 +152,23 @@ def test_parameters_take_their_defaults_or_refuse_them():
         ("int32", -3, -3),
         ("float32", 2, 2.0),
         (ew.VERTEX, 2, 2),
+        ("bool", 1, True),
+        ("bool", np.False_, False),
+        ("bool", 0.0, False),
     ]:
         value = parameter_of(dtype, default)
         assert value == expected and type(value) is type(expected)
-    for dtype, default in [("int32", 1.5), ("int32", 2**31), (None, "7"), ("float64", [1.0]), (None, None)]:
+    for dtype, default in [
+        ("int32", 1.5),
+        ("int32", 2**31),
+        (None, "7"),
+        ("float64", [1.0]),
+        (None, None),
+        ("bool", 2),
+        ("bool", np.nan),
+        ("float64", 10**400),
+        (None, 10**400),
+    ]:
         with pytest.raises(ProgramError, match=r"Made\(x="):
             parameter_of(dtype, default)
     for default in (ew.INFINITY, ew.REQUIRED):
@@ -171,6 +191,9 @@ def test_a_required_field_has_to_be_given():
     assert "Needs needs x, an array with a value for each vertex" in refusal(Needs)
     assert "Needs needs y, an array with a value for each edge, in CSR order" in refusal(Needs, x=x)
     assert "shape (3,), expected (4,)" in refusal(Needs, x=y, y=y)
+    assert "expected (3,), one value for each arc, in CSR order: see graph.edge_numbers" in refusal(
+        Needs, x=x, y=x
+    )
     prepared = ew.prepare(Needs, PATH)
     with pytest.raises(ProgramError, match="needs x"):
         prepared()
@@ -193,7 +216,9 @@ def test_a_function_whose_name_is_near_a_hook_is_refused(name, near):
         return ew.HALT
 
     for value in (function, staticmethod(function), classmethod(function)):
-        assert refusal(made(Base, **{name: value})) == f"Made.{name} means nothing; did you mean {near}?"
+        assert refusal(made(Base, **{name: value})).endswith(
+            f"Made.{name} means nothing; did you mean {near}?"
+        )
 
 
 @pytest.mark.parametrize(
@@ -208,6 +233,317 @@ def test_a_function_whose_name_is_near_a_hook_is_refused(name, near):
 )
 def test_an_attribute_whose_name_is_near_a_setting_is_refused(name, near):
     assert f"did you mean {near}?" in refusal(made(Base, **{name: 1}))
+
+
+HOOK_LIKE = {
+    "init": lambda v, state: True,
+    "finalize": lambda v, state: True,
+    "setup": lambda state: None,
+    "keep_going": lambda state: True,
+    "stillContinue": lambda state: True,
+    "on_edge": lambda edge, state: 1.0,
+    "on_message": lambda vertex, message, state: True,
+}
+
+
+@pytest.mark.parametrize("name", HOOK_LIKE)
+def test_a_function_that_looks_as_if_it_were_called_is_refused(name):
+    text = refusal(made(Base, **{name: staticmethod(HOOK_LIKE[name])}))
+    assert f"Made.{name}(" in text and "is never called" in text and "did you mean" not in text
+    assert "initialize, edge_compute, vertex_compute, resume, proceed" in text
+
+
+def test_functions_that_the_class_uses_itself_are_allowed():
+    class Uses(Base):
+        @staticmethod
+        def begin(v, state):
+            state.value[v] = 5.0
+            return ew.HALT
+
+        initialize = begin
+
+        @staticmethod
+        def share(v, state):
+            return state.value[v]
+
+        total = ew.aggregator(ew.SUM)(share)
+
+        @staticmethod
+        def shown(v, state):
+            return v
+
+        @classmethod
+        def text(cls, state):
+            return str(cls.shown(0, state))
+
+        @staticmethod
+        def finalize(result):
+            return result.value.sum()
+
+    result = ew.run(Uses, PATH)
+    assert result.value.tolist() == [5.0] * 4 and result.aggregates == {"total": 20.0}
+    assert Uses.finalize(result) == 20.0
+
+
+def test_what_is_set_on_an_instance_is_refused():
+    class Set(Base):
+        k = ew.parameter("int64", default=1)
+
+        @property
+        def own(self):
+            return self._own
+
+        @own.setter
+        def own(self, value):
+            self._own = value
+
+    program = Set(k=2)
+    for name, value, advice in [
+        ("k", 10, r"give it as Set\(k=...\)"),
+        ("value", np.zeros(4), r"give it as Set\(value=...\)"),
+        ("max_supersteps", 0, "write max_supersteps = ... in the class"),
+        ("initialize", len, "write initialize = ... in the class"),
+        ("nonsense", 3, "declares no 'nonsense'"),
+    ]:
+        with pytest.raises(ProgramError, match=advice):
+            setattr(program, name, value)
+    program.own = program._mine = 3
+    assert program.own == 3 and ew.run(program, PATH).supersteps == 1
+
+
+def test_a_program_may_have_an_init_of_its_own():
+    class Silent(Base):
+        def __init__(self, label):
+            self._label = label
+
+    class Passes(Base):
+        k = ew.parameter("int64")
+
+        def __init__(self, k):
+            super().__init__(k=2 * k)
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return state.k
+
+    class Sets(Passes):
+        def __init__(self, k):
+            self.k = k
+
+    assert ew.run(Silent("a"), PATH).value.tolist() == [0, 1, 1, 1]
+    assert ew.run(Passes(3), PATH).value.tolist() == [0, 6, 6, 6]
+    with pytest.raises(ProgramError, match=r"super\(\).__init__\(k=...\)"):
+        Sets(3)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "advice"),
+    [
+        ({"max_supersteps": 7}, "write max_supersteps = ..."),
+        ({"max_supersteps": "int"}, "write max_supersteps = ..."),
+        ({"asynchronus": True}, "write asynchronous = ..."),
+        ({"combine": ew.MIN}, "write combine = ..."),
+        ({"level": ew.vertex("int64")}, "write level = ..."),
+        ({"limit": 7}, "write limit = ..."),
+    ],
+)
+def test_an_annotation_in_the_place_of_a_value_is_refused(annotations, advice):
+    text = refusal(made(Base, __annotations__=annotations))
+    assert "is only annotated" in text and advice in text
+
+
+def test_names_of_the_result_are_taken():
+    result = ew.run(Base, PATH)
+    table = result.to_frame()
+    own = {*dir(result), *vars(result), "vertex"} - {"value"}
+    public = {name for name in own if not name.startswith("_")}
+    assert {"seconds", "fields", "columns", "host_array", "ended", "memory_bytes"} <= public
+    assert table.columns == ["vertex", "value"]
+    for name in sorted(public):
+        declared = (
+            ew.vertex("int64"),
+            ew.edge("int64"),
+            ew.parameter(default=1),
+            ew.aggregator(ew.SUM)(draws),
+        )
+        for each in declared:
+            assert f"Made.{name}: this name is taken" in refusal(made(Base, **{name: each}))
+
+
+def test_none_is_no_dtype():
+    for declared in (
+        ew.vertex(None),
+        ew.edge(None),
+        ew.aggregator(ew.SUM, None)(Base.initialize),
+        ew.vertex([("a",)]),
+    ):
+        assert "Made.x has the dtype" in refusal(made(Base, x=declared))
+    several = made(
+        Base,
+        combine=ew.MESSAGES,
+        message=ew.fields(label=None),
+        edge_compute=staticmethod(one_field),
+        vertex_compute=staticmethod(takes_fields),
+    )
+    assert "Made.message.label has the dtype None; expected bool, int32" in refusal(several)
+
+
+def one_field(edge, state):
+    return (1,)
+
+
+def takes_fields(v, messages, state):
+    return len(messages.label) > 0
+
+
+def larger(a, b):
+    return a if a > b else b
+
+
+def added(a, b):
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("function", "identity", "problem"),
+    [
+        (
+            max,
+            0,
+            r"expected a function of two messages that is made by def.*combine = ew.MAX is there already",
+        ),
+        (np.minimum, 0, r"combine = ew.MIN is there already"),
+        (lambda a, b: a + b, 0, r"made by def: def combined\(a, b\): return ...$"),
+        ("max", 0, "got 'max', expected a function"),
+        (larger, None, "identity=None; expected the number"),
+        (larger, [1], r"identity=\[1\]; expected the number"),
+        (larger, np.zeros(2), r"identity=array"),
+        (larger, "0", "identity='0'; expected the number"),
+        (larger, ew.REQUIRED, "identity=edgewise.REQUIRED; expected the number"),
+    ],
+)
+def test_a_combiner_that_cannot_be_one(function, identity, problem):
+    with pytest.raises(ProgramError, match=problem):
+        ew.combiner(function, identity=identity)
+
+
+class Combined(ew.Program):
+    """Two messages come to vertex 2: 3 and 4."""
+
+    value = ew.vertex("float64")
+    message = "int64"
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.source + 3
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.HALT
+
+
+MEETING = ew.Graph.from_edges([0, 1], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "identity"),
+    [("int64", 0.5), ("int64", 2**63), ("int32", 2**31), ("int64", np.inf), ("bool", 2), ("float32", 1e300)],
+)
+def test_an_identity_that_is_no_message_is_refused(dtype, identity):
+    program = made(Combined, message=dtype, combine=ew.combiner(larger, identity=identity))
+    assert f"Made.combine: identity={identity!r} does not fit messages, which are {dtype}" in refusal(
+        program, MEETING
+    )
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_an_identity_may_be_the_smallest_value(check):
+    for dtype, least in (("int64", -(2**63)), ("int32", -(2**31)), ("float64", -np.inf)):
+        program = made(Combined, message=dtype, combine=ew.combiner(larger, identity=-ew.INFINITY))
+        assert ew.run(program, MEETING, check=check).value.tolist() == [least, least, 4]
+
+
+def test_a_checked_run_says_for_which_message_an_identity_is_not_neutral():
+    program = made(Combined, combine=ew.combiner(added, identity=1))
+    with pytest.raises(
+        ProgramError, match=r"combine in .*: edge 0 -> 2: of the identity 1 and the message 3"
+    ):
+        ew.run(program, MEETING, check=True)
+    right = made(Combined, combine=ew.combiner(added, identity=0))
+    assert ew.run(right, MEETING, check=True).value.tolist() == [0, 0, 7]
+
+
+def test_a_vertex_field_that_holds_no_vertex_is_named():
+    class Points(Base):
+        parent = ew.vertex(ew.VERTEX, init=-1)
+
+        @staticmethod
+        def initialize(v, state):
+            state.parent[v] = v + 1
+            return ew.HALT
+
+    with pytest.raises(GraphError, match=r"Points.parent of vertex 3 is 4, which is no vertex.*check=True"):
+        ew.run(Points, PATH).to_frame()
+    with pytest.raises(ProgramError, match=r"initialize in .*vertex 3: parent\[3\] = 4: no vertex; expected"):
+        ew.run(Points, PATH, check=True)
+
+
+@pytest.mark.parametrize("default", [np.float32(2.5), np.float64(2.5), 2.5])
+def test_a_default_weight_may_be_a_float_of_numpy(default):
+    assert start_of_edges(PATH, default=default).tolist() == [2.5] * 3
+
+
+def test_a_default_weight_that_does_not_fit_is_called_so():
+    with pytest.raises(ProgramError, match=r"Made.x: default=9223372036854775808 does not fit int64"):
+        start_of_edges(PATH, default=2**63)
+
+
+def test_mistakes_of_a_class_are_found_in_its_file(tmp_path):
+    head = ["import edgewise as ew", "class Parent(ew.Program):"]
+    right = {
+        "value": 'value = ew.vertex("float64")',
+        "combine": "combine = ew.SUM",
+        "edge_compute": "def edge_compute(edge, state): return 1.0",
+        "vertex_compute": "def vertex_compute(v, message, state): return False",
+    }
+    for name, wrong in {
+        "value": 'value = ew.vertex("int32", init=1.5)',
+        "combine": "combine = 3",
+        "max_superstep": "max_superstep = 3",
+        "extra": "extra = ew.vertex('complex')",
+        "seconds": "seconds = ew.vertex('int64')",
+    }.items():
+        body = [f"    {line}" for line in (right | {name: wrong}).values()]
+        path = tmp_path / "mistaken.py"
+        path.write_text("\n".join(head + body))
+        scope = {"__name__": "mistaken"}
+        exec(compile(path.read_text(), path, "exec"), scope)
+        text = refusal(type("Child", (scope["Parent"],), {}))
+        assert text.startswith(f"mistaken.py, line {3 + body.index('    ' + wrong)}: Child.{name}"), text
+
+    class Empty(ew.Program):
+        combine = ew.SUM
+
+    line = Path(__file__).read_text().splitlines().index("    class Empty(ew.Program):") + 1
+    assert f"test_declarations.py, line {line}: Empty has no edge_compute" in refusal(Empty)
+
+
+def test_integers_of_numpy_are_integers():
+    schedule = ew.Schedule(num_threads=np.int64(2))
+    assert ew.run(made(Base, max_supersteps=np.int32(3)), PATH, schedule=schedule).supersteps == 1
+    assert ew.run(Base, PATH, max_supersteps=np.int64(0)).supersteps == 0
+    for wrong in (True, np.True_, 1.0, np.float64(1), "1", -1):
+        with pytest.raises(ProgramError, match="expected None or an integer of at least 0"):
+            ew.run(Base, PATH, max_supersteps=wrong)
+
+
+@pytest.mark.parametrize("progress", [5, "bar", [], 0])
+def test_progress_is_true_false_or_a_function(progress):
+    for run in (lambda: ew.run(Base, PATH, progress=progress), lambda: ew.bfs(PATH, 0, progress=progress)):
+        with pytest.raises(ParameterError, match=r"progress is .*; expected True, False, or a function"):
+            run()
 
 
 def test_an_attribute_that_means_nothing_is_refused_wherever_it_is_inherited_from():

@@ -143,8 +143,8 @@ class InMatch(Given):
 
 def test_numbers_drawn_in_a_match_differ():
     graph = ew.generate.lattice(20, 20)
-    counts = ew.run(InMatch(seed=3), graph, device="cpu").wide
-    np.testing.assert_array_equal(counts, ew.run(InMatch(seed=3), graph, check=True, device="cpu").wide)
+    counts = ew.run(InMatch(), graph, seed=3, device="cpu").wide
+    np.testing.assert_array_equal(counts, ew.run(InMatch(), graph, seed=3, check=True, device="cpu").wide)
     assert np.all(counts[1::2] == -1)
     assert 3 < counts[::2].mean() < 5
     assert counts.max() < 50
@@ -161,5 +161,5 @@ def _draw(v, state):
 
 
 def test_a_delivery_is_an_object():
-    with pytest.raises(ScheduleError, match=r"delivery is 'push'; expected 'auto', ew.Push\(\)"):
+    with pytest.raises(ScheduleError, match=r"delivery is 'push'; expected 'auto', Push\(\)"):
         ew.run(Given(), RING, device="cpu", schedule=ew.Schedule(delivery="push"))

@@ -552,3 +552,25 @@ def test_matrices_that_are_refused() -> None:
         Graph.from_scipy(scipy.sparse.csr_array((2, 3)))
     with pytest.raises(GraphError, match="dtype complex128"):
         Graph.from_scipy(scipy.sparse.csr_array(np.eye(2, dtype=complex)))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("parallel_edges", ["keep", "first", "min", "sum"])
+@pytest.mark.parametrize("self_loops", ["keep", "drop"])
+def test_arcs_know_the_edge_that_they_are_of(directed: bool, parallel_edges: str, self_loops: str) -> None:
+    source = np.array(["d", "a", "b", "a", "c", "b", "a", "d"])
+    target = np.array(["a", "b", "a", "b", "c", "d", "c", "a"])
+    options = {"directed": directed, "parallel_edges": parallel_edges, "self_loops": self_loops}
+    weight = np.arange(8.0) * 3
+    graph = Graph.from_edges(source, target, weight, number_edges=True, **options)
+    numbers = graph.edge_numbers
+    assert numbers.shape == (graph.num_arcs,) and len(set(numbers.tolist())) == graph.num_edges
+    ends = [graph.ids_of(graph.sources), graph.ids_of(graph.targets)]
+    for u, v, edge in zip(*ends, numbers, strict=True):
+        assert (u, v) == (source[edge], target[edge]) or (
+            not directed and (v, u) == (source[edge], target[edge])
+        )
+    if parallel_edges in ("keep", "first"):
+        np.testing.assert_array_equal(graph.weights, weight[numbers])
+    assert Graph.from_edges(source, target).edge_numbers is None
+    assert graph.as_directed().edge_numbers is numbers

@@ -23,7 +23,7 @@ ORDER = [
     {"result"},
     {"io", "generate", "source"},
     {"program", "draws", "content", "assigned"},
-    {"helpers"},
+    {"declarations", "helpers"},
     {"inspection"},
     {"engine"},
     {"run"},

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.errors import ProgramError
 from edgewise.inspection import specification
 
 runs = importlib.import_module("edgewise.run")  # edgewise.run is its function
@@ -124,6 +125,91 @@ def test_the_values_of_now_are_computed_with(monkeypatch):
     assert ew.run(program, graph).value[1] == 12
     program.max_supersteps = 0
     assert ew.run(program, graph).supersteps == 0
+
+
+def says(look):
+    """A program whose values are what a function says."""
+
+    class Says(ew.Program):
+        value = ew.vertex("float64")
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return look()
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = message
+            return ew.HALT
+
+    return Says
+
+
+def rows_of_table():
+    return float(len(TABLE))
+
+
+def last_of_table():
+    return float(TABLE[0][1])
+
+
+@pytest.mark.parametrize(
+    ("look", "before", "after", "expected"),
+    [
+        (rows_of_table, np.zeros((2, 2)), np.zeros((4, 1)), (2, 4)),
+        (rows_of_table, np.zeros(8, np.int32), np.zeros(4, np.int64), (8, 4)),
+        (last_of_table, np.array([[0, 1]], np.int64), np.array([[0, 1]], np.int64).view(float), (1, 5e-324)),
+        (rows_of_table, (1, 2), (1, 2, 3), (2, 3)),
+        (last_of_table, (np.array([1, 2]), 5), (np.array([1, 3]), 5), (2, 3)),
+    ],
+)
+def test_values_of_the_same_bytes_are_told_apart(look, before, after, expected, monkeypatch):
+    program, graph = says(look), path()
+    for table, value in zip((before, after), expected, strict=True):
+        monkeypatch.setitem(globals(), "TABLE", table)
+        assert ew.run(program, graph).value[1] == value
+        assert ew.run(says(look), graph).value[1] == value  # by the key of compiled code alone
+
+
+def drawing(edge, state):
+    return ew.random(edge.index, state) * 0 + TABLE[0][1]
+
+
+def test_arrays_in_tuples_are_seen_to_change_in_place(monkeypatch):
+    inner = np.array([1, 2, 3])
+    plain, draws = says(last_of_table), says(last_of_table)
+    draws.edge_compute = staticmethod(drawing)
+    monkeypatch.setitem(globals(), "TABLE", (inner, 5))
+    for program in (plain, draws):
+        for value in (2, 77):
+            inner[1] = value
+            assert ew.run(program, path()).value[1] == value
+        assert specification(program) is specification(program)
+
+
+def by_default(table=np.array([1.0])):  # noqa: B008
+    return table[0]
+
+
+def test_an_array_that_is_a_default_is_seen_to_change():
+    program, table = says(by_default), by_default.__defaults__[0]
+    for value in (1.0, 5.0):
+        table[0] = value
+        assert ew.run(program, path()).value[1] == value
+
+
+def test_a_prepared_program_keeps_what_it_was_compiled_with_and_compiles_nothing_else(monkeypatch):
+    monkeypatch.setitem(globals(), "TABLE", (1, 2))
+    program, graph = says(rows_of_table), path()
+    prepared, late = ew.prepare(program, graph), ew.prepare(program, graph)
+    assert prepared().value[1] == 2
+    monkeypatch.setitem(globals(), "TABLE", (1, 2, 3, 4, 5))
+    assert prepared().value[1] == 2
+    with pytest.raises(ProgramError, match="has changed since it was prepared; prepare it again"):
+        late()
+    assert ew.run(program, graph).value[1] == ew.prepare(program, graph)().value[1] == 5
 
 
 def test_constants_of_a_program_that_draws_are_looked_up_at_each_run(monkeypatch):

@@ -27,3 +27,16 @@ def test_files_that_it_links_to_exist() -> None:
     for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
             assert (document.parent / link).exists(), f"{document.name} links to {link}"
+
+
+def test_values_for_edges_come_to_their_edges_as_the_guide_says(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+    (block,) = (
+        each for each in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "number_edges" in each
+    )
+    script = tmp_path / "tolls.py"
+    script.write_text(f"import numpy as np\nimport edgewise as ew\n{block}", encoding="utf-8")
+    names: dict[str, object] = {"__name__": "tolls", "__file__": str(script)}
+    exec(compile(script.read_text(encoding="utf-8"), script, "exec"), names)
+    assert names["tolls"].tolist() == [5, 6, 7, 6, 5, 7]
+    assert names["result"].least.tolist() == [5, 6, 5]

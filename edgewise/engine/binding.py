@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.declarations import refusal
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.inspection import Specification
 from edgewise.program import (
     DTYPES,
-    INFINITY,
     LEFT_OUT,
     REQUIRED,
     VERTEX,
@@ -19,9 +19,10 @@ from edgewise.program import (
     EdgeField,
     Fields,
     Parameter,
+    Start,
     VertexField,
+    in_dtype,
     is_required,
-    largest,
 )
 
 
@@ -68,7 +69,7 @@ def bind(found: Specification, graph: Graph) -> Binding:
     weight = _weight_dtype(found, graph)
 
     def dtype(name: str, declared: Any) -> np.dtype:
-        return _dtype(f"{found.name}.{name}", declared, weight, graph)
+        return _dtype(found, name, declared, weight, graph)
 
     return Binding(
         found,
@@ -108,23 +109,39 @@ def _weight_dtype(found: Specification, graph: Graph) -> np.dtype:
                     f"{found.name}.{name} reads the weights of a graph that has none; give the graph weights, or "
                     f"declare {name} = ew.edge(default=1)"
                 )
-            return np.dtype(np.float64 if isinstance(declared.default, float) else np.int64)
+            return np.dtype(np.float64 if isinstance(declared.default, float | np.floating) else np.int64)
     return np.dtype(np.int64)
 
 
-def _dtype(name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype:
+def _dtype(found: Specification, name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype:
     if declared is WEIGHT:
         return weight
     if declared is VERTEX:
         return vertex_dtype(graph)
     try:
-        dtype = np.dtype(declared)
-    except TypeError:
+        dtype = None if declared is None else np.dtype(declared)  # NumPy takes None for float64
+    except (TypeError, ValueError):
         dtype = None
     if dtype is None or dtype not in DTYPES:
         names = ", ".join(str(possible) for possible in DTYPES)
-        raise ProgramError(f"{name} has the dtype {declared!r}; expected {names}, ew.WEIGHT or ew.VERTEX")
+        raise refusal(
+            found.program, name, f" has the dtype {declared!r}; expected {names}, ew.WEIGHT or ew.VERTEX"
+        )
     return np.dtype(dtype)
+
+
+def check_identity(found: Specification, message: np.dtype) -> None:
+    """Refuse an identity of a user's combiner that is no message. Raises ProgramError."""
+    if found.combine.name != "user":
+        return
+    identity = found.combine.identity(message)
+    if not _fits(identity, message):
+        raise refusal(
+            found.program,
+            "combine",
+            f": identity={identity!r} does not fit messages, which are {message}; give a number that does, such as "
+            "ew.INFINITY or -ew.INFINITY for the largest and the smallest, or another dtype: message = ...",
+        )
 
 
 def _parameter_dtype(dtype: np.dtype) -> np.dtype:
@@ -182,7 +199,12 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
         bits = 64 if declared.dtype in (None, WEIGHT) else 8 * np.dtype(declared.dtype).itemsize
         if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
             raise _unfit(binding, name, value, f"an integer of at most {bits} bits")
-    return {"b": bool, "i": int, "f": float}[dtype.kind](value)
+    if dtype.kind == "b" and value not in (0, 1):
+        raise _unfit(binding, name, value, "True or False")
+    try:
+        return {"b": bool, "i": int, "f": float}[dtype.kind](value)
+    except OverflowError:
+        raise _unfit(binding, name, value, "a number that float64 can hold") from None
 
 
 def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramError:
@@ -192,7 +214,9 @@ def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramErr
 def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
     """The start of a vertex field: a scalar of its dtype, or an array of shape (num_vertices,) given for it."""
     declared: VertexField = binding.found.vertex_fields[name]
-    return _initial(binding, name, declared.init, given, binding.vertex[name], binding.graph.num_vertices)
+    if name in given:
+        return _given(binding, name, given[name], binding.vertex[name], binding.graph.num_vertices)
+    return _initial(binding, name, declared, "init", binding.vertex[name])
 
 
 def starts_as_weights(binding: Binding, name: str, given: dict[str, Any]) -> bool:
@@ -210,22 +234,31 @@ def initial_edge_value(
     """
     if starts_as_weights(binding, name, given):
         return graph_array("weights")
+    if name in given:
+        return _given(binding, name, given[name], binding.edge[name], binding.graph.num_arcs)
     declared: EdgeField = binding.found.edge_fields[name]
-    init = declared.default if declared.dtype is WEIGHT else declared.init
-    init = 0 if init is LEFT_OUT else init
-    return _initial(binding, name, init, given, binding.edge[name], binding.graph.num_arcs)
+    return _initial(
+        binding, name, declared, "default" if declared.dtype is WEIGHT else "init", binding.edge[name]
+    )
 
 
 def _initial(
-    binding: Binding, name: str, init: Any, given: dict[str, Any], dtype: np.dtype, length: int
+    binding: Binding, name: str, declared: VertexField | EdgeField, option: str, dtype: np.dtype
 ) -> Any:
-    if name in given:
-        return _given(binding, name, given[name], dtype, length)
-    if init is REQUIRED:  # laid out before it is given
+    """The value of all vertices or edges that an option of a field says, or that is taken where it is left out."""
+    given = getattr(declared, option)
+    if given is REQUIRED or given is LEFT_OUT:  # what is required is laid out before it is given
         return dtype.type(0)
-    value = largest(dtype) if init is INFINITY else init
-    if not _fits(value, dtype):
-        raise ProgramError(f"{binding.found.name}.{name}: init={init!r} does not fit {dtype}")
+    value, vertices = in_dtype(given, dtype), binding.graph.num_vertices
+    if (isinstance(given, Start) and dtype.kind == "b") or not _fits(value, dtype):
+        wanted = "; expected True or False" if dtype.kind == "b" else ""
+        raise refusal(binding.found.program, name, f": {option}={given!r} does not fit {dtype}{wanted}")
+    if declared.dtype is VERTEX and not -1 <= value < max(vertices, 1):
+        raise refusal(
+            binding.found.program,
+            name,
+            f": {option}={given!r} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
+        )
     return dtype.type(value)
 
 
@@ -234,6 +267,9 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     found, vertices = binding.found, binding.graph.num_vertices
     is_vertex = (found.vertex_fields.get(name) or found.edge_fields[name]).dtype is VERTEX
     hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
+    order = (
+        "one value for each arc, in CSR order: see graph.edge_numbers" if name in found.edge_fields else ""
+    )
 
     def unfit(got: str, expected: str) -> ProgramError:
         return ProgramError(f"{found.name}({name}=...): got {got}, expected {expected}{hint}")
@@ -245,7 +281,7 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     except ValueError:
         raise unfit("rows of different lengths", f"an array of shape ({length},)") from None
     if array.shape != (length,):
-        raise unfit(f"an array of shape {array.shape}", f"({length},)")
+        raise unfit(f"an array of shape {array.shape}", f"({length},)" + (order and f", {order}"))
     if not np.can_cast(array.dtype, dtype, casting="same_kind"):
         raise unfit(f"an array of {array.dtype}", str(dtype))
     expected, wrong = str(dtype), _unfit_values(array, dtype)
@@ -270,13 +306,11 @@ def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _fits(value: Any, dtype: np.dtype) -> bool:
     """Whether a number can be stored without loss but rounding."""
+    value = value.item() if isinstance(value, np.generic) else value
     if dtype.kind == "i":
         bounds = np.iinfo(dtype)
-        return not isinstance(value, float | np.floating) and int(bounds.min) <= int(value) <= int(bounds.max)
+        return not isinstance(value, float) and int(bounds.min) <= int(value) <= int(bounds.max)
+    if dtype.kind == "b":
+        return value in (0, 1)
     # A finite number that becomes infinite does not fit.
-    return (
-        dtype.kind == "b"
-        or value != value
-        or abs(value) == np.inf
-        or bool(abs(value) <= float(np.finfo(dtype).max))
-    )
+    return value != value or abs(value) == np.inf or abs(value) <= float(np.finfo(dtype).max)

@@ -14,10 +14,11 @@ import numpy as np
 from numba import types
 from numba.core import errors, ir
 
+from edgewise.declarations import STATE_ARRAYS, STATE_SCALARS
 from edgewise.engine.binding import Binding
 from edgewise.errors import ProgramError
 from edgewise.helpers import helpers_of
-from edgewise.inspection import STATE_ARRAYS, STATE_SCALARS, Specification
+from edgewise.inspection import Specification
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.pointers import pointer_type
 from edgewise.source import UserFunction, references, with_others

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.declarations import STATE_ARRAYS
 from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value, starts_as_weights
-from edgewise.inspection import STATE_ARRAYS
 from edgewise.kernels.launch import sealed
 
 #: Stands for degrees that no function reads.

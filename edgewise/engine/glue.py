@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.declarations import STATE_ARRAYS
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type, state_names
-from edgewise.inspection import STATE_ARRAYS, Specification
+from edgewise.inspection import Specification
 
 
 def own_array_order(found: Specification) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from edgewise.engine.outcome import Outcome
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning
 from edgewise.helpers import helpers_of
+from edgewise.program import VERTEX
 from edgewise.source import UserFunction
 
 
@@ -49,6 +50,8 @@ class _Field:
 
     def __init__(self, name: str, values: np.ndarray, strict: bool) -> None:
         self.name, self.values, self.strict = name, values, strict
+        #: How many vertices there are, where the values are such.
+        self.vertices: int | None = None
         self.own: int | None = None
         self.written = False
 
@@ -65,6 +68,11 @@ class _Field:
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._checked(index) != self.own:
             raise _Problem(f"{self.name}[{index}] may not be written here; only [{self.own}]")
+        if self.strict and self.vertices is not None and not -1 <= value < self.vertices:
+            raise _Problem(
+                f"{self.name}[{index}] = {value}: no vertex; expected an index from 0 to {self.vertices - 1}, or -1 "
+                "for none"
+            )
         self.written = True
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
 
@@ -159,6 +167,9 @@ class _Run:
             name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
+        for field in (*self.vertex_fields.values(), *self.edge_fields.values()):
+            declared: Any = {**self.found.vertex_fields, **self.found.edge_fields}[field.name]
+            field.vertices = n if declared.dtype is VERTEX else None
         self.state = _State(
             **self.vertex_fields,
             **self.edge_fields,
@@ -255,8 +266,21 @@ class _Run:
                     before = received.get(target, self.identity)
                     combined = self.call(self.combiner_function, where, before, sent)
                     what = "the combined message becomes"
-                    received[target] = self.cast(function, where, combined, self.message, what)
+                    combined = self.cast(function, where, combined, self.message, what)
+                    if self.strict and target not in received:
+                        self.check_neutral(where, sent, combined)
+                    received[target] = combined
         return received
+
+    def check_neutral(self, where: str, sent: Any, combined: Any) -> None:
+        """Refuse a combiner whose identity makes another message of one."""
+        function = self.functions.get("combine")
+        both_nan = combined != combined and sent != sent
+        if isinstance(function, UserFunction) and combined != sent and not both_nan:
+            raise ProgramError(
+                f"{function.where()}: {where}: of the identity {self.identity!r} and the message {sent!r} it makes "
+                f"{combined!r}; expected {sent!r}. Give ew.combiner an identity that leaves each message as it is"
+            )
 
     @property
     def combiner_function(self) -> Any:

@@ -45,6 +45,9 @@ class Graph:
             ``offsets[v]:offsets[v + 1]`` (compressed sparse rows).
         targets: int32, shape (num_arcs,): where each arc goes; within a row in the order of the input.
         weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
+        edge_numbers: of a graph made by ``from_edges(..., number_edges=True)`` the edge that each arc is of, as an
+            index of the columns, int32 or int64, shape (num_arcs,); else None. ``column[graph.edge_numbers]`` brings
+            a value for each edge into the order of arcs, which edge fields of a program are given in.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Graph:
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = bool(directed)
+        self.edge_numbers: np.ndarray | None = None
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
 
@@ -140,6 +144,7 @@ class Graph:
         *,
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
+        number_edges: bool = False,
     ) -> "Graph":
         """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
 
@@ -159,6 +164,8 @@ class Graph:
                 first: of the smallest weight ("min"), of the sum ("sum"), or the first as it is ("first").
                 Without weights the three are the same. In an undirected graph {u, v} and {v, u} are parallel.
             self_loops: "keep" or "drop".
+            number_edges: make `edge_numbers`, which takes about as long as the graph itself, on the host. Both arcs
+                of an undirected edge have its number; of merged edges it is that of the first.
 
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind, an id out of range, a
@@ -172,7 +179,7 @@ class Graph:
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
             check_lengths(*columns, values)
             count = as_count(num_vertices)
-            if parallel_edges == "keep":
+            if parallel_edges == "keep" and not number_edges:
                 with cuda_door().room("Graph.from_edges", gpu_rows.ARC_BYTES * len(columns[0])):
                     rows, ids, loops = gpu_rows.build(
                         *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
@@ -184,7 +191,13 @@ class Graph:
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
         source, target, ids = number_vertices(source, target, as_count(num_vertices))
-        return cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
+        graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
+        if number_edges:
+            numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
+            merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
+            numbered = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops)
+            graph.edge_numbers = numbered.weights
+        return graph
 
     @classmethod
     def _from_indices(
@@ -272,7 +285,11 @@ class Graph:
 
     def as_directed(self) -> "Graph":
         """The same arcs as a directed graph: two for each edge of an undirected one. Arrays are shared."""
-        return self if self.directed else Graph(self._rows, self._ids, True, 0, self.num_arcs)
+        if self.directed:
+            return self
+        graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
+        graph.edge_numbers = self.edge_numbers
+        return graph
 
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
