@@ -420,7 +420,6 @@ def test_what_is_no_def_is_told_what_it_is(make):
     program = make("pass")
     for name, value, expected in [
         ("edge_compute", lambda edge, state: 1.0, "it is a lambda; write it with def"),
-        ("combine", ew.combiner(lambda a, b: a, identity=0), "it is a lambda; write it with def"),
         ("edge_compute", later, "it is an async def; write it with def"),
         ("edge_compute", passed_on(program.edge_compute), "got the parameters (*a), expected (edge, state)"),
         ("edge_compute", passed_on(program.edge_compute), "leave the decorator out"),
