@@ -91,6 +91,26 @@ def test_what_it_calls_is_in_the_kernel_once_and_python_cannot_reach_the_functio
         shared(5)
 
 
+def test_a_function_that_the_first_of_two_callers_does_not_need_after_all_is_linked_for_the_second():
+    @program_function
+    def leaf(x):
+        return x * 3
+
+    @program_function
+    def first(x, size):
+        return leaf(x) if size > 5 else x
+
+    @program_function
+    def second(x):
+        return leaf(x) + 1
+
+    @kernel(key=None)
+    def both(x):
+        return first(x, 1) + second(x)
+
+    assert both(5) == 5 + 16
+
+
 def test_a_function_is_compiled_once_for_all_constants_unless_a_user_wrote_it():
     def step(x, size):
         return x + size

@@ -81,10 +81,16 @@ class KernelLibrary(_Library):
         own = {function.name for function in self._final_module.functions if not function.is_declaration}
         for library in _reachable(self._linking_libraries):
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            # numba would have each function linked only if the code so far calls it, which it may do later alone.
+            self._final_module.link_in(library._final_module, preserve=True)
+        behind = [each for each in self._final_module.functions if not each.is_declaration and each.name not in own]
+        for function in behind:
+            function.linkage = "linkonce_odr"
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
         for function in self._final_module.functions:
+            if function.is_declaration and function.name.startswith("_ZN"):  # as numba names functions
+                raise RuntimeError(f"{self.name}: the code of {function.name} is missing; please report this")
             if not (function.is_declaration or function.name in own):
                 function.linkage = "internal"
         self._final_module.verify()
