@@ -71,3 +71,9 @@ def test_an_interrupted_process_shows_the_cursor_again() -> None:
 def test_a_pipe_sees_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT, "4"], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n" and done.stderr == ""
+
+
+def test_a_name_with_markup_and_escapes_is_shown_as_it_is() -> None:
+    done, text = shown(4, SCRIPT.replace('"reading"', r'"reading [/b]\x1b]0;title\x07"'))
+    assert done.returncode == 0
+    assert r"reading [/b]\x1b]0;title\x07" in text and "\x07" not in text

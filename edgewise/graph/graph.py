@@ -168,8 +168,8 @@ class Graph:
                 of an undirected edge have its number; of merged edges it is that of the first.
 
         Raises:
-            GraphError: columns of different lengths, ids or weights of another kind, an id out of range, a
-                weight that is NaN or infinite, a sum that its dtype cannot hold.
+            GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
+                a weight that is NaN or infinite, a sum that its dtype cannot hold.
             MemoryLimitError: the GPU has no room to build the graph.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
