@@ -10,7 +10,7 @@ from edgewise.algorithms._lengths import distance_dtype
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms.connected_components import verify_components
-from edgewise.algorithms.pagerank import Walk, distribution, verify_ranks
+from edgewise.algorithms.pagerank import Walk, default_tolerance, distribution, verify_ranks
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
@@ -58,16 +58,17 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
 def _verify_pagerank(
     saved: "_Saved",
     damping: float = 0.85,
-    tol: float = 1e-6,
+    tol: float | None = None,
     personalization: Mapping[Any, float] | None = None,
     weighted: bool = False,
     **others: Any,
 ) -> None:
-    """Ranks that have converged: one more iteration changes them by less than n * tol."""
+    """Ranks that have converged: the last iteration changed at most tol."""
     graph = saved.graph
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     rank = saved.numbers("rank", np.dtype(others.get("dtype", np.float64)))
-    verify_ranks(Walk(graph, damping, jump, weighted), rank, graph.num_vertices * tol)
+    tol = default_tolerance(rank.dtype) if tol is None else tol
+    verify_ranks(Walk(graph, damping, jump, weighted), rank, tol)
 
 
 class _Saved:

@@ -33,10 +33,10 @@ def test_small_graphs(name):
     graph = SMALL[name]
     exact = by_matrix(graph)
     results = [
-        pagerank(graph, tol=1e-15, max_iterations=500, schedule=ew.Schedule(num_threads=threads))
+        pagerank(graph, tol=1e-13, max_iterations=500, schedule=ew.Schedule(num_threads=threads))
         for threads in (1, 2, 3)
     ]
-    np.testing.assert_allclose(results[0].rank, exact, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(results[0].rank, exact, rtol=1e-9, atol=1e-12)
     assert results[0].rank.tobytes() == results[1].rank.tobytes() == results[2].rank.tobytes()
     assert results[0].converged
     assert results[0].verify(graph)
@@ -97,8 +97,8 @@ def test_conventions():
     loose = pagerank(graph, tol=1e-2)
     assert loose.converged
     assert loose.iterations < pagerank(graph, tol=1e-9).iterations
-    assert loose.residual < 4 * 1e-2
-    from_exact = pagerank(graph, tol=1e-9, start=pagerank(graph, tol=1e-15, max_iterations=500).rank)
+    assert loose.residual <= 1e-2 < pagerank(graph, tol=0, max_iterations=loose.iterations - 1).residual
+    from_exact = pagerank(graph, tol=1e-9, start=pagerank(graph, tol=0, max_iterations=500).rank)
     assert from_exact.iterations == 1
     by_name = pagerank(graph, tol=1e-15, max_iterations=500, personalization={"d": 2, "a": 6})
     np.testing.assert_allclose(by_name.rank, by_matrix(graph, jump=[6, 0, 0, 2]), rtol=1e-9)
@@ -108,6 +108,36 @@ def test_conventions():
     assert single.rank.dtype == np.float32
     assert single.verify(graph)
     np.testing.assert_allclose(single.rank, by_matrix(graph), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-8), (np.float32, 1e-6)])
+def test_default_ranks_are_right_whatever_the_number_of_vertices(dtype, tolerance):
+    core = ew.generate.rmat(10, 8, seed=3)
+    graph = ew.Graph.from_edges(core.sources, core.targets, num_vertices=1 << 20)
+    result = pagerank(graph, dtype=dtype)
+    exact = pagerank(graph, tol=0, max_iterations=300)
+    assert result.converged and result.iterations > 5 and result.tol == tolerance
+    assert result.residual <= tolerance
+    error = np.abs(result.rank.astype(float) - exact.rank).sum()
+    assert error <= 0.85 / 0.15 * tolerance + 4 * np.finfo(dtype).eps / 0.15
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_default_iterations_are_enough(dtype):
+    """Ranks on a lattice fall by the damping each time; on rings from one vertex nothing mixes."""
+    ring = np.arange(1000)
+    for graph, start in (
+        (ew.generate.lattice(300, 300, directed=False), None),
+        (ew.Graph.from_edges(ring, np.roll(ring, 1)), {0: 1.0}),
+    ):
+        result = pagerank(graph, start=start, dtype=dtype)
+        assert result.converged and 40 < result.iterations < 120
+
+
+def test_no_tolerance_runs_all_iterations_though_nothing_changes():
+    ring = np.arange(8)
+    result = pagerank(ew.Graph.from_edges(ring, np.roll(ring, 1)), tol=0, max_iterations=20, damping=0.5)
+    assert (result.iterations, result.residual, result.converged) == (20, 0.0, True)
 
 
 def test_planted_errors_are_rejected():

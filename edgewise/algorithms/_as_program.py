@@ -249,7 +249,7 @@ class PageRank(Program):
 
     @staticmethod
     def proceed(state: Any) -> Any:
-        return state.change >= state.enough
+        return state.enough == 0.0 or state.change > state.enough
 
 
 class WeightedPageRank(PageRank):
@@ -470,7 +470,6 @@ def rank(
     return Ranked(
         result.on_device("rank"),
         iterations,
-        converged=iterations > 0 and residual < enough,
         residual=residual,
         shares=lambda: host_copy(before) * walk.scale.astype(dtype),
     )
