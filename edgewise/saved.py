@@ -7,10 +7,12 @@ import numpy as np
 
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._lengths import distance_dtype
+from edgewise.algorithms._pagerank_verify import verify_converged
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms._sssp_verify import verify_paths
+from edgewise.algorithms._walk import Walk, distribution
 from edgewise.algorithms.connected_components import verify_components
-from edgewise.algorithms.pagerank import Walk, default_tolerance, distribution, verify_ranks
+from edgewise.algorithms.pagerank import default_tolerance
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
@@ -68,7 +70,7 @@ def _verify_pagerank(
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     rank = saved.numbers("rank", np.dtype(others.get("dtype", np.float64)))
     tol = default_tolerance(rank.dtype) if tol is None else tol
-    verify_ranks(Walk(graph, damping, jump, weighted), rank, tol)
+    verify_converged(Walk(graph, damping, jump, weighted), rank, tol)
 
 
 class _Saved:

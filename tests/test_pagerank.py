@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms.pagerank import pagerank, verify_ranks
+from edgewise.algorithms import _pagerank_verify
+from edgewise.algorithms._pagerank_verify import verify_converged
+from edgewise.algorithms.pagerank import pagerank
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
 from edgewise.graph.ids import Ids
@@ -140,24 +142,37 @@ def test_no_tolerance_runs_all_iterations_though_nothing_changes():
     assert (result.iterations, result.residual, result.converged) == (20, 0.0, True)
 
 
-def test_planted_errors_are_rejected():
+@pytest.fixture(params=["all", "last"])
+def repeated(request, monkeypatch):
+    """Which iterations a verification repeats."""
+    if request.param == "last":
+        monkeypatch.setattr(_pagerank_verify, "WORK", 0)
+    return request.param
+
+
+def test_planted_errors_are_rejected(repeated):
     graph = ew.generate.rmat(8, 8, seed=1)
     result = pagerank(graph, tol=1e-14, max_iterations=500)
     assert result.verify(graph)
     right = result.rank.copy()
     result.rank[17] += 1e-6
-    with pytest.raises(VerificationError, match="the ranks sum to"):
+    with pytest.raises(VerificationError, match="repeated, give"):
         result.verify(graph)
+    with pytest.raises(VerificationError, match="the ranks sum to"):
+        verify_converged(result._walk, result.rank, result.residual)
     result.rank[18] -= 1e-6
     with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank"):
         result.verify(graph)
     with pytest.raises(VerificationError, match=r"vertex 1[78] by"):
-        verify_ranks(result._walk, result.rank, result.residual)
+        verify_converged(result._walk, result.rank, result.residual)
     result.rank = np.roll(right, 1)
-    with pytest.raises(VerificationError, match="the last iteration, repeated"):
+    with pytest.raises(VerificationError, match="repeated, give"):
         result.verify(graph)
     result.rank = right - 2 * right * (np.arange(len(right)) == 3)
     with pytest.raises(VerificationError, match="vertex 3 has the rank"):
+        result.verify(graph)
+    result.rank = np.where(np.arange(len(right)) == 3, np.nan, right)
+    with pytest.raises(VerificationError, match="vertex 3 has the rank nan"):
         result.verify(graph)
     result.rank = right[:-1]
     with pytest.raises(VerificationError, match="expected one for each"):
@@ -167,7 +182,7 @@ def test_planted_errors_are_rejected():
 @pytest.mark.parametrize(
     "options", [{}, {"tol": 1e-3}, {"max_iterations": 1}, {"weighted": True}, {"damping": 0.5}]
 )
-def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options):
+def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options, repeated):
     graph = ew.generate.rmat(12, 8, seed=1, weights=(1, 9))
     result = pagerank(graph, **options)
     assert result.verify(graph)
@@ -177,9 +192,68 @@ def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options):
         result.verify(graph)
 
 
+def stars():
+    """Graphs whose sums have many terms: arcs to one vertex, or both ways, and back from it to some."""
+    leaves = np.arange(1, 10_001)
+    yield ew.Graph.from_edges(np.zeros(999, int), leaves[:999], directed=False)
+    yield ew.Graph.from_edges(leaves, np.zeros(10_000, int))
+    yield ew.Graph.from_edges([*leaves, *[0] * 7], [0] * 10_000 + [*leaves[::1500]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("damping", [0.0, 0.85, 0.999, 1.0])
+def test_right_ranks_of_long_sums_pass(damping, dtype, repeated):
+    for graph in (*stars(), ew.generate.rmat(12, 8, seed=1)):
+        for iterations in (1, 2, 200):
+            result = pagerank(graph, damping=damping, dtype=dtype, max_iterations=iterations)
+            assert result.verify(graph)
+        if dtype == np.float64 and damping > 0:
+            result.rank[[0, 1]] += (-1e-9, 1e-9)
+            with pytest.raises(VerificationError):
+                result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"residual": np.nan}, "the residual is nan; expected a finite number"),
+        ({"residual": np.inf}, "the residual is inf; expected a finite number"),
+        ({"residual": 1e9}, "the residual is "),
+        ({"residual": 1e-3}, "the residual is "),
+        ({"residual": 0.0}, "converged is False; after 3 iterations"),
+        ({"residual": 0.0, "converged": True}, "the residual is 0.0; the last iteration"),
+        ({"converged": True}, "converged is True; after 3 iterations the residual is"),
+        ({"iterations": 50}, "iterations is 50; expected 3"),
+        ({"iterations": 50, "_limit": 50}, "repeated, give|the residual is"),
+        ({"iterations": 2}, "iterations is 2; expected 3"),
+        ({"iterations": 0, "_limit": 0}, "0 iterations from the start, repeated, give"),
+        ({"_limit": 2}, "iterations is 3; expected 2"),
+        ({"damping": 0.5}, "repeated, give"),
+    ],
+)
+def test_what_is_said_of_the_iterations_is_checked(changes, problem, repeated):
+    ring = np.arange(100)
+    graph = ew.Graph.from_edges(ring, ring // 2)  # every vertex has an out-arc
+    result = pagerank(graph, max_iterations=3)
+    assert result.verify(graph) and not result.converged
+    for name, value in changes.items():
+        setattr(result, name, value)
+    with pytest.raises(VerificationError, match=problem):
+        result.verify(graph)
+
+
 def test_ranks_of_no_iteration_are_the_start():
     graph = ew.generate.rmat(8, 8, seed=1)
-    assert pagerank(graph, max_iterations=0).verify(graph)
+    for start in (None, np.arange(graph.num_vertices)):
+        result = pagerank(graph, max_iterations=0, start=start)
+        assert result.verify(graph)
+        result.rank[[17, 18]] += (-1e-6, 1e-6)
+        with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank .* 0 iterations"):
+            result.verify(graph)
+    result = pagerank(graph, max_iterations=1)
+    result._begin = pagerank(graph, max_iterations=3).rank
+    with pytest.raises(VerificationError, match="1 iterations from the start, repeated"):
+        result.verify(graph)
 
 
 @pytest.mark.parametrize(

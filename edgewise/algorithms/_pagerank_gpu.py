@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._gpu_graph import laid_out
-from edgewise.algorithms.pagerank import Ranked, Walk
+from edgewise.algorithms._walk import Walk
+from edgewise.algorithms.pagerank import Ranked
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (

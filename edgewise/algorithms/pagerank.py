@@ -17,13 +17,14 @@ Steps. `_power_iteration`: gather, settle, sum up, decide.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._pagerank_verify import Outcome, verify_outcome
 from edgewise.algorithms._power_iteration import BLOCK, DONE, Ranks, Web, iterate
-from edgewise.errors import GraphError, ParameterError, VerificationError
+from edgewise.algorithms._walk import Walk, distribution
+from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
@@ -59,47 +60,41 @@ class PageRankResult(Result):
 
     rank = HostArray()
 
-    def __init__(self, graph: Graph, run: Execution, ranked: Ranked, walk: "Walk", tol: float) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        ranked: Ranked,
+        walk: Walk,
+        begin: np.ndarray | None,
+        tol: float,
+        limit: int,
+    ) -> None:
         super().__init__(graph, run, ranked.iterations, {"rank": ranked.rank})
         self.iterations, self.residual, self.tol = ranked.iterations, ranked.residual, tol
         self.converged = graph.num_vertices == 0 or (self.iterations > 0 and self.residual <= tol)
-        self.damping, self._walk, self._ranked = walk.damping, walk, ranked
+        self.damping, self._walk = walk.damping, walk
+        self._begin, self._limit, self._shares = begin, limit, ranked.shares
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
         return {"rank": self.rank}
 
     def verify(self, graph: Graph) -> bool:
-        """Check that these are the ranks: see `verify_ranks`."""
-        walk = (
-            self._walk
-            if graph is self.graph
-            else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        """Check that these are the ranks: see `_pagerank_verify.verify_outcome`."""
+        same = graph is self.graph and self.damping == self._walk.damping
+        walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        outcome = Outcome(
+            self.rank,
+            self.iterations,
+            self.residual,
+            self.converged,
+            self.tol,
+            self._limit,
+            self._begin,
+            self._shares,
         )
-        if self.iterations == 0:
-            return verify_ranks(walk, self.rank, np.inf)
-        return verify_ranks(walk, self.rank, self.residual, self._ranked.shares())
-
-
-class Walk:
-    """The random walk on a graph.
-
-    Attributes:
-        jump: the jump distribution, shape (n,), float64, or None for the uniform one.
-        scale: what a vertex's rank is multiplied with for one arc (of weight 1): 0 without out-arcs; float64, (n,).
-    """
-
-    def __init__(self, graph: Graph, damping: float, jump: np.ndarray | None, weighted: bool) -> None:
-        self.graph, self.damping, self.jump, self.weighted = graph, damping, jump, weighted
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        graph = self.graph
-        if self.weighted:
-            out = np.bincount(graph.sources, weights=graph.weights, minlength=graph.num_vertices)
-        else:
-            out = graph.out_degree
-        return np.divide(1.0, out, out=np.zeros(graph.num_vertices), where=out > 0)
+        return verify_outcome(walk, outcome)
 
 
 def pagerank(
@@ -179,7 +174,7 @@ def pagerank(
             ranked = _pagerank_gpu.rank(walk, begin, kind, enough, limit, run)
         else:
             ranked = _rank(walk, begin, kind, enough, limit, run)
-    return PageRankResult(graph, run, ranked, walk, enough)
+    return PageRankResult(graph, run, ranked, walk, begin, enough, limit)
 
 
 def default_tolerance(kind: np.dtype) -> float:
@@ -256,97 +251,3 @@ def _check(
         raise GraphError(
             f"pagerank: the weight {graph.weights.min()} is negative; expected weights of at least 0"
         )
-
-
-def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
-    """A distribution over the vertices, float64, shape (n,), that sums to 1."""
-    values = np.zeros(graph.num_vertices)
-    if isinstance(given, Mapping):
-        numbers = np.asarray(list(given.values()))
-        if len(given) and numbers.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"pagerank: {name} has the values {list(given.values())!r}; expected numbers"
-            )
-        values[graph.index_of(list(given))] = numbers
-    else:
-        array = np.asarray(given)
-        if array.shape != values.shape or array.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"pagerank: {name} is an array of {array.dtype} and shape {array.shape}; expected numbers of shape "
-                f"{values.shape}, or a dictionary by id"
-            )
-        values[:] = array
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ParameterError(f"pagerank: {name} has negative, NaN or infinite values; expected none")
-    total = values.sum()
-    if total == 0 and graph.num_vertices:
-        raise ParameterError(f"pagerank: {name} sums to 0; expected a positive value for at least one vertex")
-    return values / total if graph.num_vertices else values
-
-
-def _next_ranks(walk: Walk, shares: np.ndarray, dangling: float) -> np.ndarray:
-    """One iteration in float64, made of NumPy's sums.
-
-    Args:
-        walk: the walk that is ranked.
-        shares: shape (n,): what each vertex gives along one arc (of weight 1).
-        dangling: the rank of the vertices without out-arcs.
-    """
-    graph, n = walk.graph, walk.graph.num_vertices
-    given = shares[graph.sources]
-    if walk.weighted and graph.weights is not None:
-        given = given * graph.weights
-    gathered = np.bincount(graph.targets, weights=given, minlength=n)
-    spread = 1 - walk.damping + walk.damping * dangling
-    return spread * (1 / n if walk.jump is None else walk.jump) + walk.damping * gathered
-
-
-def verify_ranks(walk: Walk, rank: np.ndarray, residual: float, shares: np.ndarray | None = None) -> bool:
-    """Check ranks by repeating the last iteration, where its beginning is known, and by one more. O(n + m).
-
-    Repeating finds any rank that is off by more than rounding. Then, an iteration brings any two distributions closer
-    by the factor ``damping`` (in the sum of absolute differences), so one more changes ranks by no more than
-    ``damping * residual``; and ranks are within residual / (1 - damping) of the exact ones.
-
-    Args:
-        walk: the walk that was ranked.
-        rank: shape (n,).
-        residual: the sum of absolute changes of the last iteration that was run.
-        shares: what the last iteration began with, as in `_next_ranks`; None where that is not known.
-
-    Raises:
-        VerificationError: naming the vertex that is wrong, or that would change most.
-    """
-    graph, n = walk.graph, walk.graph.num_vertices
-    if rank.shape != (n,):
-        raise VerificationError(f"got {rank.shape} ranks, expected one for each of {n} vertices")
-    if n == 0:
-        return True
-
-    def name(v: int) -> str:
-        return repr(graph.ids_of(np.array([v])).tolist()[0])
-
-    exact = rank.astype(np.float64)
-    rounding = float(np.finfo(rank.dtype).eps) * (16 + 4 * np.sqrt(float(graph.in_degree.max())))
-    if not (exact >= 0).all():
-        v = int(np.argmin(exact >= 0))
-        raise VerificationError(f"vertex {name(v)} has the rank {rank[v]}; expected at least 0")
-    if abs(exact.sum() - 1) > rounding:
-        raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {rounding:.1e}")
-    if shares is not None:
-        before = np.divide(shares, walk.scale, out=np.zeros(n), where=walk.scale > 0)
-        again = _next_ranks(walk, shares.astype(np.float64), 1 - before.sum())
-        if np.abs(again - exact).sum() > rounding:
-            v = int(np.argmax(np.abs(again - exact)))
-            raise VerificationError(
-                f"vertex {name(v)} has the rank {rank[v]!r}; the last iteration, repeated, gives {again[v]!r}"
-            )
-    change = np.abs(_next_ranks(walk, exact * walk.scale, exact[walk.scale == 0].sum()) - exact)
-    allowed = walk.damping * residual + rounding
-    if change.sum() > allowed:
-        v = int(np.argmax(change))
-        raise VerificationError(
-            f"one more iteration changes the ranks by {change.sum():.3e}, expected at most {allowed:.3e}; vertex "
-            f"{name(v)} by {change[v]:.3e}"
-        )
-    return True
