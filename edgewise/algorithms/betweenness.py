@@ -151,7 +151,8 @@ def betweenness(
         ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
             that is no integer of at least 0; a checkpoint that is damaged, or that of another graph or of other
             arguments.
-        OutputError: the checkpoint cannot be written.
+        OutputError: the checkpoint cannot be written, before the run or when it is interrupted; in between, a
+            RuntimeWarning says so, and the run goes on.
         ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
             which adds up in any order.
     """
