@@ -124,6 +124,56 @@ def test_default_ranks_are_right_whatever_the_number_of_vertices(dtype, toleranc
     assert error <= 0.85 / 0.15 * tolerance + 4 * np.finfo(dtype).eps / 0.15
 
 
+def with_extreme_weights():
+    """Arcs out of four vertices, into one that has none, and the same walk by moderate weights."""
+    source = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    target = np.array([1, 2, 0, 2, 4, 3, 4, 0, 1])
+    given = np.array([1e308, 1.5e308, 1e-310, 3e-310, 2e-310, 5e-324, 5e-324, 1e300, 1e-300])
+    moderate = np.array([2, 3, 1, 3, 2, 1, 1, 1, 0])
+    return source, target, given, moderate
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_of_any_size(dtype):
+    source, target, given, moderate = with_extreme_weights()
+    names = np.array(list("abcde"))
+    graph = ew.Graph.from_edges(names[source], names[target], given)
+    plain = ew.Graph.from_edges(names[source], names[target], moderate)
+    result = pagerank(graph, weighted=True, dtype=dtype)
+    assert result.verify(graph) and result.verify(plain)
+    exact = by_matrix(plain, weights=plain.weights)
+    np.testing.assert_allclose(result.rank, exact, rtol=1e-7 if dtype == np.float64 else 1e-5)
+    result.rank = pagerank(graph, dtype=dtype).rank
+    with pytest.raises(VerificationError, match=r"vertex '[a-e]' has the rank"):
+        result.verify(graph)
+
+
+def test_weights_of_any_size_in_undirected_graphs():
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], [1e308, 1e308, 5e-324], directed=False)
+    result = pagerank(graph, weighted=True, tol=1e-12)
+    assert result.verify(graph)
+    moderate = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 1.0])  # arcs 0-1, 1-0, 1-2, 2-1, 2-3, 3-2
+    np.testing.assert_allclose(result.rank, by_matrix(graph, weights=moderate), rtol=1e-9)
+
+
+def test_distributions_of_any_size():
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    for name in ("personalization", "start"):
+        expected = pagerank(graph, max_iterations=2, **{name: {0: 1, 1: 2}})
+        for values in (
+            {0: 0.7e308, 1: 1.4e308},
+            np.array([0.7e308, 1.4e308, 0.0]),
+            {0: 5e-324, 1: 1e-323},
+            {0: 10**30, 1: 2 * 10**30, 2: np.int64(0)},
+            {0: 10**300, 1: 2 * 10**300, 2: False},
+        ):
+            result = pagerank(graph, max_iterations=2, **{name: values})
+            np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-14)
+            assert result.verify(graph)
+        with pytest.raises(ParameterError, match=f"{name} has a value beyond float64; scale its values down"):
+            pagerank(graph, **{name: {0: 10**400}})
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_default_iterations_are_enough(dtype):
     """Ranks on a lattice fall by the damping each time; on rings from one vertex nothing mixes."""

@@ -116,7 +116,7 @@ class Checkpoint:
             if not self._warned:
                 self._warned = True
                 warnings.warn(
-                    f"{self._name}: {error}. The run goes on, and tries to write its checkpoint again from time to time",
+                    f"{self._name}: {error}. The run goes on, and tries again to write its checkpoint later",
                     RuntimeWarning,
                     stacklevel=2,
                 )
