@@ -38,7 +38,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
 
     reached = distance != unreached_value(distance.dtype)
     inner = reached & (every != start)
-    expect(~np.isnan(distance), every, "expected a number")
+    expect(np.isfinite(distance) | ~reached, every, "expected a finite number")
     expect((distance == 0) | (every != start), every, "expected 0 at the source")
     expect(
         (parent >= 0) == inner,
@@ -51,6 +51,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
         with np.errstate(over="ignore"):
             offered = distance[u] + weight
         expect(distance[v] <= offered, v, "an edge gives it a smaller distance")
+        expect(reached[v], v, "an edge from a vertex that was reached leads to it")
         confirmed[v[(parent[v] == u) & (distance[v] == offered)]] = True
     expect(confirmed, every, "expected that of an edge from its parent")
     following = np.where(inner, parent, every)
