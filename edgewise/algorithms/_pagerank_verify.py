@@ -130,6 +130,8 @@ def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
 def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
     """Refuse ranks of another shape, negative ones and NaN."""
     n = walk.graph.num_vertices
+    if rank.dtype.kind != "f":
+        raise VerificationError(f"rank is an array of {rank.dtype}; expected floats")
     if rank.shape != (n,):
         raise VerificationError(f"got {rank.shape} ranks, expected one for each of {n} vertices")
     right = rank >= 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._derived import expect_integers
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
@@ -24,6 +25,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
     Raises:
         VerificationError: names the first vertex found wrong.
     """
+    expect_integers(parent_index=parent)
     n, every = graph.num_vertices, np.arange(graph.num_vertices)
     if not n == len(distance) == len(parent):
         raise VerificationError(
@@ -45,7 +47,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
         every,
         "expected a parent where it was reached from the source, and only there",
     )
-    expect(parent < n, every, "expected a parent that is in the graph")
+    expect((parent >= -1) & (parent < n), every, "expected a parent that is in the graph")
     confirmed = ~inner
     for u, v, weight in _arcs_from(graph, reached):
         with np.errstate(over="ignore"):

@@ -24,6 +24,7 @@ import numpy as np
 from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
 from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
+from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
 from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
 from edgewise.algorithms._sssp_verify import verify_paths
@@ -78,6 +79,7 @@ class SSSPResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are shortest paths: see `verify_paths`."""
+        check_derived(self, "parent", "num_reached")
         return verify_paths(graph, self._start, self.distance, self.parent_index)
 
 
