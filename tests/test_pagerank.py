@@ -1,5 +1,7 @@
 """PageRank: a dense matrix, drawn graphs, NetworkX's conventions, planted errors, bad input."""
 
+from fractions import Fraction
+
 import battery
 import numpy as np
 import pytest
@@ -312,7 +314,16 @@ def test_ranks_of_no_iteration_are_the_start():
         ({"damping": 1.1}, "damping is 1.1"),
         ({"damping": float("nan")}, "damping is nan"),
         ({"tol": -1e-6}, "tol is -1e-06"),
+        ({"tol": float("inf")}, "tol is inf"),
+        ({"tol": 10**400}, "tol is 10+; expected a number of at least 0"),
+        ({"tol": True}, "tol is True"),
+        ({"damping": True}, "damping is True; expected a number from 0 to 1"),
+        ({"damping": 10**400}, "damping is 10+; expected"),
+        ({"damping": np.complex128(0.5)}, "damping is .*0.5.*; expected"),
         ({"max_iterations": -1}, "max_iterations is -1"),
+        ({"max_iterations": -(10**30)}, "max_iterations is -10+; expected"),
+        ({"max_iterations": np.bool_(True)}, "max_iterations is .*True.*; expected an integer"),
+        ({"max_iterations": 3.0}, "max_iterations is 3.0; expected an integer"),
         ({"dtype": np.int32}, "dtype is int32"),
         ({"personalization": {0: 0.0}}, "personalization sums to 0"),
         ({"personalization": np.array([1.0, -1.0, 1.0])}, "negative, NaN or infinite"),
@@ -323,6 +334,20 @@ def test_ranks_of_no_iteration_are_the_start():
 def test_parameters_are_checked(options, problem):
     with pytest.raises(ParameterError, match=problem):
         pagerank(ew.Graph.from_edges([0, 1], [1, 2]), **options)
+
+
+def test_numbers_of_numpy_and_huge_ones_are_numbers():
+    graph = ew.generate.rmat(8, 8, seed=1)
+    expected = pagerank(graph, damping=0.5, tol=1e-9)
+    for options in (
+        {"damping": np.float64(0.5), "tol": np.float64(1e-9), "max_iterations": np.int32(200)},
+        {"damping": np.float32(0.5), "tol": 1e-9, "max_iterations": 10**30},
+        {"damping": Fraction(1, 2), "tol": 1e-9, "max_iterations": np.uint64(2**64 - 1)},
+    ):
+        result = pagerank(graph, **options)
+        assert result.rank.tobytes() == expected.rank.tobytes() and type(result.damping) is float
+        assert result.verify(graph)
+    assert pagerank(graph, tol=10**30).iterations == 1
 
 
 def test_graphs_are_checked():

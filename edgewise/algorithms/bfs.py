@@ -189,7 +189,7 @@ def _cost(graph: Graph) -> tuple[float, float]:
 def _as_depth(max_depth: Any) -> int:
     """A depth limit that int64 holds."""
     try:
-        depth = operator.index(max_depth)
+        depth = -1 if isinstance(max_depth, bool) else operator.index(max_depth)
     except TypeError:
         depth = -1
     if depth < 0:

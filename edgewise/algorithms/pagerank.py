@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._numbers import as_float, as_steps
 from edgewise.algorithms._pagerank_verify import Outcome, verify_outcome
 from edgewise.algorithms._power_iteration import BLOCK, DONE, Ranks, Web, iterate
 from edgewise.algorithms._walk import Walk, distribution
@@ -145,9 +146,12 @@ def pagerank(
         kind = np.dtype(dtype)
     except TypeError:
         raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
-    tol = default_tolerance(kind) if tol is None else tol
-    _check(graph, damping, tol, max_iterations, weighted, kind)
-    n, limit = graph.num_vertices, int(max_iterations)
+    damping = as_float("pagerank: damping", damping, "a number from 0 to 1", most=1.0)
+    enough = (
+        default_tolerance(kind) if tol is None else as_float("pagerank: tol", tol, "a number of at least 0")
+    )
+    n, limit = graph.num_vertices, as_steps("pagerank: max_iterations", max_iterations)
+    _check(graph, weighted, kind)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
     work = _work(n, graph.num_arcs, limit)
@@ -160,10 +164,10 @@ def pagerank(
         memory_limit=memory_limit,
         memory_needed=n * (4 * kind.itemsize + 8),
         deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
-        total=max_iterations,
+        total=limit,
         gpu_memory=0 if chosen.as_program else n * 6 * kind.itemsize,
     ) as run:
-        walk, enough = Walk(graph, float(damping), jump, weighted), float(tol)
+        walk = Walk(graph, damping, jump, weighted)
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
@@ -225,22 +229,8 @@ def _web(walk: Walk, kind: np.dtype) -> Web:
     )
 
 
-def _check(
-    graph: Graph, damping: float, tol: float, max_iterations: int, weighted: bool, kind: np.dtype
-) -> None:
-    """Refuse parameters out of their ranges."""
-    if not (isinstance(damping, int | float | np.number) and 0 <= damping <= 1):
-        raise ParameterError(f"pagerank: damping is {damping!r}; expected a number from 0 to 1")
-    if not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
-        raise ParameterError(f"pagerank: tol is {tol!r}; expected a number of at least 0")
-    if (
-        isinstance(max_iterations, bool)
-        or not isinstance(max_iterations, int | np.integer)
-        or max_iterations < 0
-    ):
-        raise ParameterError(
-            f"pagerank: max_iterations is {max_iterations!r}; expected an integer of at least 0"
-        )
+def _check(graph: Graph, weighted: bool, kind: np.dtype) -> None:
+    """Refuse another dtype, and weights that are missing or negative."""
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"pagerank: dtype is {kind}; expected float64 or float32")
     if weighted and graph.weights is None:

@@ -26,6 +26,7 @@ from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, buck
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
 from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._numbers import as_float
 from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
@@ -42,6 +43,7 @@ _Paths = tuple[Any, Any, int]
 _GPU_DELTA = 3.0
 #: The narrowest bucket: one over it is finite.
 _LEAST_DELTA = float(np.finfo(np.float64).tiny)
+_SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 
 class SSSPResult(Result):
@@ -123,10 +125,9 @@ def sssp(
     start = graph.index_of(source)
     if np.ndim(start):
         raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
-    if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
-        raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
-    if delta != "auto":
-        delta = max(float(delta), _LEAST_DELTA)
+    if not (isinstance(delta, str) and delta == "auto"):
+        given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
+        delta = max(given, _LEAST_DELTA)
     dtype = distance_dtype(graph)
     chosen = choose(
         "sssp",
