@@ -7,11 +7,13 @@ import numpy as np
 
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._lengths import distance_dtype
+from edgewise.algorithms._pagerank_verify import verify_converged
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms._sssp_verify import verify_paths
+from edgewise.algorithms._walk import Walk, distribution
 from edgewise.algorithms.bfs import as_depth
 from edgewise.algorithms.connected_components import verify_components
-from edgewise.algorithms.pagerank import Walk, check_parameters, distribution, verify_ranks
+from edgewise.algorithms.pagerank import check_parameters
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
@@ -61,17 +63,17 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
 def _verify_pagerank(
     saved: "_Saved",
     damping: float = 0.85,
-    tol: float = 1e-6,
+    tol: float | None = None,
     personalization: Mapping[Any, float] | None = None,
     weighted: bool = False,
     **others: Any,
 ) -> None:
-    """Ranks that have converged: one more iteration changes them by less than n * tol."""
+    """Ranks that have converged: the last iteration changed at most tol."""
     graph, kind = saved.graph, others.get("dtype", np.float64)
-    dtype = check_parameters(graph, damping, tol, others.get("max_iterations", 0), weighted, kind)
+    checked = check_parameters(graph, damping, tol, others.get("max_iterations", 0), weighted, kind)
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    rank = saved.numbers("rank", dtype)
-    verify_ranks(Walk(graph, damping, jump, weighted), rank, graph.num_vertices * tol)
+    rank = saved.numbers("rank", checked.kind)
+    verify_converged(Walk(graph, checked.damping, jump, weighted), rank, checked.enough)
 
 
 class _Saved:

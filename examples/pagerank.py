@@ -7,12 +7,12 @@ class PageRank(ew.Program):
     """The stationary probability of a random walk that restarts with probability 1 - damping."""
 
     damping = ew.parameter("float64", default=0.85)
-    tol = ew.parameter("float64", default=1e-6)
+    tol = ew.parameter("float64", default=1e-8)
     rank = ew.vertex("float64")
     share = ew.vertex("float64")
     change = ew.vertex("float64")
     combine = ew.SUM
-    max_supersteps = 100
+    max_supersteps = 200
 
     @staticmethod
     def initialize(v, state):
@@ -45,4 +45,4 @@ class PageRank(ew.Program):
 
     @staticmethod
     def proceed(state):
-        return state.total_change >= state.num_vertices * state.tol
+        return state.total_change >= state.tol

@@ -261,3 +261,11 @@ def test_levels_beyond_max_depth_are_rejected():
     result.level, result.parent_index = bfs(PLANTED, 0).level, bfs(PLANTED, 0).parent_index
     with pytest.raises(VerificationError, match="vertex 3 with level 2: expected none above max_depth"):
         result.verify(PLANTED)
+
+
+@pytest.mark.parametrize("max_depth", [True, -1, 2.0])
+def test_depths_that_are_no_numbers_of_arcs_are_refused(max_depth):
+    with pytest.raises(
+        ParameterError, match=f"max_depth is {max_depth}; expected an integer of at least 0, or None"
+    ):
+        bfs(ew.Graph.from_edges([0], [1]), 0, max_depth=max_depth)

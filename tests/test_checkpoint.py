@@ -106,7 +106,7 @@ def test_sums_that_are_half_added_to_are_not_written(graph, tmp_path):
         kept.keep(9, total)
         total[:50] += 1
         raise Interruption
-    assert _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)).restore(total) == 9
+    assert _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)).restore(total, 128) == 9
     np.testing.assert_array_equal(total, np.ones(128))
 
 
@@ -190,6 +190,74 @@ def test_damaged_files_are_refused(graph, tmp_path):
         else:  # nobody reads some bytes, such as that of the time of day
             np.testing.assert_array_equal(result.dependency, right)
     assert refused > 0.8 * len(whole) / 11
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"done": np.int64(-(10**9))}, "done is -1000000000; expected an integer from 0 to 128"),
+        ({"done": np.int64(129)}, "done is 129; expected"),
+        ({"done": np.float64(16.0)}, "done is 16.0; expected"),
+        ({"done": np.array([16])}, r"done is \[16\]; expected"),
+        ({"done": np.bool_(True)}, "done is True; expected"),
+        ({"done": np.int64(0)}, "total has values that no sums over 0 sources have"),
+        ({"total": np.ones(1)}, r"total is float64 of shape \(1,\); expected float64 of shape \(128,\)"),
+        ({"total": np.ones(128, np.float32)}, "total is float32 of shape"),
+        ({"total": np.full(128, np.nan)}, "total has values that no sums"),
+        ({"total": np.full(128, np.inf)}, "total has values that no sums"),
+        ({"total": np.full(128, -1.0)}, "total has values that no sums"),
+    ],
+)
+def test_values_that_no_run_writes_are_refused(graph, tmp_path, changes, problem):
+    path = tmp_path / "sums"
+    interrupt(ew.betweenness, graph, path)
+    with np.load(path) as saved:
+        values = dict(saved)
+    with open(path, "wb") as file:
+        np.savez(file, **{**values, **changes})
+    with pytest.raises(ParameterError, match=f"the checkpoint .*sums is damaged: {problem}"):
+        ew.betweenness(graph, device="cpu", checkpoint=path)
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """A list: as long as it has something, a writing takes one out and fails."""
+    failures, save = [], np.savez
+
+    def write(*args, **arrays):
+        if failures:
+            failures.pop()
+            raise OSError(28, "No space left on device")
+        save(*args, **arrays)
+
+    monkeypatch.setattr(np, "savez", write)
+    return failures
+
+
+def test_a_run_goes_on_though_its_checkpoint_cannot_be_written(graph, tmp_path, monkeypatch, full_disk):
+    monkeypatch.setattr(_checkpoint, "SECONDS", -1)
+    right, there, path = ew.betweenness(graph, device="cpu").dependency, [], tmp_path / "sums"
+    full_disk.extend([None] * 2)
+    with pytest.warns(
+        RuntimeWarning, match=r"cannot write .*sums: No space left .* The run goes on"
+    ) as caught:
+        result = ew.betweenness(
+            graph,
+            device="cpu",
+            checkpoint=path,
+            schedule=ew.Schedule(num_threads=1),
+            progress=lambda done: there.append(path.exists()),
+        )
+    assert len(caught) == 1
+    assert not any(there[:2]) and there[-1]
+    np.testing.assert_array_equal(result.dependency, right)
+
+
+def test_an_interrupted_run_says_that_its_checkpoint_cannot_be_written(graph, tmp_path, full_disk):
+    full_disk.append(None)
+    with pytest.raises(OutputError, match=r"cannot write .*sums: No space left on device"):
+        ew.betweenness(graph, device="cpu", checkpoint=tmp_path / "sums", progress=stop_after(10))
+    assert os.listdir(tmp_path) == []
 
 
 def test_foreign_files_are_refused(graph, tmp_path):

@@ -1,5 +1,7 @@
 """PageRank: a dense matrix, drawn graphs, NetworkX's conventions, planted errors, bad input."""
 
+from fractions import Fraction
+
 import battery
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms.pagerank import pagerank, verify_ranks
+from edgewise.algorithms import _pagerank_verify
+from edgewise.algorithms._pagerank_verify import verify_converged
+from edgewise.algorithms.pagerank import pagerank
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
 from edgewise.graph.ids import Ids
@@ -33,10 +37,10 @@ def test_small_graphs(name):
     graph = SMALL[name]
     exact = by_matrix(graph)
     results = [
-        pagerank(graph, tol=1e-15, max_iterations=500, schedule=ew.Schedule(num_threads=threads))
+        pagerank(graph, tol=1e-13, max_iterations=500, schedule=ew.Schedule(num_threads=threads))
         for threads in (1, 2, 3)
     ]
-    np.testing.assert_allclose(results[0].rank, exact, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(results[0].rank, exact, rtol=1e-9, atol=1e-12)
     assert results[0].rank.tobytes() == results[1].rank.tobytes() == results[2].rank.tobytes()
     assert results[0].converged
     assert results[0].verify(graph)
@@ -97,8 +101,8 @@ def test_conventions():
     loose = pagerank(graph, tol=1e-2)
     assert loose.converged
     assert loose.iterations < pagerank(graph, tol=1e-9).iterations
-    assert loose.residual < 4 * 1e-2
-    from_exact = pagerank(graph, tol=1e-9, start=pagerank(graph, tol=1e-15, max_iterations=500).rank)
+    assert loose.residual <= 1e-2 < pagerank(graph, tol=0, max_iterations=loose.iterations - 1).residual
+    from_exact = pagerank(graph, tol=1e-9, start=pagerank(graph, tol=0, max_iterations=500).rank)
     assert from_exact.iterations == 1
     by_name = pagerank(graph, tol=1e-15, max_iterations=500, personalization={"d": 2, "a": 6})
     np.testing.assert_allclose(by_name.rank, by_matrix(graph, jump=[6, 0, 0, 2]), rtol=1e-9)
@@ -110,24 +114,117 @@ def test_conventions():
     np.testing.assert_allclose(single.rank, by_matrix(graph), rtol=1e-5)
 
 
-def test_planted_errors_are_rejected():
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-8), (np.float32, 1e-6)])
+def test_default_ranks_are_right_whatever_the_number_of_vertices(dtype, tolerance):
+    core = ew.generate.rmat(10, 8, seed=3)
+    graph = ew.Graph.from_edges(core.sources, core.targets, num_vertices=1 << 20)
+    result = pagerank(graph, dtype=dtype)
+    exact = pagerank(graph, tol=0, max_iterations=300)
+    assert result.converged and result.iterations > 5 and result.tol == tolerance
+    assert result.residual <= tolerance
+    error = np.abs(result.rank.astype(float) - exact.rank).sum()
+    assert error <= 0.85 / 0.15 * tolerance + 4 * np.finfo(dtype).eps / 0.15
+
+
+def with_extreme_weights():
+    """Arcs out of four vertices, into one that has none, and the same walk by moderate weights."""
+    source = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    target = np.array([1, 2, 0, 2, 4, 3, 4, 0, 1])
+    given = np.array([1e308, 1.5e308, 1e-310, 3e-310, 2e-310, 5e-324, 5e-324, 1e300, 1e-300])
+    moderate = np.array([2, 3, 1, 3, 2, 1, 1, 1, 0])
+    return source, target, given, moderate
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_weights_of_any_size(dtype):
+    source, target, given, moderate = with_extreme_weights()
+    names = np.array(list("abcde"))
+    graph = ew.Graph.from_edges(names[source], names[target], given)
+    plain = ew.Graph.from_edges(names[source], names[target], moderate)
+    result = pagerank(graph, weighted=True, dtype=dtype)
+    assert result.verify(graph) and result.verify(plain)
+    exact = by_matrix(plain, weights=plain.weights)
+    np.testing.assert_allclose(result.rank, exact, rtol=1e-7 if dtype == np.float64 else 1e-5)
+    result.rank = pagerank(graph, dtype=dtype).rank
+    with pytest.raises(VerificationError, match=r"vertex '[a-e]' has the rank"):
+        result.verify(graph)
+
+
+def test_weights_of_any_size_in_undirected_graphs():
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], [1e308, 1e308, 5e-324], directed=False)
+    result = pagerank(graph, weighted=True, tol=1e-12)
+    assert result.verify(graph)
+    moderate = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 1.0])  # arcs 0-1, 1-0, 1-2, 2-1, 2-3, 3-2
+    np.testing.assert_allclose(result.rank, by_matrix(graph, weights=moderate), rtol=1e-9)
+
+
+def test_distributions_of_any_size():
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    for name in ("personalization", "start"):
+        expected = pagerank(graph, max_iterations=2, **{name: {0: 1, 1: 2}})
+        for values in (
+            {0: 0.7e308, 1: 1.4e308},
+            np.array([0.7e308, 1.4e308, 0.0]),
+            {0: 5e-324, 1: 1e-323},
+            {0: 10**30, 1: 2 * 10**30, 2: np.int64(0)},
+            {0: 10**300, 1: 2 * 10**300, 2: False},
+        ):
+            result = pagerank(graph, max_iterations=2, **{name: values})
+            np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-14)
+            assert result.verify(graph)
+        with pytest.raises(ParameterError, match=f"{name} has a value beyond float64; scale its values down"):
+            pagerank(graph, **{name: {0: 10**400}})
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_default_iterations_are_enough(dtype):
+    """Ranks on a lattice fall by the damping each time; on rings from one vertex nothing mixes."""
+    ring = np.arange(1000)
+    for graph, start in (
+        (ew.generate.lattice(300, 300, directed=False), None),
+        (ew.Graph.from_edges(ring, np.roll(ring, 1)), {0: 1.0}),
+    ):
+        result = pagerank(graph, start=start, dtype=dtype)
+        assert result.converged and 40 < result.iterations < 120
+
+
+def test_no_tolerance_runs_all_iterations_though_nothing_changes():
+    ring = np.arange(8)
+    result = pagerank(ew.Graph.from_edges(ring, np.roll(ring, 1)), tol=0, max_iterations=20, damping=0.5)
+    assert (result.iterations, result.residual, result.converged) == (20, 0.0, True)
+
+
+@pytest.fixture(params=["all", "last"])
+def repeated(request, monkeypatch):
+    """Which iterations a verification repeats."""
+    if request.param == "last":
+        monkeypatch.setattr(_pagerank_verify, "WORK", 0)
+    return request.param
+
+
+def test_planted_errors_are_rejected(repeated):
     graph = ew.generate.rmat(8, 8, seed=1)
     result = pagerank(graph, tol=1e-14, max_iterations=500)
     assert result.verify(graph)
     right = result.rank.copy()
     result.rank[17] += 1e-6
-    with pytest.raises(VerificationError, match="the ranks sum to"):
+    with pytest.raises(VerificationError, match="repeated, give"):
         result.verify(graph)
+    with pytest.raises(VerificationError, match="the ranks sum to"):
+        verify_converged(result._walk, result.rank, result.residual)
     result.rank[18] -= 1e-6
     with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank"):
         result.verify(graph)
     with pytest.raises(VerificationError, match=r"vertex 1[78] by"):
-        verify_ranks(result._walk, result.rank, result.residual)
+        verify_converged(result._walk, result.rank, result.residual)
     result.rank = np.roll(right, 1)
-    with pytest.raises(VerificationError, match="the last iteration, repeated"):
+    with pytest.raises(VerificationError, match="repeated, give"):
         result.verify(graph)
     result.rank = right - 2 * right * (np.arange(len(right)) == 3)
     with pytest.raises(VerificationError, match="vertex 3 has the rank"):
+        result.verify(graph)
+    result.rank = np.where(np.arange(len(right)) == 3, np.nan, right)
+    with pytest.raises(VerificationError, match="vertex 3 has the rank nan"):
         result.verify(graph)
     result.rank = right[:-1]
     with pytest.raises(VerificationError, match="expected one for each"):
@@ -137,7 +234,7 @@ def test_planted_errors_are_rejected():
 @pytest.mark.parametrize(
     "options", [{}, {"tol": 1e-3}, {"max_iterations": 1}, {"weighted": True}, {"damping": 0.5}]
 )
-def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options):
+def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options, repeated):
     graph = ew.generate.rmat(12, 8, seed=1, weights=(1, 9))
     result = pagerank(graph, **options)
     assert result.verify(graph)
@@ -147,9 +244,68 @@ def test_a_rank_off_by_a_millionth_is_rejected_long_before_convergence(options):
         result.verify(graph)
 
 
+def stars():
+    """Graphs whose sums have many terms: arcs to one vertex, or both ways, and back from it to some."""
+    leaves = np.arange(1, 10_001)
+    yield ew.Graph.from_edges(np.zeros(999, int), leaves[:999], directed=False)
+    yield ew.Graph.from_edges(leaves, np.zeros(10_000, int))
+    yield ew.Graph.from_edges([*leaves, *[0] * 7], [0] * 10_000 + [*leaves[::1500]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("damping", [0.0, 0.85, 0.999, 1.0])
+def test_right_ranks_of_long_sums_pass(damping, dtype, repeated):
+    for graph in (*stars(), ew.generate.rmat(12, 8, seed=1)):
+        for iterations in (1, 2, 200):
+            result = pagerank(graph, damping=damping, dtype=dtype, max_iterations=iterations)
+            assert result.verify(graph)
+        if dtype == np.float64 and damping > 0:
+            result.rank[[0, 1]] += (-1e-9, 1e-9)
+            with pytest.raises(VerificationError):
+                result.verify(graph)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"residual": np.nan}, "the residual is nan; expected a finite number"),
+        ({"residual": np.inf}, "the residual is inf; expected a finite number"),
+        ({"residual": 1e9}, "the residual is "),
+        ({"residual": 1e-3}, "the residual is "),
+        ({"residual": 0.0}, "converged is False; after 3 iterations"),
+        ({"residual": 0.0, "converged": True}, "the residual is 0.0; the last iteration"),
+        ({"converged": True}, "converged is True; after 3 iterations the residual is"),
+        ({"iterations": 50}, "iterations is 50; expected 3"),
+        ({"iterations": 50, "_limit": 50}, "repeated, give|the residual is"),
+        ({"iterations": 2}, "iterations is 2; expected 3"),
+        ({"iterations": 0, "_limit": 0}, "0 iterations from the start, repeated, give"),
+        ({"_limit": 2}, "iterations is 3; expected 2"),
+        ({"damping": 0.5}, "repeated, give"),
+    ],
+)
+def test_what_is_said_of_the_iterations_is_checked(changes, problem, repeated):
+    ring = np.arange(100)
+    graph = ew.Graph.from_edges(ring, ring // 2)  # every vertex has an out-arc
+    result = pagerank(graph, max_iterations=3)
+    assert result.verify(graph) and not result.converged
+    for name, value in changes.items():
+        setattr(result, name, value)
+    with pytest.raises(VerificationError, match=problem):
+        result.verify(graph)
+
+
 def test_ranks_of_no_iteration_are_the_start():
     graph = ew.generate.rmat(8, 8, seed=1)
-    assert pagerank(graph, max_iterations=0).verify(graph)
+    for start in (None, np.arange(graph.num_vertices)):
+        result = pagerank(graph, max_iterations=0, start=start)
+        assert result.verify(graph)
+        result.rank[[17, 18]] += (-1e-6, 1e-6)
+        with pytest.raises(VerificationError, match=r"vertex 1[78] has the rank .* 0 iterations"):
+            result.verify(graph)
+    result = pagerank(graph, max_iterations=1)
+    result._begin = pagerank(graph, max_iterations=3).rank
+    with pytest.raises(VerificationError, match="1 iterations from the start, repeated"):
+        result.verify(graph)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +314,16 @@ def test_ranks_of_no_iteration_are_the_start():
         ({"damping": 1.1}, "damping is 1.1"),
         ({"damping": float("nan")}, "damping is nan"),
         ({"tol": -1e-6}, "tol is -1e-06"),
+        ({"tol": float("inf")}, "tol is inf"),
+        ({"tol": 10**400}, "tol is 10+; expected a number of at least 0"),
+        ({"tol": True}, "tol is True"),
+        ({"damping": True}, "damping is True; expected a number from 0 to 1"),
+        ({"damping": 10**400}, "damping is 10+; expected"),
+        ({"damping": np.complex128(0.5)}, "damping is .*0.5.*; expected"),
         ({"max_iterations": -1}, "max_iterations is -1"),
+        ({"max_iterations": -(10**30)}, "max_iterations is -10+; expected"),
+        ({"max_iterations": np.bool_(True)}, "max_iterations is .*True.*; expected an integer"),
+        ({"max_iterations": 3.0}, "max_iterations is 3.0; expected an integer"),
         ({"dtype": np.int32}, "dtype is int32"),
         ({"personalization": {0: 0.0}}, "personalization sums to 0"),
         ({"personalization": np.array([1.0, -1.0, 1.0])}, "negative, NaN or infinite"),
@@ -169,6 +334,20 @@ def test_ranks_of_no_iteration_are_the_start():
 def test_parameters_are_checked(options, problem):
     with pytest.raises(ParameterError, match=problem):
         pagerank(ew.Graph.from_edges([0, 1], [1, 2]), **options)
+
+
+def test_numbers_of_numpy_and_huge_ones_are_numbers():
+    graph = ew.generate.rmat(8, 8, seed=1)
+    expected = pagerank(graph, damping=0.5, tol=1e-9)
+    for options in (
+        {"damping": np.float64(0.5), "tol": np.float64(1e-9), "max_iterations": np.int32(200)},
+        {"damping": np.float32(0.5), "tol": 1e-9, "max_iterations": 10**30},
+        {"damping": Fraction(1, 2), "tol": 1e-9, "max_iterations": np.uint64(2**64 - 1)},
+    ):
+        result = pagerank(graph, **options)
+        assert result.rank.tobytes() == expected.rank.tobytes() and type(result.damping) is float
+        assert result.verify(graph)
+    assert pagerank(graph, tol=10**30).iterations == 1
 
 
 def test_graphs_are_checked():

@@ -251,8 +251,42 @@ def test_integers_do_not_overflow():
     with pytest.raises(GraphError, match="could sum to more than int64 holds"):
         sssp(with_weights(graph, np.array([-(2**62)] * 3)), 0)
     huge = with_weights(graph, np.array([1e308] * 3))
-    assert sssp(huge, 0).num_reached == 2
-    assert sssp(huge, 0).verify(huge)
+    assert sssp(huge, 2).num_reached == 2
+    assert sssp(huge, 2).verify(huge)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_floats_that_overflow_are_not_taken_for_unreached(dtype, sign):
+    large = np.finfo(dtype).max * dtype(0.7) * sign
+    graph = ew.Graph.from_edges(list("abcx"), list("bcdy"), np.array([large, large, 1, 1], dtype))
+    with pytest.raises(
+        GraphError, match=f"vertex 'c' can be reached from 'a', .* more than {dtype.__name__} holds"
+    ):
+        sssp(graph, "a")
+    apart = sssp(graph, "b")
+    assert apart.num_reached == 3 and apart.verify(graph)
+    assert sssp(graph, "x").distance[graph.index_of("y")] == 1
+    distance, parent = (
+        np.array([0, large, np.inf, np.inf, np.inf, np.inf], dtype),
+        np.array([-1, 0, -1, -1, -1, -1]),
+    )
+    order = graph.index_of(list("abcdxy"))
+    distances, parents = np.empty_like(distance), np.empty(6, np.int32)
+    distances[order], parents[order] = distance, np.where(parent < 0, -1, order[0])
+    with pytest.raises(VerificationError, match="vertex 'c' with distance inf: an edge"):
+        verify_paths(graph, order[0], distances, parents)
+
+
+@pytest.mark.parametrize("delta", ["auto", 5e-324, 1.0])
+def test_weights_below_normal_floats(delta):
+    least = 5e-324
+    graph = ew.Graph.from_edges(
+        [0, 0, 0, 1, 1, 2], [1, 1, 1, 2, 2, 3], [least, least, 2 * least, 3 * least, least, 0.0]
+    )
+    check(graph, 0, {0: 0, 1: least, 2: 2 * least, 3: 2 * least}, delta=delta)
+    many = ew.Graph.from_edges([0] * 50, [1] * 50, [least] * 50)
+    check(many, 0, {0: 0, 1: least}, delta=delta)
 
 
 def test_sums_that_rounding_leaves_as_they_are():
@@ -348,6 +382,10 @@ def test_planted_errors_in_floats_are_rejected():
         ({"delta": float("nan")}, ParameterError, "delta is nan"),
         ({"delta": float("inf")}, ParameterError, "delta is inf"),
         ({"delta": "wide"}, ParameterError, "delta is 'wide'"),
+        ({"delta": True}, ParameterError, "delta is True; expected a positive number"),
+        ({"delta": 10**400}, ParameterError, "delta is 10+; expected a positive number"),
+        ({"delta": 1j}, ParameterError, "delta is 1j; expected"),
+        ({"delta": np.ones(2)}, ParameterError, r"delta is array.* expected a positive number"),
         ({"device": "tpu"}, ScheduleError, "device is 'tpu'"),
         ({"schedule": ew.Schedule(delivery=ew.Pull())}, ScheduleError, "this algorithm has Push"),
         ({"memory_limit": 10}, MemoryLimitError, "the limit is 10"),

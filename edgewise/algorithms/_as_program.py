@@ -18,7 +18,8 @@ from edgewise.algorithms._gpu_graph import graph_on_gpu, laid_out
 from edgewise.algorithms._lengths import weight_range
 from edgewise.algorithms._path_tree import refuse_cycle
 from edgewise.algorithms._sssp_gpu import nearest_parents
-from edgewise.algorithms.pagerank import Ranked, Walk
+from edgewise.algorithms._walk import Walk
+from edgewise.algorithms.pagerank import Ranked
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -249,7 +250,7 @@ class PageRank(Program):
 
     @staticmethod
     def proceed(state: Any) -> Any:
-        return state.change >= state.enough
+        return state.enough == 0.0 or state.change > state.enough
 
 
 class WeightedPageRank(PageRank):
@@ -470,7 +471,6 @@ def rank(
     return Ranked(
         result.on_device("rank"),
         iterations,
-        converged=iterations > 0 and residual < enough,
         residual=residual,
         shares=lambda: host_copy(before) * walk.scale.astype(dtype),
     )

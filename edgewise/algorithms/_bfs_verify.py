@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._bfs_state import NONE, ONE
+from edgewise.algorithms._derived import expect_integers
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.atomics import atomic_min
@@ -63,6 +64,7 @@ def verify_levels(
     Raises:
         VerificationError: names the first vertex found wrong.
     """
+    expect_integers(level=level, parent_index=parent)
     n, every = graph.num_vertices, np.arange(graph.num_vertices)
     if level.shape != (n,) or parent.shape != (n,):
         raise VerificationError(

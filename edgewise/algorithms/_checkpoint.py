@@ -8,6 +8,7 @@ interrupted are in the end those of one that was not, to the last bit.
 import hashlib
 import os
 import time
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -57,17 +58,17 @@ class Checkpoint:
         check_place(self.path)
         self._graph, self._what = digest(*arcs), digest(name, *what)
         self._last: tuple[int, np.ndarray] | None = None
-        self._written = time.monotonic()
+        self._written, self._warned = time.monotonic(), False
 
     def begin(self, total: np.ndarray, count: int, run: Execution) -> int:
         """As `restore`, for a run over so many sources, which explains what was done already."""
-        done = self.restore(total)
+        done = self.restore(total, count)
         if done:
             run.explain(f"{done:,} of {count:,} sources were done already by the checkpoint {self.path}")
         return done
 
-    def restore(self, total: np.ndarray) -> int:
-        """Fill in the sums that the file has; over how many sources they are. None without a file.
+    def restore(self, total: np.ndarray, count: int) -> int:
+        """Fill in the sums that the file has; over how many of `count` sources they are. None without a file.
 
         Raises:
             ParameterError: the file is damaged or no checkpoint, or that of another graph or of other arguments.
@@ -75,7 +76,7 @@ class Checkpoint:
         try:
             with np.load(self.path, allow_pickle=False) as saved:
                 graph, what = str(saved["graph"]), str(saved["what"])
-                done, sums = int(saved["done"]), saved["total"]
+                done, sums = saved["done"], saved["total"]
         except FileNotFoundError:
             return 0
         except Exception as error:  # whatever NumPy meets in a file that is not what it should be
@@ -85,8 +86,15 @@ class Checkpoint:
             raise self._refusal("is that of another graph")
         if what != self._what:
             raise self._refusal("is that of other arguments")
+        if done.shape != () or done.dtype.kind != "i" or not 0 <= done <= count:
+            raise self._refusal(f"is damaged: done is {done}; expected an integer from 0 to {count:,}")
+        if sums.shape != total.shape or sums.dtype != total.dtype:
+            found, expected = (f"{array.dtype} of shape {array.shape}" for array in (sums, total))
+            raise self._refusal(f"is damaged: total is {found}; expected {expected}")
+        if not (np.isfinite(sums) & (sums >= 0)).all() or (done == 0 and sums.any()):
+            raise self._refusal(f"is damaged: total has values that no sums over {done} sources have")
         total[:] = sums
-        return done
+        return int(done)
 
     def _refusal(self, problem: str) -> ParameterError:
         return ParameterError(
@@ -94,10 +102,24 @@ class Checkpoint:
         )
 
     def keep(self, done: int, total: np.ndarray) -> None:
-        """Take sums over so many sources, and write them if the last writing was some time ago."""
+        """Take sums over so many sources, and write them if the last writing was some time ago.
+
+        Where they cannot be written, the run goes on, with a warning the first time; the next writing may do.
+        """
         self._last = done, total.copy()
-        if time.monotonic() - self._written > SECONDS:
+        if time.monotonic() - self._written <= SECONDS:
+            return
+        try:
             self._write()
+        except OutputError as error:
+            self._written = time.monotonic()
+            if not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"{self._name}: {error}. The run goes on, and tries again to write its checkpoint later",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
     def _write(self) -> None:
         if self._last is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._derived import expect_integers
 from edgewise.algorithms._lengths import arcs_of, length
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
@@ -37,6 +38,7 @@ def verify_forest(
     Raises:
         VerificationError: naming an edge that is wrong.
     """
+    expect_integers(source_index=source, target_index=target)
     n, count = graph.num_vertices, len(source)
     if not len(target) == len(weight) == count:
         raise VerificationError(f"got {count} sources, {len(target)} targets and {len(weight)} weights")

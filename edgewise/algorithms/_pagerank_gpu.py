@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._gpu_graph import laid_out
-from edgewise.algorithms.pagerank import Ranked, Walk
+from edgewise.algorithms._walk import Walk
+from edgewise.algorithms.pagerank import Ranked
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.gpu import (
@@ -57,9 +58,9 @@ from edgewise.layout.columns import Columns, make_columns
 #: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
 ABORTED = 16
 CONTROL_WORDS = 32
-#: Words of the host's array after CANCEL and PROGRESS.
-DONE, CONVERGED = 2, 3
-HOST_WORDS = 4
+#: The word of the host's array after CANCEL and PROGRESS: iterations done.
+DONE = 2
+HOST_WORDS = 3
 
 
 def signature(dtype: np.dtype) -> tuple[Any, ...]:
@@ -85,7 +86,7 @@ def _kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Kernel:
 def rank(
     walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
-    """Iterate on the GPU until one iteration changes less than `enough`, at most `limit`."""
+    """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
     graph, weighted, jump = walk.graph, walk.weighted, walk.jump
     n, xp = graph.num_vertices, cupy()
     columns = laid_out(
@@ -139,7 +140,7 @@ def rank(
         found[columns.vertices] = shares[(iterations - 1) & 1][columns.numbers]
         return host_copy(found)
 
-    return Ranked(result, iterations, bool(host[CONVERGED]), float(residual[0]), last_shares)
+    return Ranked(result, iterations, float(residual[0]), last_shares)
 
 
 def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
@@ -336,7 +337,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             control: CONTROL_WORDS zeros.
             host: HOST_WORDS words in the host's memory.
             results: one word in the host's memory, for the change of the last iteration.
-            damping, enough: the probability of following an arc, and the change below which to end.
+            damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
             n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
         """
         sums = cuda.shared.array(66, FLOAT64)
@@ -367,12 +368,11 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                 host[PROGRESS] = iteration
                 control[ABORTED + (iteration & 1)] = host[CANCEL]
             generation = add_up(changed, dangling, partial, iteration & 1, control, generation, sums)
-            converged = keep and sums[0] < enough
+            converged = enough > 0.0 and sums[0] <= enough
         for row in range(me, n, num_threads()):
             ranks[5][np.int64(walk[0][row])] = ranks[0][row]
         if me == 0:
             host[DONE] = iteration
-            host[CONVERGED] = converged
             results[0] = sums[0]
 
     return pagerank_kernel

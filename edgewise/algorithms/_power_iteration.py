@@ -13,7 +13,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
 
 BLOCK = 1024
-#: Words of the counters: iterations done, and whether the tolerance was met.
+#: Words of the counters: iterations done, and whether the last one changed little enough to end.
 DONE, CONVERGED = 0, 8
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
@@ -151,7 +151,7 @@ def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
             total += ranks.partial[which, block]
         ranks.sums[which] = total
     ranks.counters[DONE] = iteration
-    ranks.counters[CONVERGED] = iteration > 0 and ranks.sums[0] < enough
+    ranks.counters[CONVERGED] = iteration > 0 and enough > 0.0 and ranks.sums[0] <= enough
 
 
 @team_kernel
@@ -165,7 +165,7 @@ def iterate(
     enough: Any,
     limit: Any,
 ) -> None:
-    """Run iterations until one changes less than `enough`, at most `limit`.
+    """Run iterations until one changes at most `enough`, if that is not 0, and `limit` of them at most.
 
     The first pass changes nothing: it only turns the ranks to begin with into shares.
     """

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms._derived import expect_integers
 from edgewise.algorithms._lengths import unreached_value
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
@@ -24,6 +25,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
     Raises:
         VerificationError: names the first vertex found wrong.
     """
+    expect_integers(parent_index=parent)
     n, every = graph.num_vertices, np.arange(graph.num_vertices)
     if not n == len(distance) == len(parent):
         raise VerificationError(
@@ -38,19 +40,20 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
 
     reached = distance != unreached_value(distance.dtype)
     inner = reached & (every != start)
-    expect(~np.isnan(distance), every, "expected a number")
+    expect(np.isfinite(distance) | ~reached, every, "expected a finite number")
     expect((distance == 0) | (every != start), every, "expected 0 at the source")
     expect(
         (parent >= 0) == inner,
         every,
         "expected a parent where it was reached from the source, and only there",
     )
-    expect(parent < n, every, "expected a parent that is in the graph")
+    expect((parent >= -1) & (parent < n), every, "expected a parent that is in the graph")
     confirmed = ~inner
     for u, v, weight in _arcs_from(graph, reached):
         with np.errstate(over="ignore"):
             offered = distance[u] + weight
         expect(distance[v] <= offered, v, "an edge gives it a smaller distance")
+        expect(reached[v], v, "an edge from a vertex that was reached leads to it")
         confirmed[v[(parent[v] == u) & (distance[v] == offered)]] = True
     expect(confirmed, every, "expected that of an edge from its parent")
     following = np.where(inner, parent, every)

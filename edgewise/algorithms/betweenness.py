@@ -28,6 +28,7 @@ import numpy as np
 from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, source_work, sum_over
+from edgewise.algorithms._derived import check_derived
 from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Chosen, Execution, Progress, choose, execution
 from edgewise.graph import Graph
@@ -46,6 +47,7 @@ class DependencyResult(Result):
     """
 
     dependency = HostArray()
+    _derived: tuple[str, ...] = ("centrality",)
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class DependencyResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check the sums: see `_betweenness_verify.verify_dependencies`. It takes longer than to find them."""
+        check_derived(self, *self._derived)
         return verify_dependencies(graph, self._sources, self._weighted, self._on, self.dependency)
 
 
@@ -151,7 +154,8 @@ def betweenness(
         ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
             that is no integer of at least 0; a checkpoint that is damaged, or that of another graph or of other
             arguments.
-        OutputError: the checkpoint cannot be written.
+        OutputError: the checkpoint cannot be written, before the run or when it is interrupted; in between, a
+            RuntimeWarning says so, and the run goes on.
         ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
             which adds up in any order.
     """

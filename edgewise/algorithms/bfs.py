@@ -43,6 +43,7 @@ from edgewise.algorithms._bfs_state import (
 )
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
+from edgewise.algorithms._derived import check_derived
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
@@ -92,6 +93,7 @@ class BFSResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the levels: see `_bfs_verify.verify_levels`."""
+        check_derived(self, "parent", "num_reached")
         return verify_levels(graph, self._sources, self.max_depth, self.level, self.parent_index)
 
 
@@ -187,7 +189,7 @@ def _cost(graph: Graph) -> tuple[float, float]:
 def as_depth(max_depth: Any) -> int:
     """A depth limit that int64 holds."""
     try:
-        depth = operator.index(max_depth)
+        depth = -1 if isinstance(max_depth, bool) else operator.index(max_depth)
     except TypeError:
         depth = -1
     if depth < 0:

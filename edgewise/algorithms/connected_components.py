@@ -29,6 +29,7 @@ from edgewise.algorithms._components_steps import (
     SKIPPED,
     connect,
 )
+from edgewise.algorithms._derived import check_derived, expect_integers
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
@@ -64,6 +65,7 @@ class ComponentsResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `verify_components`."""
+        check_derived(self, "sizes")
         return verify_components(graph, self.component, self.num_components)
 
 
@@ -210,6 +212,7 @@ def check_labels(graph: Graph, component: np.ndarray, num_components: int) -> No
         VerificationError: naming the first vertex that is wrong.
     """
     n = graph.num_vertices
+    expect_integers(component=component)
     if component.shape != (n,):
         raise VerificationError(f"got {component.shape} labels, expected one for each of {n} vertices")
     every = np.arange(n)

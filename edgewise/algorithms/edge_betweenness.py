@@ -42,6 +42,8 @@ class EdgeBetweennessResult(DependencyResult):
     `dependency` has the shape (num_arcs,).
     """
 
+    _derived = ("source_index", "target_index", "centrality")
+
     @cached_property
     def _arcs(self) -> np.ndarray:
         """The arc that stands for each edge."""

@@ -35,6 +35,7 @@ from edgewise.algorithms._boruvka import (
     make_forest,
     sort_edges,
 )
+from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._lengths import arcs_of, in_arcs_of
 from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
@@ -90,6 +91,7 @@ class MSTResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that this is a minimum spanning forest: see `_mst_verify.verify_forest`."""
+        check_derived(self, "source", "target")
         return verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
 
 

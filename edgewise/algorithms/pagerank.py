@@ -17,13 +17,15 @@ Steps. `_power_iteration`: gather, settle, sum up, decide.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms._power_iteration import BLOCK, CONVERGED, DONE, Ranks, Web, iterate
-from edgewise.errors import GraphError, ParameterError, VerificationError
+from edgewise.algorithms._numbers import as_float, as_steps
+from edgewise.algorithms._pagerank_verify import Outcome, verify_outcome
+from edgewise.algorithms._power_iteration import BLOCK, DONE, Ranks, Web, iterate
+from edgewise.algorithms._walk import Walk, distribution
+from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.result import HostArray, Result
@@ -35,13 +37,12 @@ class Ranked(NamedTuple):
 
     Attributes:
         rank: shape (n,), here or on the GPU.
-        iterations, converged, residual: as in `PageRankResult`.
+        iterations, residual: as in `PageRankResult`.
         shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
     """
 
     rank: Any
     iterations: int
-    converged: bool
     residual: float
     shares: Callable[[], np.ndarray]
 
@@ -52,61 +53,57 @@ class PageRankResult(Result):
     Attributes:
         rank: shape (n,), of the dtype asked for.
         iterations: iterations that were run.
-        converged: whether the last one changed less than n * tol.
+        converged: whether the last iteration changed at most tol.
         residual: the sum of absolute changes of the last iteration.
+        tol: the change that was asked for.
         damping: the probability of following an arc.
     """
 
     rank = HostArray()
 
-    def __init__(self, graph: Graph, run: Execution, ranked: Ranked, walk: "Walk") -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        ranked: Ranked,
+        walk: Walk,
+        begin: np.ndarray | None,
+        tol: float,
+        limit: int,
+    ) -> None:
         super().__init__(graph, run, ranked.iterations, {"rank": ranked.rank})
-        self.iterations, self.converged, self.residual = ranked[1:4]
-        self.damping, self._walk, self._ranked = walk.damping, walk, ranked
+        self.iterations, self.residual, self.tol = ranked.iterations, ranked.residual, tol
+        self.converged = graph.num_vertices == 0 or (self.iterations > 0 and self.residual <= tol)
+        self.damping, self._walk = walk.damping, walk
+        self._begin, self._limit, self._shares = begin, limit, ranked.shares
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
         return {"rank": self.rank}
 
     def verify(self, graph: Graph) -> bool:
-        """Check that these are the ranks: see `verify_ranks`."""
-        walk = (
-            self._walk
-            if graph is self.graph
-            else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        """Check that these are the ranks: see `_pagerank_verify.verify_outcome`."""
+        same = graph is self.graph and self.damping == self._walk.damping
+        walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        outcome = Outcome(
+            self.rank,
+            self.iterations,
+            self.residual,
+            self.converged,
+            self.tol,
+            self._limit,
+            self._begin,
+            self._shares,
         )
-        if self.iterations == 0:
-            return verify_ranks(walk, self.rank, np.inf)
-        return verify_ranks(walk, self.rank, self.residual, self._ranked.shares())
-
-
-class Walk:
-    """The random walk on a graph.
-
-    Attributes:
-        jump: the jump distribution, shape (n,), float64, or None for the uniform one.
-        scale: what a vertex's rank is multiplied with for one arc (of weight 1): 0 without out-arcs; float64, (n,).
-    """
-
-    def __init__(self, graph: Graph, damping: float, jump: np.ndarray | None, weighted: bool) -> None:
-        self.graph, self.damping, self.jump, self.weighted = graph, damping, jump, weighted
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        graph = self.graph
-        if self.weighted:
-            out = np.bincount(graph.sources, weights=graph.weights, minlength=graph.num_vertices)
-        else:
-            out = graph.out_degree
-        return np.divide(1.0, out, out=np.zeros(graph.num_vertices), where=out > 0)
+        return verify_outcome(walk, outcome)
 
 
 def pagerank(
     graph: Graph,
     *,
     damping: float = 0.85,
-    tol: float = 1e-6,
-    max_iterations: int = 100,
+    tol: float | None = None,
+    max_iterations: int = 200,
     personalization: Mapping[Any, float] | np.ndarray | None = None,
     start: Mapping[Any, float] | np.ndarray | None = None,
     weighted: bool = False,
@@ -121,8 +118,11 @@ def pagerank(
     Args:
         graph: directed, or undirected (each edge both ways).
         damping: probability of following an arc, 0 to 1.
-        tol: end when an iteration changes less than n * tol in all, as in NetworkX; 0 runs all iterations.
-        max_iterations: end in any case. Not converging is no error: see ``converged``.
+        tol: end when the absolute changes of an iteration sum to at most this, whatever the number of vertices. None
+            is 1e-8 in float64 and 1e-6 in float32, whose rounding alone can change about 1e-7 for ever; 0 runs all
+            iterations. Ranks are then within ``tol * damping / (1 - damping)`` of the exact ones, in sum.
+        max_iterations: end in any case. Not converging is no error: see ``converged``. An iteration changes at most
+            ``2 * damping ** (k - 1)`` after k of them: 119 are enough for 1e-8 with a damping of 0.85.
         personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
             array of shape (n,); not negative, not all 0; uniform without it.
         start: the ranks to begin with, in the same form; uniform without it.
@@ -142,8 +142,8 @@ def pagerank(
         GraphError: weights that are missing or negative, an id that is not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
-    kind = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
-    n, limit = graph.num_vertices, int(max_iterations)
+    kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
+    n = graph.num_vertices
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin = None if start is None else distribution(graph, "start", start)
     work = _work(n, graph.num_arcs, limit)
@@ -156,10 +156,10 @@ def pagerank(
         memory_limit=memory_limit,
         memory_needed=n * (4 * kind.itemsize + 8),
         deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
-        total=max_iterations,
+        total=limit,
         gpu_memory=0 if chosen.as_program else n * 6 * kind.itemsize,
     ) as run:
-        walk, enough = Walk(graph, float(damping), jump, weighted), n * float(tol)
+        walk = Walk(graph, damping, jump, weighted)
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
@@ -170,11 +170,16 @@ def pagerank(
             ranked = _pagerank_gpu.rank(walk, begin, kind, enough, limit, run)
         else:
             ranked = _rank(walk, begin, kind, enough, limit, run)
-    return PageRankResult(graph, run, ranked, walk)
+    return PageRankResult(graph, run, ranked, walk, begin, enough, limit)
+
+
+def default_tolerance(kind: np.dtype) -> float:
+    """The change of an iteration at which ranks of this dtype are right to the digits that users read."""
+    return 1e-6 if kind == np.float32 else 1e-8
 
 
 #: Iterations that ranks mostly take to converge; each has two barriers.
-_LIKELY_ITERATIONS = 15
+_LIKELY_ITERATIONS = 30
 _ROUNDS = 2 * _LIKELY_ITERATIONS
 
 
@@ -190,7 +195,7 @@ def _rank(
     n = walk.graph.num_vertices
     if n == 0:
         nobody = np.empty(0, kind)
-        return Ranked(nobody, iterations=0, converged=True, residual=0.0, shares=lambda: nobody)
+        return Ranked(nobody, iterations=0, residual=0.0, shares=lambda: nobody)
     rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
@@ -200,8 +205,7 @@ def _rank(
     )
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
-    converged, residual = bool(ranks.counters[CONVERGED]), float(ranks.sums[0])
-    return Ranked(rank, iterations, converged, residual, lambda: shares[iterations & 1][:-1])
+    return Ranked(rank, iterations, float(ranks.sums[0]), lambda: shares[iterations & 1][:-1])
 
 
 def _web(walk: Walk, kind: np.dtype) -> Web:
@@ -217,26 +221,28 @@ def _web(walk: Walk, kind: np.dtype) -> Web:
     )
 
 
+class Parameters(NamedTuple):
+    """What was asked for: the dtype of ranks, the damping, the change that is small enough, the most iterations."""
+
+    kind: np.dtype
+    damping: float
+    enough: float
+    limit: int
+
+
 def check_parameters(
-    graph: Graph, damping: float, tol: float, max_iterations: int, weighted: bool, dtype: Any
-) -> np.dtype:
-    """Refuse parameters out of their ranges, and return the dtype of ranks."""
+    graph: Graph, damping: Any, tol: Any, max_iterations: Any, weighted: bool, dtype: Any
+) -> Parameters:
+    """Refuse parameters out of their ranges, and weights that are missing or negative."""
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
         raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
-    if not (isinstance(damping, int | float | np.number) and 0 <= damping <= 1):
-        raise ParameterError(f"pagerank: damping is {damping!r}; expected a number from 0 to 1")
-    if not (isinstance(tol, int | float | np.number) and 0 <= tol < np.inf):
-        raise ParameterError(f"pagerank: tol is {tol!r}; expected a number of at least 0")
-    if (
-        isinstance(max_iterations, bool)
-        or not isinstance(max_iterations, int | np.integer)
-        or max_iterations < 0
-    ):
-        raise ParameterError(
-            f"pagerank: max_iterations is {max_iterations!r}; expected an integer of at least 0"
-        )
+    damping = as_float("pagerank: damping", damping, "a number from 0 to 1", most=1.0)
+    enough = (
+        default_tolerance(kind) if tol is None else as_float("pagerank: tol", tol, "a number of at least 0")
+    )
+    limit = as_steps("pagerank: max_iterations", max_iterations)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"pagerank: dtype is {kind}; expected float64 or float32")
     if weighted and graph.weights is None:
@@ -247,98 +253,4 @@ def check_parameters(
         raise GraphError(
             f"pagerank: the weight {graph.weights.min()} is negative; expected weights of at least 0"
         )
-    return kind
-
-
-def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
-    """A distribution over the vertices, float64, shape (n,), that sums to 1."""
-    values = np.zeros(graph.num_vertices)
-    if isinstance(given, Mapping):
-        numbers = np.asarray(list(given.values()))
-        if len(given) and numbers.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"pagerank: {name} has the values {list(given.values())!r}; expected numbers"
-            )
-        values[graph.index_of(list(given))] = numbers
-    else:
-        array = np.asarray(given)
-        if array.shape != values.shape or array.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"pagerank: {name} is an array of {array.dtype} and shape {array.shape}; expected numbers of shape "
-                f"{values.shape}, or a dictionary by id"
-            )
-        values[:] = array
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ParameterError(f"pagerank: {name} has negative, NaN or infinite values; expected none")
-    total = values.sum()
-    if total == 0 and graph.num_vertices:
-        raise ParameterError(f"pagerank: {name} sums to 0; expected a positive value for at least one vertex")
-    return values / total if graph.num_vertices else values
-
-
-def _next_ranks(walk: Walk, shares: np.ndarray, dangling: float) -> np.ndarray:
-    """One iteration in float64, made of NumPy's sums.
-
-    Args:
-        walk: the walk that is ranked.
-        shares: shape (n,): what each vertex gives along one arc (of weight 1).
-        dangling: the rank of the vertices without out-arcs.
-    """
-    graph, n = walk.graph, walk.graph.num_vertices
-    given = shares[graph.sources]
-    if walk.weighted and graph.weights is not None:
-        given = given * graph.weights
-    gathered = np.bincount(graph.targets, weights=given, minlength=n)
-    spread = 1 - walk.damping + walk.damping * dangling
-    return spread * (1 / n if walk.jump is None else walk.jump) + walk.damping * gathered
-
-
-def verify_ranks(walk: Walk, rank: np.ndarray, residual: float, shares: np.ndarray | None = None) -> bool:
-    """Check ranks by repeating the last iteration, where its beginning is known, and by one more. O(n + m).
-
-    Repeating finds any rank that is off by more than rounding. Then, an iteration brings any two distributions closer
-    by the factor ``damping`` (in the sum of absolute differences), so one more changes ranks by no more than
-    ``damping * residual``; and ranks are within residual / (1 - damping) of the exact ones.
-
-    Args:
-        walk: the walk that was ranked.
-        rank: shape (n,).
-        residual: the sum of absolute changes of the last iteration that was run.
-        shares: what the last iteration began with, as in `_next_ranks`; None where that is not known.
-
-    Raises:
-        VerificationError: naming the vertex that is wrong, or that would change most.
-    """
-    graph, n = walk.graph, walk.graph.num_vertices
-    if rank.shape != (n,):
-        raise VerificationError(f"got {rank.shape} ranks, expected one for each of {n} vertices")
-    if n == 0:
-        return True
-
-    def name(v: int) -> str:
-        return repr(graph.ids_of(np.array([v])).tolist()[0])
-
-    exact = rank.astype(np.float64)
-    rounding = float(np.finfo(rank.dtype).eps) * (16 + 4 * np.sqrt(float(graph.in_degree.max())))
-    if not (exact >= 0).all():
-        v = int(np.argmin(exact >= 0))
-        raise VerificationError(f"vertex {name(v)} has the rank {rank[v]}; expected at least 0")
-    if abs(exact.sum() - 1) > rounding:
-        raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {rounding:.1e}")
-    if shares is not None:
-        before = np.divide(shares, walk.scale, out=np.zeros(n), where=walk.scale > 0)
-        again = _next_ranks(walk, shares.astype(np.float64), 1 - before.sum())
-        if np.abs(again - exact).sum() > rounding:
-            v = int(np.argmax(np.abs(again - exact)))
-            raise VerificationError(
-                f"vertex {name(v)} has the rank {rank[v]!r}; the last iteration, repeated, gives {again[v]!r}"
-            )
-    change = np.abs(_next_ranks(walk, exact * walk.scale, exact[walk.scale == 0].sum()) - exact)
-    allowed = walk.damping * residual + rounding
-    if change.sum() > allowed:
-        v = int(np.argmax(change))
-        raise VerificationError(
-            f"one more iteration changes the ranks by {change.sum():.3e}, expected at most {allowed:.3e}; vertex "
-            f"{name(v)} by {change[v]:.3e}"
-        )
-    return True
+    return Parameters(kind, damping, enough, limit)

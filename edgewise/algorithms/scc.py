@@ -34,6 +34,7 @@ from edgewise.algorithms._bfs_state import (
     search_work,
 )
 from edgewise.algorithms._bfs_traverse import traverse
+from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._scc_steps import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms._scc_verify import verify_strong_components
 from edgewise.algorithms.connected_components import ComponentsResult, find_components
@@ -55,6 +56,7 @@ class SCCResult(ComponentsResult):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `_scc_verify.verify_strong_components`."""
+        check_derived(self, "sizes")
         return verify_strong_components(graph, self.component, self.num_components)
 
 

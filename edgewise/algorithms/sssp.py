@@ -24,11 +24,13 @@ import numpy as np
 from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
 from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
+from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._numbers import as_float
 from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
-from edgewise.errors import ParameterError
+from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
@@ -39,6 +41,9 @@ _Paths = tuple[Any, Any, int]
 
 #: A GPU wants wider buckets by this factor: more work in vain, fewer supersteps.
 _GPU_DELTA = 3.0
+#: The narrowest bucket: one over it is finite.
+_LEAST_DELTA = float(np.finfo(np.float64).tiny)
+_SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 
 class SSSPResult(Result):
@@ -76,6 +81,7 @@ class SSSPResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are shortest paths: see `verify_paths`."""
+        check_derived(self, "parent", "num_reached")
         return verify_paths(graph, self._start, self.distance, self.parent_index)
 
 
@@ -109,7 +115,8 @@ def sssp(
         O(n * m) at worst with negative weights.
 
     Raises:
-        GraphError: the source is not in the graph, or integer distances could pass int64.
+        GraphError: the source is not in the graph, integer distances could pass int64, or a distance is beyond the
+            floats of the weights' dtype.
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
         ParameterError: a delta that is not positive and finite.
@@ -118,8 +125,9 @@ def sssp(
     start = graph.index_of(source)
     if np.ndim(start):
         raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
-    if delta != "auto" and not (isinstance(delta, int | float | np.number) and 0 < delta < np.inf):
-        raise ParameterError(f"sssp: delta is {delta!r}; expected a positive number, or 'auto'")
+    if not (isinstance(delta, str) and delta == "auto"):
+        given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
+        delta = max(given, _LEAST_DELTA)
     dtype = distance_dtype(graph)
     chosen = choose(
         "sssp",
@@ -153,8 +161,9 @@ def sssp(
         elif run.on_gpu:
             paths = _on_gpu(graph, start, dtype, delta, run)
         else:
-            width = _auto_delta(graph) if delta == "auto" else float(delta)
+            width = _auto_delta(graph) if delta == "auto" else delta
             paths = _by_delta_stepping(graph, start, dtype, width, run)
+    _refuse_overflow(graph, start, paths[0])
     return SSSPResult(graph, run, start, paths)
 
 
@@ -164,7 +173,7 @@ def _on_gpu(
     """Distances, parents and supersteps, where no weight is negative."""
     from edgewise.algorithms import _sssp_gpu
 
-    width = gpu_delta(graph) if delta == "auto" else float(delta)
+    width = gpu_delta(graph) if delta == "auto" else delta
     return _attach_orphans(graph, start, _sssp_gpu.shortest_paths(graph, start, dtype, width, run), run)
 
 
@@ -179,6 +188,31 @@ def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], 
         attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached, run)
         run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
     return distance, parent, supersteps
+
+
+def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
+    """Refuse distances that left the range of floats: infinite ones, or those of the targets of reached vertices.
+
+    Raises:
+        GraphError: naming a vertex that has no finite distance, though it can be reached.
+    """
+    dtype = np.dtype(distance.dtype)
+    if dtype.kind != "f" or max(map(abs, weight_range(graph))) * graph.num_vertices <= float(
+        np.finfo(dtype).max
+    ):
+        return
+    if not isinstance(distance, np.ndarray):
+        distance = distance.get()
+    reached, lost = distance != np.inf, distance == -np.inf
+    lost[graph.targets[reached[graph.sources]]] = True
+    lost &= ~np.isfinite(distance)
+    if lost.any():
+        v, source = graph.ids_of(np.array([np.argmax(lost), start])).tolist()
+        wider = ", or convert them with .astype(np.float64)" if dtype.itemsize == 4 else ""
+        raise GraphError(
+            f"sssp: vertex {v!r} can be reached from {source!r}, but its distance, or one on the way, is more than "
+            f"{dtype} holds; scale the weights down{wider}"
+        )
 
 
 def _work(graph: Graph) -> float:
@@ -197,7 +231,7 @@ def _auto_delta(graph: Graph) -> float:
     with np.errstate(over="ignore"):
         mean = float(graph.stored("weights")[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
-    return mean * min(8.0, (6.4 / degree) ** 2) if mean > 0 else 1.0
+    return max(mean * min(8.0, (6.4 / degree) ** 2), _LEAST_DELTA) if mean > 0 else 1.0
 
 
 def gpu_delta(graph: Graph) -> float:

@@ -83,7 +83,9 @@ class KernelLibrary(_Library):
             self._reload_init.update(library._reload_init)
             # numba would have each function linked only if the code so far calls it, which it may do later alone.
             self._final_module.link_in(library._final_module, preserve=True)
-        behind = [each for each in self._final_module.functions if not each.is_declaration and each.name not in own]
+        behind = [
+            each for each in self._final_module.functions if not each.is_declaration and each.name not in own
+        ]
         for function in behind:
             function.linkage = "linkonce_odr"
         manager, builder = self._codegen._module_pass_manager()

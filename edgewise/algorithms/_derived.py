@@ -1,0 +1,33 @@
+"""Whether what users read of a result is what was verified: some of it is made from other arrays when it is read."""
+
+import numpy as np
+
+from edgewise.errors import VerificationError
+from edgewise.result import Result
+
+
+def check_derived(result: Result, *names: str) -> None:
+    """Check that cached properties of a result are still what its verified arrays make of them.
+
+    Raises:
+        VerificationError: naming the property and the first entry that is wrong.
+    """
+    for name in names:
+        if name not in vars(result):  # nobody has read or changed it
+            continue
+        given = np.asarray(vars(result)[name])
+        expected = np.asarray(getattr(type(result), name).func(result))
+        if given.shape != expected.shape:
+            raise VerificationError(f"{name} has the shape {given.shape}; expected {expected.shape}")
+        right = np.atleast_1d(given == expected)
+        if not right.all():
+            i = int(np.argmin(right))
+            got, right_value = (np.atleast_1d(values)[i] for values in (given, expected))
+            raise VerificationError(f"{name}[{i}] is {got!r}; the verified arrays make it {right_value!r}")
+
+
+def expect_integers(**arrays: np.ndarray) -> None:
+    """Check that arrays, given by their names, hold integers. Raises VerificationError."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iu":
+            raise VerificationError(f"{name} is an array of {array.dtype}; expected integers")

@@ -1,0 +1,41 @@
+"""Whether arguments are numbers in their range: those of Python and NumPy are, truth values are not."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import ParameterError
+
+_LARGEST = float(np.finfo(np.float64).max)
+#: More steps than any run takes, and room in int64 for some more.
+_MOST_STEPS = 1 << 62
+
+
+def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: float = _LARGEST) -> float:
+    """A number from `least` to `most`.
+
+    Args:
+        name: of the algorithm and its argument, for the message.
+        value: the argument.
+        expected: what is expected, for the message.
+        least, most: the range.
+
+    Raises:
+        ParameterError: it is no number, or none in the range.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and least <= value <= most):
+        raise ParameterError(f"{name} is {value!r}; expected {expected}")
+    return float(value)
+
+
+def as_steps(name: str, value: Any) -> int:
+    """A number of steps of at least 0, any number above all that a run takes as one such.
+
+    Raises:
+        ParameterError: it is no integer, or negative.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ParameterError(f"{name} is {value!r}; expected an integer of at least 0")
+    return min(int(value), _MOST_STEPS)

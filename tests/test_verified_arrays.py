@@ -1,0 +1,102 @@
+"""Verifiers look at what users read: any entry of it that is changed is found."""
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import VerificationError
+
+GRAPH = ew.Graph.from_edges(list("aabbcx"), list("bccdey"), [2, 7, 3, 4, 1, 5], directed=False)
+RUNS = {
+    "bfs": lambda: ew.bfs(GRAPH, "a"),
+    "sssp": lambda: ew.sssp(GRAPH, "a"),
+    "pagerank": lambda: ew.pagerank(GRAPH),
+    "components": lambda: ew.connected_components(GRAPH),
+    "scc": lambda: ew.scc(GRAPH.as_directed()),
+    "mst": lambda: ew.mst(GRAPH),
+    "betweenness": lambda: ew.betweenness(GRAPH, normalized=False),
+    "edge_betweenness": lambda: ew.edge_betweenness(GRAPH),
+}
+ARRAYS = {
+    "bfs": ("level", "parent_index", "parent"),
+    "sssp": ("distance", "parent_index", "parent"),
+    "pagerank": ("rank",),
+    "components": ("component", "sizes"),
+    "scc": ("component", "sizes"),
+    "mst": ("source_index", "target_index", "weight", "source", "target"),
+    "betweenness": ("dependency", "centrality"),
+    "edge_betweenness": ("dependency", "centrality", "source_index", "target_index"),
+}
+CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
+
+
+def other(value):
+    """Another value of the same kind."""
+    if isinstance(value, str):
+        return "e" if value != "e" else "a"
+    return value - 1
+
+
+@pytest.mark.parametrize(("algorithm", "name"), CASES)
+def test_a_changed_entry_is_found(algorithm, name):
+    result = RUNS[algorithm]()
+    graph = result.graph
+    values = getattr(result, name).copy()
+    assert result.verify(graph)
+    for i in range(len(values)):
+        changed = values.copy()
+        changed[i] = other(values[i])
+        setattr(result, name, changed)
+        with pytest.raises(VerificationError):
+            result.verify(graph)
+    setattr(result, name, values)
+    assert result.verify(graph)
+
+
+@pytest.mark.parametrize(("algorithm", "name"), CASES)
+def test_an_array_without_its_last_entry_is_found(algorithm, name):
+    result = RUNS[algorithm]()
+    setattr(result, name, getattr(result, name)[:-1])
+    with pytest.raises(VerificationError):
+        result.verify(result.graph)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+def test_a_changed_number_of_reached_vertices_is_found(algorithm):
+    result = RUNS[algorithm]()
+    result.num_reached += 1
+    with pytest.raises(
+        VerificationError, match=r"num_reached\[0\] is .*6.*; the verified arrays make it .*5"
+    ):
+        result.verify(GRAPH)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [
+        ("bfs", "level"),
+        ("bfs", "parent_index"),
+        ("sssp", "parent_index"),
+        ("scc", "component"),
+        ("mst", "source_index"),
+    ],
+)
+def test_floats_in_the_place_of_integers_are_found(algorithm, name):
+    result = RUNS[algorithm]()
+    setattr(result, name, getattr(result, name) + 0.25)
+    with pytest.raises(VerificationError, match="array of float64; expected integers"):
+        result.verify(result.graph)
+
+
+@pytest.mark.parametrize("algorithm", [ew.betweenness, ew.edge_betweenness])
+def test_small_dependencies_are_compared_relatively(algorithm):
+    """2**24 paths along parallel arcs, and one as long, along a chain of vertices."""
+    stages, chain = np.arange(24), np.array([0, *range(25, 48), 24])
+    source, target = [*stages, *stages, *chain[:-1]], [*(stages + 1), *(stages + 1), *chain[1:]]
+    result = algorithm(ew.Graph.from_edges(source, target), sources=[0], normalized=False)
+    assert result.verify(result.graph)
+    least = int(np.argmin(np.where(result.dependency > 0, result.dependency, np.inf)))
+    assert result.dependency[least] == pytest.approx(2**-24, rel=1e-6)
+    result.dependency[least] = 0
+    with pytest.raises(VerificationError, match=r"has 0\.0, by its paths it has 5\.96"):
+        result.verify(result.graph)
