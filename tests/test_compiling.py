@@ -280,6 +280,21 @@ def test_programs_that_different_processes_compiled_do_not_run_each_others_code(
     assert printed(*twins) == ["2 1 1 0", "13 0 1 0", "-9 -7 -6 0", "0"]
 
 
+def test_a_kernel_that_was_loaded_is_part_of_another_that_is_compiled(tmp_path):
+    environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ROOT}
+
+    def printed(script):
+        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    printed("import numpy as np; from edgewise.kernels.mixing import mix64; mix64(np.uint64(1))")
+    draw = "import edgewise as ew; print(*ew.generate.uniform(50, 100, seed=1).targets)"
+    with_loaded = printed(draw)
+    environment["EDGEWISE_CACHE_DIR"] = str(tmp_path / "other")
+    assert with_loaded == printed(draw) and len(with_loaded.split()) == 100
+
+
 def test_gpu_code_holds_each_function_once():
     gpu = pytest.importorskip(
         "edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError

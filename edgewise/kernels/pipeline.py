@@ -79,15 +79,7 @@ class KernelLibrary(_Library):
     def finalize(self) -> None:
         self._codegen._check_llvm_bugs()
         own = {function.name for function in self._final_module.functions if not function.is_declaration}
-        for library in _reachable(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            # numba would have each function linked only if the code so far calls it, which it may do later alone.
-            self._final_module.link_in(library._final_module, preserve=True)
-        behind = [
-            each for each in self._final_module.functions if not each.is_declaration and each.name not in own
-        ]
-        for function in behind:
-            function.linkage = "linkonce_odr"
+        self._link(list(_reachable(self._linking_libraries)))
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
         for function in self._final_module.functions:
@@ -97,6 +89,27 @@ class KernelLibrary(_Library):
                 function.linkage = "internal"
         self._final_module.verify()
         self._finalize_final_module()
+
+    def _link(self, libraries: list[Any]) -> None:
+        """Link what is called, until nothing is missing that the libraries have.
+
+        LLVM takes of a library only what the code so far calls. A function may be called later alone: by another one
+        than the first whose library names it, which may turn out not to need it once it is simplified.
+        """
+        found: list[tuple[set[str], Any]] = []
+        for library in libraries:
+            self._reload_init.update(library._reload_init)
+            module = library._get_module_for_linking()
+            found.append(({each.name for each in module.functions if not each.is_declaration}, module))
+        missing, before = self._undefined(), set[str]()
+        while missing != before:
+            for names, module in found:
+                if names & missing:
+                    self._final_module.link_in(module, preserve=True)
+            missing, before = self._undefined(), missing
+
+    def _undefined(self) -> set[str]:
+        return {each.name for each in self._final_module.functions if each.is_declaration}
 
     def _finalize_specific(self) -> None:
         super()._finalize_specific()
