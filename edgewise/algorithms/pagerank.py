@@ -179,7 +179,7 @@ def default_tolerance(kind: np.dtype) -> float:
 
 
 #: Iterations that ranks mostly take to converge; each has two barriers.
-_LIKELY_ITERATIONS = 30
+_LIKELY_ITERATIONS = 20
 _ROUNDS = 2 * _LIKELY_ITERATIONS
 
 
