@@ -10,8 +10,6 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from edgewise.errors import ProgramError
 from edgewise.program import (
     LEFT_OUT,
@@ -24,6 +22,7 @@ from edgewise.program import (
     Program,
     Start,
     VertexField,
+    is_number,
 )
 from edgewise.source import all_code
 
@@ -130,11 +129,6 @@ def _check_options(program: type[Program], name: str, declared: VertexField | Ed
         if weights:
             return _check_number(program, name, "default", declared.default)
     _check_number(program, name, "init", declared.init)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is one number or bool of Python or NumPy."""
-    return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating)
 
 
 def _check_number(program: type[Program], name: str, option: str, value: Any) -> None:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
-import numpy as np
-
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.graph import Graph
+from edgewise.graph.checks import is_integer
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.door import cuda_door, cuda_problem
@@ -210,8 +209,7 @@ def execution(
 
 def as_integer(value: Any) -> int | None:
     """An integer of Python or NumPy as one of Python; None for anything else, bools among them."""
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return operator.index(value) if is_integer else None
+    return operator.index(value) if is_integer(value) else None
 
 
 def rest_of(memory_limit: int | None, taken: int) -> int | None:

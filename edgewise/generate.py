@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
+from edgewise.graph.checks import is_integer
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.mixing import mix64
@@ -252,7 +253,7 @@ def _is_number(value: Any) -> bool:
 
 def _checked(name: str, value: Any, low: int, high: int) -> int:
     """The value, if it is an integer in the range; GraphError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+    if not (is_integer(value) and low <= value <= high):
         raise GraphError(f"{name} is {value!r}; expected an integer from {low} to {high}")
     return int(value)
 

@@ -130,6 +130,11 @@ def smallest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).min if dtype.kind == "i" else float("-inf")
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is one number or bool of Python or NumPy."""
+    return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating)
+
+
 def in_dtype(value: Any, dtype: np.dtype) -> Any:
     """A number as it is; for `INFINITY` and ``-INFINITY`` the largest and the smallest value of the dtype."""
     if value is Start.INFINITY:
@@ -256,8 +261,7 @@ def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
             f"combiner: got {function!r}, expected a function of two messages that is made by def: "
             f"def combined(a, b): return ...{advice}"
         )
-    number = isinstance(identity, bool | int | float | np.bool_ | np.integer | np.floating)
-    if not (number or identity is INFINITY or identity is -INFINITY):
+    if not (is_number(identity) or identity is INFINITY or identity is -INFINITY):
         raise ProgramError(
             f"combiner: identity={identity!r}; expected the number that combines with each message to that message, "
             "ew.INFINITY or -ew.INFINITY"

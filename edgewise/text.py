@@ -6,8 +6,8 @@ from typing import Any
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-#: Characters of a value in a message.
-_LONGEST_SHOWN = 200
+#: Characters of a line of a file, and of a value, in a message.
+_LONGEST_LINE, _LONGEST_VALUE = 60, 200
 
 
 def printable(text: str) -> str:
@@ -20,10 +20,15 @@ def on_one_line(text: str) -> str:
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
+def shortened(text: str, longest: int = _LONGEST_LINE) -> str:
+    """Text for a message: its start where it is long."""
+    return text if len(text) <= longest else text[:longest] + "..."
+
+
 def shown(value: Any) -> str:
     """A value as Python writes it, for a message: cut where it is long."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
         return "an integer of over 4,300 digits"
-    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    return shortened(text, _LONGEST_VALUE)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._lengths import weight_range
 from edgewise.algorithms._numbers import as_float, as_steps
 from edgewise.algorithms._pagerank_verify import Outcome, verify_outcome
 from edgewise.algorithms._power_iteration import BLOCK, DONE, Ranks, Web, iterate
@@ -249,8 +250,8 @@ def check_parameters(
         raise GraphError(
             "pagerank: weighted=True, but the graph has no weights; read it with weights, or leave it out"
         )
-    if weighted and graph.num_arcs and graph.weights is not None and graph.weights.min() < 0:
+    if weighted and weight_range(graph)[0] < 0:
         raise GraphError(
-            f"pagerank: the weight {graph.weights.min()} is negative; expected weights of at least 0"
+            f"pagerank: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"
         )
     return Parameters(kind, damping, enough, limit)

@@ -167,9 +167,9 @@ class _Run:
             name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
+        declared: dict[str, Any] = {**self.found.vertex_fields, **self.found.edge_fields}
         for field in (*self.vertex_fields.values(), *self.edge_fields.values()):
-            declared: Any = {**self.found.vertex_fields, **self.found.edge_fields}[field.name]
-            field.vertices = n if declared.dtype is VERTEX else None
+            field.vertices = n if declared[field.name].dtype is VERTEX else None
         self.state = _State(
             **self.vertex_fields,
             **self.edge_fields,

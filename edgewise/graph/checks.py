@@ -28,11 +28,16 @@ def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | 
         raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python or NumPy; bools are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def as_count(num_vertices: Any) -> int | None:
     """A number of vertices, or None; anything else is refused."""
     if num_vertices is None:
         return None
-    if isinstance(num_vertices, bool) or not isinstance(num_vertices, int | np.integer):
+    if not is_integer(num_vertices):
         raise GraphError(f"num_vertices is {shown(num_vertices)}; expected an integer")
     if num_vertices < 0:
         raise GraphError(f"num_vertices is {shown(num_vertices)}; expected 0 or more")

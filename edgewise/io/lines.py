@@ -10,9 +10,9 @@ from edgewise.io import tokens
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
+from edgewise.text import shortened
 
 _LIMITS = np.iinfo(np.int64)
-_LONGEST_SHOWN = 60
 #: Bytes that a byte of text takes while it is read.
 _SCAN_BYTES = 8
 
@@ -247,8 +247,7 @@ class _Scan:
 
     def _fail(self, line: int, shown: bytes, expected: str) -> None:
         words = shown.decode(errors="replace").rstrip("\r")
-        words = words if len(words) <= _LONGEST_SHOWN else words[:_LONGEST_SHOWN] + "..."
-        raise ParseError(f"{self._file.path}:{line + 1}: got {words!r}; {expected}")
+        raise ParseError(f"{self._file.path}:{line + 1}: got {shortened(words)!r}; {expected}")
 
 
 def _narrow(column: np.ndarray) -> np.ndarray:

@@ -10,9 +10,10 @@ from edgewise.graph import Graph
 from edgewise.io.formats import Format
 from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
-from edgewise.io.sized import Sizes, read_sized, shortened, sizes_of
+from edgewise.io.sized import Sizes, read_sized, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
+from edgewise.text import shortened
 
 _MAGIC = b"%%MatrixMarket"
 _VALUES = {"pattern": 0, "integer": 1, "real": 1}

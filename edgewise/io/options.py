@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ParseError
-from edgewise.graph.checks import as_count, check_choice
+from edgewise.graph.checks import as_count, check_choice, is_integer
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.memory import as_bytes
 from edgewise.text import shown
@@ -68,7 +68,7 @@ class ReadOptions:
 
     def _check_sizes(self) -> None:
         base = self.index_base
-        if base is not None and (not _is_integer(base) or not -_LARGEST_BASE <= base <= _LARGEST_BASE):
+        if base is not None and (not is_integer(base) or not -_LARGEST_BASE <= base <= _LARGEST_BASE):
             raise ParseError(f"index_base is {shown(base)}; expected an integer from -2**62 to 2**62")
         as_count(self.num_vertices)
         as_bytes("memory_limit", self.memory_limit)
@@ -82,9 +82,5 @@ def _is_ascii(value: Any) -> bool:
     return isinstance(value, str) and value.isascii()
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _is_column(value: Any) -> bool:
-    return isinstance(value, str) or _is_integer(value)
+    return isinstance(value, str) or is_integer(value)

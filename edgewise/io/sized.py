@@ -9,10 +9,10 @@ from edgewise.io.lines import Layout, read_edges
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 from edgewise.io.table import make_graph
+from edgewise.text import shortened
 
 #: More digits than any size has.
 _TOO_LONG = 19
-_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,6 @@ class Sizes:
     line: int
     num_vertices: int
     num_edges: int
-
-
-def shortened(text: str) -> str:
-    """The start of a line, for messages."""
-    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
 
 
 def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected: str) -> tuple[int, ...]:

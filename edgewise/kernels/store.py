@@ -69,9 +69,9 @@ def write(name: str, content: bytes) -> None:
 
 
 def _file_of(name: str) -> str:
-    """The file of a name. Its first line, if it has several, says to people whose it is."""
-    title, _, rest = name.partition("\n")
-    return f"{title if rest else 'code'}-{hashlib.sha256(name.encode()).hexdigest()[:32]}.code"
+    """The file of a name, whose first line says to people whose it is."""
+    title = name.partition("\n")[0]
+    return f"{title}-{hashlib.sha256(name.encode()).hexdigest()[:32]}.code"
 
 
 def _digest(name: str, content: bytes) -> bytes:

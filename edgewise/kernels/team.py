@@ -32,14 +32,12 @@ from edgewise.errors import ScheduleError
 from edgewise.kernels.atomics import atomic_add, atomic_load, spin_pause, yield_processor
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.workers import CANCEL as _CANCEL
-from edgewise.kernels.workers import Crew, team_kernel
-
-__all__ = ["Team", "team_kernel"]  # what others compile with comes with what runs it
+from edgewise.kernels.workers import LOOKS_BEFORE_YIELD, Crew
+from edgewise.kernels.workers import team_kernel as team_kernel
 
 #: Offsets in the control array, a cache line (8 words) apart; that of `_CANCEL` lies between.
 _ARRIVED, _GENERATION, _PROGRESS, _SLOTS = 0, 8, 24, 32
 NUM_SLOTS = 4
-_SPINS_BEFORE_YIELD = 100
 
 
 def make_control() -> np.ndarray:
@@ -56,11 +54,11 @@ def barrier(control: Any, size: Any) -> Any:
             control[_ARRIVED] = 0
             atomic_add(control, _GENERATION, 1)
         else:
-            spins = 0
+            looks = 0
             while atomic_load(control, _GENERATION) == generation and atomic_load(control, _CANCEL) == 0:
                 spin_pause()
-                spins += 1
-                if spins > _SPINS_BEFORE_YIELD:
+                looks += 1
+                if looks > LOOKS_BEFORE_YIELD:
                     yield_processor()
     return atomic_load(control, _CANCEL) != 0
 

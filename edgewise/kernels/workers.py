@@ -39,8 +39,8 @@ _FIRST, TICKET, MUTEX, CONDITION, _WORDS = 24, 0, 8, 16, 24
 _FAILED, _CONTROL, CANCEL = 0, 2, 16
 #: Looks at the ticket before a worker sleeps: some 50 µs. Algorithms call several kernels in turn.
 LOOKS = 2000
-#: Looks at the end of the others between which the processor is left to them.
-_LOOKS_BEFORE_YIELD = 100
+#: Looks at what other threads do after which the processor is left to them between two.
+LOOKS_BEFORE_YIELD = 100
 
 _lock, _unlock = (
     types.ExternalFunction(f"pthread_mutex_{name}", types.int32(types.intp)) for name in ("lock", "unlock")
@@ -127,7 +127,7 @@ def call_together(crew: Any, size: Any, function: Any, arguments: Any) -> None:
     while atomic_load(words, LEFT) > 0:
         spin_pause()
         looks += 1
-        if looks > _LOOKS_BEFORE_YIELD:
+        if looks > LOOKS_BEFORE_YIELD:
             yield_processor()
 
 
