@@ -184,6 +184,10 @@ class Combiner:
         """Whether the result depends on the order of combining (rounding, or a user's function)."""
         return self.name == "user" or (self.name in ("SUM", "PRODUCT") and dtype.kind == "f")
 
+    def has_one_zero(self, dtype: np.dtype) -> bool:
+        """Whether -0.0 is taken as 0.0: neither is the less, so the order would decide which of them is left."""
+        return self.name in ("MIN", "MAX") and dtype.kind == "f"
+
 
 MIN: Final = Combiner("MIN", _minimum, largest)
 MAX: Final = Combiner("MAX", _maximum, smallest)

@@ -23,7 +23,7 @@ Columns = Mapping[str, list[str]]
 VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc")
 
 
-def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[str, Any]) -> None:
+def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[str, Any]) -> bool:
     """Check the columns that the result of an algorithm was written as.
 
     Args:
@@ -31,6 +31,9 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
         graph: the graph that it ran on.
         columns: as `edgewise.io.columns.read_columns` gives them, rows in any order.
         given: the parameters that it ran with, where they are not the defaults.
+
+    Returns:
+        True.
 
     Raises:
         ProgramError: another algorithm, whose results are checked by ``verify()`` right after the run only.
@@ -58,6 +61,7 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
     else:
         start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
         verify_paths(graph, start, distance, saved.vertices("parent"))
+    return True
 
 
 def _verify_pagerank(

@@ -29,7 +29,7 @@ def graph_for(program, graph):
 
 
 @pytest.mark.parametrize("name", ["median", "vote", pytest.param("spread", marks=pytest.mark.slow)])
-def test_programs_that_are_given_all_messages(name):
+def test_programs_that_are_given_all_messages(name, small_pieces):
     program = kept_messages.PROGRAMS[name]
     for graph_name, graph in GRAPHS.items():
         expected = None
@@ -46,7 +46,7 @@ def test_programs_that_are_given_all_messages(name):
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name != "user combiner" else ()) for name in PROGRAMS],
 )
-def test_every_program_runs_through_a_buffer(name):
+def test_every_program_runs_through_a_buffer(name, small_pieces):
     program, values = PROGRAMS[name]
     for graph in GRAPHS.values():
         if "source" in values and graph.num_vertices == 0:

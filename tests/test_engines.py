@@ -191,8 +191,21 @@ def assert_same(result, expected, asynchronous):
             assert result.aggregates[name] == pytest.approx(value, rel=1e-12)
 
 
+def forms(graph):
+    """How a search by two threads that push divided its supersteps."""
+    source = int(graph.out_degree.argmax())
+    return Prepared(BFS, graph, schedule=battery.SCHEDULES["push"])(source=source).explain()
+
+
+def test_small_graphs_are_divided_between_threads(small_pieces):
+    """What the tests below rely on."""
+    for name, graph in GRAPHS.items():
+        if graph.num_vertices > 0 and graph.out_degree.max() >= 3:
+            assert "all vertices" in forms(graph) or "from a list" in forms(graph), name
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_schedule_agrees_with_the_reference(name):
+def test_every_schedule_agrees_with_the_reference(name, small_pieces):
     program, values = PROGRAMS[name]
     for graph_name, graph in GRAPHS.items():
         if "source" in values and graph.num_vertices == 0:
@@ -353,14 +366,20 @@ def test_an_aggregate_is_folded_once_where_the_active_vertices_are_listed():
     assert result.seen[:4].tolist() == [400, 401, 402, 402]
 
 
-def test_a_limit_leaves_nothing_behind_for_the_next_run():
-    graph = ew.generate.lattice(60, 60, seed=3, weights=(1, 20))
-    prepared = Prepared(SSSP, graph)
-    whole = prepared(source=0)
-    cut = prepared(source=0, max_supersteps=5)
-    assert cut.supersteps == 5
-    assert cut.ended == "max_supersteps was reached"
-    np.testing.assert_array_equal(prepared(source=0).distance, whole.distance)
+@pytest.mark.parametrize("threads", [1, 2, pytest.param(None, marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("kind", GRAPH_KINDS)
+def test_a_limit_leaves_nothing_behind_for_the_next_run(kind, threads):
+    """Near vertices are left, and far ones have been listed meanwhile, whichever superstep is the last."""
+    graph = GRAPH_KINDS[kind]()
+    source = int(graph.out_degree.argmax())
+    device = "cpu" if threads else "cuda"
+    prepared = Prepared(SSSP, graph, device, ew.Schedule(num_threads=threads))
+    whole = prepared(source=source)
+    for limit in (1, 2, 5):
+        cut = prepared(source=source, max_supersteps=limit)
+        assert cut.supersteps == limit
+        assert cut.ended == "max_supersteps was reached"
+        np.testing.assert_array_equal(prepared(source=source).distance, whole.distance)
 
 
 class Chain(ew.Program):
@@ -547,3 +566,58 @@ def test_a_combiner_may_be_a_loop_and_its_identity_is_part_of_the_compiled_code(
         got = prepared(max_supersteps=1).got
         np.testing.assert_array_equal(got, prepared.reference({}, 1).vertex_fields["got"])
         assert got[3] == identity
+
+
+def zeros(combiner, dtype, delayed):
+    """A program in which vertices get 0.0 and -0.0, and keep what they get."""
+
+    class Zeros(ew.Program):
+        got = ew.vertex(dtype, init=1.0 if combiner is ew.MIN else -1.0)
+        combine = combiner
+        message = dtype
+        asynchronous = delayed
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return -0.0 if edge.source % 2 == 0 else 0.0
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            if message < 0.5 and message > -0.5:
+                state.got[v] = message
+            return ew.HALT
+
+        @ew.aggregator(combiner, dtype)
+        @staticmethod
+        def either(v, state):
+            return -0.0 if v % 2 == 0 else 0.0
+
+    if delayed:
+        del Zeros.either
+    return Zeros
+
+
+ZEROS = [
+    (ew.MIN, "float64", False),
+    (ew.MAX, "float32", False),
+    (ew.MAX, "float64", True),
+    pytest.param(ew.MIN, "float32", True, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(("combiner", "dtype", "delayed"), ZEROS)
+def test_zeros_of_either_sign_are_one(combiner, dtype, delayed, device, small_pieces):
+    """Neither is less, so that which came first would say which is kept."""
+    graph = ew.generate.uniform(300, 3000, seed=2)
+    program = zeros(combiner, dtype, delayed)
+    expected = Prepared(program, graph, "cpu").reference({}, None)
+    assert not np.signbit(expected.vertex_fields["got"][graph.in_degree > 0]).any()
+    threads = {"num_threads": 3} if device == "cpu" else {}
+    for delivery in ("auto",) if delayed else ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
+        prepared = Prepared(program, graph, device, schedule=ew.Schedule(delivery, **threads))
+        for _ in range(5):
+            result = prepared()
+            assert result.got.tobytes() == expected.vertex_fields["got"].tobytes()
+            if not delayed:
+                assert not np.signbit(result.aggregates["either"])

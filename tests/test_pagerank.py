@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import edgewise as ew
 from edgewise.algorithms import _pagerank_verify
 from edgewise.algorithms._pagerank_verify import verify_converged
+from edgewise.algorithms._power_iteration import BLOCK
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
@@ -46,10 +47,22 @@ def test_small_graphs(name):
     assert results[0].verify(graph)
 
 
-def test_threads_share_large_graphs_without_changing_a_bit():
-    graph = ew.generate.rmat(12, 8, seed=5)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weighted": True},
+        {"dtype": np.float32},
+        {"personalization": {5: 1.0, 4000: 2.0}},
+        {"start": 1.0 + np.arange(4096) % 7},
+    ],
+    ids=str,
+)
+def test_threads_share_several_blocks_without_changing_a_bit(options):
+    graph = ew.generate.rmat(12, 8, seed=5, weights=(1, 9))
+    assert graph.num_vertices > 3 * BLOCK
     first, second, third = (
-        pagerank(graph, tol=0, max_iterations=20, schedule=ew.Schedule(num_threads=threads))
+        pagerank(graph, tol=0, max_iterations=20, schedule=ew.Schedule(num_threads=threads), **options)
         for threads in (1, 2, 3)
     )
     assert first.rank.tobytes() == second.rank.tobytes() == third.rank.tobytes()

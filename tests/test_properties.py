@@ -105,8 +105,9 @@ SCHEDULES = {
 
 @st.composite
 def drawn_graphs(draw):
-    """Edges with weights among few vertices, parallel edges and loops included, and a renumbering."""
-    n = draw(st.integers(1, 40))
+    """Edges with weights, parallel ones and loops included, and a renumbering; of few vertices, or of more than a warp
+    or a block has threads or one thread is given at a time."""
+    n = draw(st.one_of(st.integers(1, 40), st.integers(41, 300), st.integers(1025, 1300)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     m = draw(st.integers(0, 4 * n))
     edges = rng.integers(0, n, (m, 2))
@@ -125,6 +126,7 @@ DRAWN = [
 DRAWN += [pytest.param(program, "cuda", marks=pytest.mark.gpu) for program in PROGRAMS]
 
 
+@pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize(("program", "device"), DRAWN)
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(drawn=drawn_graphs(), data=st.data())

@@ -70,7 +70,9 @@ def given(algorithm: str, source: object) -> dict[str, object]:
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_right_results_pass(tmp_path: Path, algorithm: str, kind: str) -> None:
     graph, source = GRAPHS[kind]
-    verify_saved(algorithm, graph, columns_of(algorithm, graph, source, tmp_path), given(algorithm, source))
+    columns = columns_of(algorithm, graph, source, tmp_path)
+    assert [len(texts) for texts in columns.values()] == [graph.num_vertices] * len(columns)
+    assert verify_saved(algorithm, graph, columns, given(algorithm, source))
 
 
 def test_no_vertex_is_none_where_minus_one_is_a_vertex() -> None:

@@ -62,6 +62,23 @@ def test_an_array_without_its_last_entry_is_found(algorithm, name):
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("source", ["b", "x", "nobody", 0, None])
+def test_another_source_is_found(algorithm, source):
+    result = RUNS[algorithm]()
+    result.source = source
+    with pytest.raises(VerificationError):
+        result.verify(GRAPH)
+
+
+def test_a_list_of_sources_that_is_changed_later_is_the_users_own():
+    sources = ["a", "x"]
+    result = ew.bfs(GRAPH, sources)
+    sources.append("c")
+    assert result.source == ["a", "x"]
+    assert result.verify(GRAPH)
+
+
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 def test_a_changed_number_of_reached_vertices_is_found(algorithm):
     result = RUNS[algorithm]()
     result.num_reached += 1

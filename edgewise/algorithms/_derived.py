@@ -1,8 +1,11 @@
 """Whether what users read of a result is what was verified: some of it is made from other arrays when it is read."""
 
+from typing import Any
+
 import numpy as np
 
-from edgewise.errors import VerificationError
+from edgewise.errors import GraphError, VerificationError
+from edgewise.graph import Graph
 from edgewise.result import Result
 
 
@@ -31,3 +34,15 @@ def expect_integers(**arrays: np.ndarray) -> None:
     for name, array in arrays.items():
         if array.dtype.kind not in "iu":
             raise VerificationError(f"{name} is an array of {array.dtype}; expected integers")
+
+
+def index_of_source(graph: Graph, source: Any) -> Any:
+    """The index of the source that a result names, or of each of several.
+
+    Raises:
+        VerificationError: it is none of the graph's vertices.
+    """
+    try:
+        return graph.index_of(source)
+    except GraphError as error:
+        raise VerificationError(f"source: {error}") from None

@@ -18,6 +18,7 @@ Steps. `_bfs_push`, `_bfs_pull`; `_bfs_traverse` chooses, with a cost model in p
 """
 
 import operator
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +44,7 @@ from edgewise.algorithms._bfs_state import (
 )
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
-from edgewise.algorithms._derived import check_derived
+from edgewise.algorithms._derived import check_derived, index_of_source
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
@@ -71,11 +72,10 @@ class BFSResult(Result):
         run: Execution,
         found: tuple[Any, Any, int],
         source: Any,
-        sources: np.ndarray,
         max_depth: int | None,
     ) -> None:
         super().__init__(graph, run, found[2], {"level": found[0], "parent_index": found[1]})
-        self.source, self.max_depth, self._sources = source, max_depth, sources
+        self.source, self.max_depth = copy(source), max_depth
 
     @cached_property
     def parent(self) -> np.ndarray:
@@ -94,7 +94,8 @@ class BFSResult(Result):
     def verify(self, graph: Graph) -> bool:
         """Check that these are the levels: see `_bfs_verify.verify_levels`."""
         check_derived(self, "parent", "num_reached")
-        return verify_levels(graph, self._sources, self.max_depth, self.level, self.parent_index)
+        sources = np.atleast_1d(index_of_source(graph, self.source))
+        return verify_levels(graph, sources, self.max_depth, self.level, self.parent_index)
 
 
 def bfs(
@@ -157,7 +158,7 @@ def bfs(
             found = _bfs_gpu.search(graph, np.unique(sources), limit, forced, run)
         else:
             found = _search(graph, sources, limit, forced, rest_of(memory_limit, needed), run)
-    return BFSResult(graph, run, found, source, sources, max_depth)
+    return BFSResult(graph, run, found, source, max_depth)
 
 
 def _search(

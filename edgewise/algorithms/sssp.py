@@ -24,7 +24,7 @@ import numpy as np
 from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
 from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
-from edgewise.algorithms._derived import check_derived
+from edgewise.algorithms._derived import check_derived, index_of_source
 from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
 from edgewise.algorithms._numbers import as_float
 from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
@@ -62,7 +62,6 @@ class SSSPResult(Result):
 
     def __init__(self, graph: Graph, run: Execution, start: int, paths: _Paths) -> None:
         super().__init__(graph, run, paths[2], {"distance": paths[0], "parent_index": paths[1]})
-        self._start = start
         self.source = graph.ids_of(np.array([start])).tolist()[0]
 
     @cached_property
@@ -82,7 +81,7 @@ class SSSPResult(Result):
     def verify(self, graph: Graph) -> bool:
         """Check that these are shortest paths: see `verify_paths`."""
         check_derived(self, "parent", "num_reached")
-        return verify_paths(graph, self._start, self.distance, self.parent_index)
+        return verify_paths(graph, index_of_source(graph, self.source), self.distance, self.parent_index)
 
 
 def sssp(

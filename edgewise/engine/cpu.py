@@ -22,8 +22,10 @@ from edgewise.engine.cpu_kernel import (
     LISTED,
     PULL,
     PUSH,
+    RANGE,
     SEGMENT,
     SHARED_WORDS,
+    SIZES,
     SPENT,
     SUPERSTEP,
     make_kernel,
@@ -145,6 +147,7 @@ class CpuProgram:
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
+        shared[RANGE : RANGE + len(SIZES)] = SIZES
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
             table[self._slot[key]] = array.ctypes.data

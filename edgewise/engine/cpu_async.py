@@ -28,6 +28,9 @@ from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_kernel import (
     AHEAD_WORK,
+    ALONE_EDGES,
+    ALONE_FAR,
+    ALONE_LIST,
     COUNT,
     EDGES,
     ENDED,
@@ -68,8 +71,6 @@ RING, BUDGET = 2048, 8192
 WORDS, NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = 8, 0, 2, 4, 5
 #: How many vertices further on in a list memory is fetched for.
 AHEAD = 4
-#: Near lists of no more vertices, with no more out-edges, are left to thread 0; far lists of no more entries, too.
-ALONE_LIST, ALONE_EDGES, ALONE_FAR = 256, 4096, 1024
 #: What thread 0 decides for all: compute the near list, or sift the far one.
 COMPUTE, SIFT = range(2)
 
@@ -89,7 +90,10 @@ def make_async_kernel(
     make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize = functions["initialize"]
-    cast, identity = make_cast(message, device_function), message.type(found.combine.identity(message))
+    cast, identity = (
+        make_cast(message, device_function, found.combine),
+        message.type(found.combine.identity(message)),
+    )
     smaller_is_better = found.combine.name == "MIN"
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 
@@ -287,13 +291,19 @@ def make_async_kernel(
     def is_short(near, graph, shared):
         """Whether thread 0 computes the near list faster alone; what there is to do then."""
         edges = np.int64(0)
-        for position in range(min(shared[NEAR_NOW], ALONE_LIST + 1)):
+        for position in range(min(shared[NEAR_NOW], shared[ALONE_LIST] + 1)):
             v = np.int64(near[position])
             if v != NO_VERTEX:
                 edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
-        if shared[NEAR_NOW] <= ALONE_LIST and edges <= ALONE_EDGES:
+        if shared[NEAR_NOW] <= shared[ALONE_LIST] and edges <= shared[ALONE_EDGES]:
             return True, shared[NEAR_NOW] + edges
         return False, max(shared[NEAR_NOW] * (1 + graph[1] // graph[0]), edges)
+
+    @device_function
+    def finish_far(size, far, work):
+        """Finish what threads have added to the far list since it was last sifted."""
+        for thread in range(size):
+            finish_segment(far, work[6], WORDS * thread + FAR_CURSOR)
 
     @device_function
     def decide(control, size, graph, own, work, shared, budget, limit):
@@ -304,6 +314,7 @@ def make_async_kernel(
             near, _, far, far_next = lists(work, shared)
             if shared[NEAR_NOW] > 0:
                 if shared[SUPERSTEP] == limit:
+                    finish_far(size, far, work)
                     shared[ENDED] = 1
                     return
                 alone, shared[AHEAD_WORK] = is_short(near, graph, shared)
@@ -321,8 +332,7 @@ def make_async_kernel(
                 go_on(state, graph, own, work, shared, 0)
                 turn_near(shared)
                 continue
-            for thread in range(size):  # what threads have added to the far list since it was last sifted
-                finish_segment(far, work[6], WORDS * thread + FAR_CURSOR)
+            finish_far(size, far, work)
             state = make_state(own, graph[0], graph[1], shared[SUPERSTEP])
             if shared[SUPERSTEP] == 0 and start_with_best(state, graph, own, work, shared):
                 continue
@@ -330,7 +340,7 @@ def make_async_kernel(
                 shared[ENDED] = 0
                 return
             shared[FORM] = SIFT
-            if shared[FAR_NOW] > ALONE_FAR:
+            if shared[FAR_NOW] > shared[ALONE_FAR]:
                 return
             sift(0, shared[FAR_NOW], state, graph, own, work, shared, 0)
             finish_segment(near, work[6], NEAR_CURSOR)
@@ -338,13 +348,13 @@ def make_async_kernel(
             turn_far(shared)
 
     @device_function
-    def fill(control, n, own, work, supplied):
+    def fill(control, n, own, work, shared, supplied):
         """Fill fields and clear messages on the ranges that this thread gets. `initialize` may read fields anywhere."""
         while True:
-            start = claim(control, 0, RANGE, n)
+            start = claim(control, 0, shared[RANGE], n)
             if start >= n:
                 return
-            end = min(n, start + RANGE)
+            end = min(n, start + shared[RANGE])
             fill_fields(start, end, own, supplied)
             for v in range(start, end):
                 work[0][v] = identity
@@ -355,10 +365,10 @@ def make_async_kernel(
         """Call initialize and list who is active, on the ranges that this thread gets."""
         n, state = graph[0], make_state(own, graph[0], graph[1], 0)
         while True:
-            start = claim(control, 1, RANGE, n)
+            start = claim(control, 1, shared[RANGE], n)
             if start >= n:
                 break
-            for v in range(start, min(n, start + RANGE)):
+            for v in range(start, min(n, start + shared[RANGE])):
                 no_vectors()
                 if initialize(v, state) and graph[2][v] < graph[2][v + 1]:
                     work[1][v] = FAR | FIRST
@@ -369,7 +379,7 @@ def make_async_kernel(
     ):
         graph, work, own = graph_arrays(table, n, m), work_arrays(table), own_arrays(table)
         if shared[ENDED] != GO_ON:
-            fill(control, n, own, work, supplied)
+            fill(control, n, own, work, shared, supplied)
             if barrier(control, size):
                 return
             start_run(control, graph, own, work, shared, thread)

@@ -23,7 +23,7 @@ only, so the sums do not depend on the number of threads. Through a message buff
 combines its messages, in the order of in-edges, when it is computed.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.cpu_messages import make_buffered, make_combined
 from edgewise.engine.cpu_table import make_readers, named_kernel
 from edgewise.engine.glue import make_cast, make_glue
-from edgewise.engine.pieces import PIECE, claim_piece
+from edgewise.engine.pieces import claim_piece
 from edgewise.kernels.atomics import atomic_add, atomic_exchange, no_vectors, unwrap
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
@@ -46,7 +46,9 @@ COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPEN
 )
 #: The number of supersteps carried out in each form follows.
 FORMS = 96
-SHARED_WORDS = FORMS + 8
+#: Then `Sizes`, which the host sets.
+RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = range(FORMS + 8, FORMS + 14)
+SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
@@ -56,12 +58,8 @@ GO_ON = len(ENDINGS)
 #: List entries that a thread reserves at a time, and the mark of an entry it did not use.
 SEGMENT = 64
 NO_VERTEX = np.uint32(0xFFFFFFFF)
-#: Vertices handed out at a time in phases over all vertices that look at no arcs.
-RANGE = 1024
 #: Vertices whose aggregates are folded together. It fixes the order of float sums.
 BLOCK = 4096
-#: A frontier of fewer active vertices and edges is left to thread 0: two barriers would cost as much.
-ALONE_WORK = 1500
 
 #: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
 LIST_ADVANTAGE = 4
@@ -71,6 +69,29 @@ PULL_ADVANTAGE = 3
 PULL_ADVANTAGE_OF_SEARCHES = 14
 
 AUTO, PUSH, PULL = range(3)
+
+
+class Sizes(NamedTuple):
+    """How much a thread is given at a time, and how little is left to thread 0; as the words from RANGE on.
+
+    Attributes:
+        vertices: vertices handed out at a time in phases over all vertices that look at no arcs.
+        places: the length of a piece (`edgewise.engine.pieces`). A search for one costs 0.5 µs, a piece of a program
+            that does little for an arc takes 40 µs.
+        alone: a frontier of fewer active vertices and edges is left to thread 0: two barriers would cost as much.
+        alone_list, alone_edges: near lists of no more vertices, with no more out-edges, are left to thread 0.
+        alone_far: far lists of no more entries, too.
+    """
+
+    vertices: int = 1024
+    places: int = 16384
+    alone: int = 1500
+    alone_list: int = 256
+    alone_edges: int = 4096
+    alone_far: int = 1024
+
+
+SIZES = Sizes()
 
 
 @device_function
@@ -161,7 +182,8 @@ def make_kernel(
                         append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
 
     if not buffered:
-        cast, identity = make_cast(message, device_function), message.type(found.combine.identity(message))
+        cast = make_cast(message, device_function, found.combine)
+        identity = message.type(found.combine.identity(message))
 
     @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
@@ -239,9 +261,9 @@ def make_kernel(
         if delivery == PULL:
             return PULL_ALL
         if ordered:
-            few = volume < max(ALONE_WORK, m // 16) and not has_aggregates
+            few = volume < max(shared[ALONE_WORK], m // 16) and not has_aggregates
             return ALONE if few or delivery == PUSH or not can_pull else PULL_ALL
-        if volume < ALONE_WORK and not has_aggregates:
+        if volume < shared[ALONE_WORK] and not has_aggregates:
             return ALONE
         if volume * LIST_ADVANTAGE < n:
             return PUSH_LIST
@@ -328,7 +350,7 @@ def make_kernel(
         """Push along the arcs of active vertices in the pieces that this thread gets; a vertex may be divided."""
         n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
         while True:
-            first, last, start, stop = claim_piece(control, 0, PIECE, offsets, n, m)
+            first, last, start, stop = claim_piece(control, 0, shared[PIECE], offsets, n, m)
             if start == stop:
                 return
             for u in range(max(first - 1, 0), last):
@@ -342,7 +364,7 @@ def make_kernel(
         n, m, in_offsets = graph[0], graph[1], graph[4]
         everyone = shared[COUNT] == n
         while True:
-            first, last, start, stop = claim_piece(control, 0, PIECE, in_offsets, n, m)
+            first, last, start, stop = claim_piece(control, 0, shared[PIECE], in_offsets, n, m)
             if start == stop:
                 return
             for v in range(first, last):
@@ -367,10 +389,10 @@ def make_kernel(
         n, count, edges = graph[0], np.int64(0), np.int64(0)
         received, active = work[1], work[2]
         while True:
-            start = claim(control, 1, RANGE, n)
+            start = claim(control, 1, shared[RANGE], n)
             if start >= n:
                 break
-            for v in range(start, min(n, start + RANGE)):
+            for v in range(start, min(n, start + shared[RANGE])):
                 if (active[v] == stamp or received[v] == stamp) and settle(v, stamp, state, graph, work):
                     count += 1
                     edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
@@ -388,13 +410,13 @@ def make_kernel(
             fold_vertices(block, block * BLOCK, min(n, (block + 1) * BLOCK), 1, state, own)
 
     @device_function
-    def fill(control, n, own, supplied):
+    def fill(control, n, own, shared, supplied):
         """Fill fields on the ranges that this thread gets. `initialize` may read them anywhere."""
         while True:
-            start = claim(control, 0, RANGE, n)
+            start = claim(control, 0, shared[RANGE], n)
             if start >= n:
                 return
-            fill_fields(start, min(n, start + RANGE), own, supplied)
+            fill_fields(start, min(n, start + shared[RANGE]), own, supplied)
 
     def make_asking(vote):
         """A function that asks all vertices whether they are active, on the ranges that a thread gets."""
@@ -403,10 +425,10 @@ def make_kernel(
         def ask(control, state, stamp, graph, work, shared):
             n, count, edges = graph[0], np.int64(0), np.int64(0)
             while True:
-                start = claim(control, 1, RANGE, n)
+                start = claim(control, 1, shared[RANGE], n)
                 if start >= n:
                     break
-                for v in range(start, min(n, start + RANGE)):
+                for v in range(start, min(n, start + shared[RANGE])):
                     no_vectors()
                     if vote(v, state):
                         work[2][v] = stamp
@@ -449,10 +471,10 @@ def make_kernel(
     def list_phase(control, thread, listed, stamp, n, work, shared):
         """List the active vertices of the ranges that this thread gets."""
         while True:
-            start = claim(control, 0, RANGE, n)
+            start = claim(control, 0, shared[RANGE], n)
             if start >= n:
                 break
-            list_active(start, min(n, start + RANGE), listed, stamp, work, shared, thread)
+            list_active(start, min(n, start + shared[RANGE]), listed, stamp, work, shared, thread)
         finish_segment(listed, work[6], 8 * thread)
 
     def program_kernel(
@@ -461,7 +483,7 @@ def make_kernel(
         graph, work = graph_arrays(table, n, m), work_arrays(table)
         own = own_arrays(table)
         if shared[ENDED] != GO_ON:
-            fill(control, n, own, supplied)
+            fill(control, n, own, shared, supplied)
             if barrier(control, size):
                 return
             start_run(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)

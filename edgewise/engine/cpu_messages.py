@@ -34,7 +34,7 @@ def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
     cast, identity = (
-        make_cast(message, device_function),
+        make_cast(message, device_function, binding.found.combine),
         message.type(binding.found.combine.identity(message)),
     )
 
@@ -65,7 +65,9 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
     """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
-    write, move, compute_all = make_slots(compiled, message, device_function, view, array_at=array_at)
+    write, move, compute_all = make_slots(
+        compiled, message, device_function, binding.found.combine, view, array_at=array_at
+    )
     kept = binding.found.keeps_messages
 
     @device_function
@@ -94,7 +96,7 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
 
     else:
         cast, identity = (
-            make_cast(message, device_function),
+            make_cast(message, device_function, binding.found.combine),
             message.type(binding.found.combine.identity(message)),
         )
 

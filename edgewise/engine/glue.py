@@ -10,6 +10,7 @@ from edgewise.declarations import STATE_ARRAYS
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram, edge_names, numba_type, state_names
 from edgewise.inspection import Specification
+from edgewise.program import Combiner
 
 
 def own_array_order(found: Specification) -> list[tuple[str, str]]:
@@ -120,7 +121,7 @@ def set_aggregates(own):
     for name, declared in found.aggregators.items():
         dtype = binding.aggregates[name]
         scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
-        scope[f"cast_{name}"] = make_cast(dtype, function)
+        scope[f"cast_{name}"] = make_cast(dtype, function, declared.combine)
         scope[f"combine_{name}"] = function(declared.combine.function)
         scope[f"function_{name}"] = compiled.functions[name]
     exec(text, scope)
@@ -136,9 +137,12 @@ def set_aggregates(own):
     return SimpleNamespace(**{name: function(scope[name]) for name in made})
 
 
-def make_cast(dtype: np.dtype, function: Callable[[Any], Any]) -> Any:
-    """A compiled function that casts a value to a dtype by the contract's rule."""
+def make_cast(dtype: np.dtype, function: Callable[[Any], Any], combine: Combiner) -> Any:
+    """A compiled function that casts a value, which is then combined, to a dtype by the contract's rule."""
     if dtype.kind == "b":
         return function(lambda value: value != 0)
     to = numba_type(dtype)
+    if combine.has_one_zero(dtype):
+        zero = dtype.type(0)
+        return function(lambda value: to(value) + zero)
     return function(lambda value: to(value))

@@ -81,7 +81,7 @@ def make_async_kernel(
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
-    initialize, cast = functions["initialize"], make_cast(message, device_function)
+    initialize, cast = functions["initialize"], make_cast(message, device_function, found.combine)
     smaller_is_better = found.combine.name == "MIN"
     key_of, message_of, real, whole_of = make_keys(message, smaller_is_better)
     none = np.int64(worst_key(message))

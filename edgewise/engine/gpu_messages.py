@@ -235,7 +235,7 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
     The arguments are those of `make_messages`.
     """
     edge_compute, make_out_edge = compiled.functions["edge_compute"], glue.make_out_edge
-    write, move, compute_all = make_slots(compiled, message, device_function)
+    write, move, compute_all = make_slots(compiled, message, device_function, binding.found.combine)
 
     @device_function
     def put(sent, slot, run):
@@ -279,7 +279,10 @@ def make_messages(
     combine = functions.get("combine") or device_function(found.combine.function)
     name, keyed = found.combine.name, has_keys(found.combine, message)
     kept_as = kept_dtype(message)
-    cast, store = make_cast(message, device_function), make_cast(kept_as, device_function)
+    cast, store = (
+        make_cast(message, device_function, found.combine),
+        make_cast(kept_as, device_function, found.combine),
+    )
     identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
     needs_arcs, harmless = found.needs_arc_index, found.edge_compute_is_harmless
     absorbing = name == "ANY"

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise.engine.compiled import CompiledProgram
 from edgewise.engine.glue import make_cast
+from edgewise.program import Combiner
 
 
 class Slots(NamedTuple):
@@ -38,6 +39,7 @@ def make_slots(
     compiled: CompiledProgram,
     message: np.dtype,
     function: Callable[[Any], Any],
+    combine: Combiner,
     view: str = "slots[{}][first:end:step]",
     **scope: Any,
 ) -> Slots:
@@ -47,6 +49,7 @@ def make_slots(
         compiled: the program's functions.
         message: the dtype, with named fields where there are several.
         function: compiles a function that kernels call.
+        combine: the program's combiner.
         view: how the messages of one field become an array. A compiled function cannot return one.
         scope: what `view` refers to.
     """
@@ -65,7 +68,7 @@ def move(slots, to, k):
 def compute(v, slots, first, end, step, state):
     return vertex_compute(v, {f"Messages({', '.join(views)},)" if several else views[0]}, state)
 """
-    scope |= {f"cast_{i}": make_cast(dtype, function) for i, dtype in enumerate(dtypes)}
+    scope |= {f"cast_{i}": make_cast(dtype, function, combine) for i, dtype in enumerate(dtypes)}
     scope |= {"Messages": compiled.messages_class, "vertex_compute": compiled.functions["vertex_compute"]}
     exec(text, scope)
     return Slots(*(function(scope[name]) for name in Slots._fields))

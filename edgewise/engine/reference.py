@@ -21,7 +21,7 @@ from edgewise.engine.outcome import Outcome
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning
 from edgewise.helpers import helpers_of
-from edgewise.program import VERTEX
+from edgewise.program import VERTEX, Combiner
 from edgewise.source import UserFunction
 
 
@@ -43,6 +43,11 @@ def cast(value: Any, dtype: np.dtype, *, strict: bool = False) -> Any:
     if strict and wrapped != value:
         raise _Problem(f"{value} does not fit {dtype}")
     return wrapped
+
+
+def as_combined(value: Any, combine: Combiner, dtype: np.dtype) -> Any:
+    """A value of a dtype as a combiner takes it."""
+    return value + 0.0 if combine.has_one_zero(dtype) else value
 
 
 class _Field:
@@ -300,7 +305,7 @@ class _Run:
             total = cast(declared.combine.identity(dtype), dtype)
             for v in range(self.graph.num_vertices):
                 value = self.call(function, f"vertex {v}", v, self.state)
-                value = self.cast(function, f"vertex {v}", value, dtype)
+                value = as_combined(self.cast(function, f"vertex {v}", value, dtype), declared.combine, dtype)
                 what = f"the aggregate {name} of {declared.combine.name}"
                 total = self.cast(
                     function, f"vertex {v}", declared.combine.function(total, value), dtype, f"{what} becomes"
@@ -320,7 +325,9 @@ class _Run:
         """Cast a message, or each of its fields."""
         names = self.message.names
         if names is None:
-            return self.cast(function, where, sent, self.message)
+            return as_combined(
+                self.cast(function, where, sent, self.message), self.found.combine, self.message
+            )
         return tuple(
             self.cast(function, where, value, self.message[name])
             for name, value in zip(names, sent, strict=True)
