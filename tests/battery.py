@@ -1,6 +1,7 @@
 """Small graphs that each expose a bug, and the schedules that every program is tried with."""
 
 import numpy as np
+from hypothesis import strategies as st
 
 import edgewise as ew
 from edgewise import Graph
@@ -54,3 +55,8 @@ def graphs():
         "undirected": _graph(_random(60, 150, 5), 60, directed=False),
         "larger than one range": _graph(_random(5000, 40000, 6), 5000),
     }
+
+
+def sizes(few):
+    """Numbers of vertices: a few, more than a warp has lanes, more than two threads are given at a time."""
+    return st.one_of(st.integers(1, few), st.integers(few, 300), st.integers(2049, 2200))

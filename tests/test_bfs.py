@@ -64,7 +64,7 @@ def test_small_graphs(name):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    n=st.integers(1, 60),
+    n=battery.sizes(60),
     share=st.floats(0, 4),
     seed=st.integers(0, 2**32),
     directed=st.booleans(),

@@ -84,7 +84,7 @@ def test_long_offsets():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    n=st.integers(1, 50),
+    n=battery.sizes(50),
     share=st.floats(0, 3),
     seed=st.integers(0, 2**32),
     directed=st.booleans(),

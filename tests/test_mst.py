@@ -53,18 +53,18 @@ def test_small_graphs(name):
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.integers(1, 30),
-    st.booleans(),
-    st.sampled_from([None, "int32", "int64", "float32", "float64"]),
-    st.data(),
+    n=battery.sizes(30),
+    share=st.floats(0, 3),
+    seed=st.integers(0, 2**32),
+    directed=st.booleans(),
+    dtype=st.sampled_from([None, "int32", "int64", "float32", "float64"]),
 )
-def test_drawn_graphs(n, directed, dtype, data):
-    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(0, 4))
-    edges = np.array(data.draw(st.lists(ends, max_size=3 * n)), np.int64).reshape(-1, 3)
-    weights = (
-        None if dtype is None else (edges[:, 2] / (2 if dtype in ("float32", "float64") else 1)).astype(dtype)
-    )
-    check(ew.Graph.from_edges(edges[:, 0], edges[:, 1], weights, directed=directed, num_vertices=n))
+def test_drawn_graphs(n, share, seed, directed, dtype):
+    rng, weights = np.random.default_rng(seed), None
+    source, target = rng.integers(0, n, (2, int(n * share)))
+    if dtype is not None:
+        weights = (rng.integers(0, 5, len(source)) / (2 if dtype.startswith("float") else 1)).astype(dtype)
+    check(ew.Graph.from_edges(source, target, weights, directed=directed, num_vertices=n))
 
 
 def test_negative_and_very_large_weights_are_exact():

@@ -84,7 +84,7 @@ def test_offsets_of_64_bits():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    n=st.integers(1, 30),
+    n=st.sampled_from([*range(1, 31), BLOCK + 76]),
     share=st.floats(0, 4),
     seed=st.integers(0, 2**32),
     damping=st.floats(0, 0.95),

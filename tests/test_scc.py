@@ -59,11 +59,10 @@ def test_small_graphs(name):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(1, 30), st.data())
-def test_drawn_graphs(n, data):
-    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
-    edges = np.array(data.draw(st.lists(ends, max_size=3 * n)), np.int64).reshape(-1, 2)
-    graph = ew.Graph.from_edges(*edges.T, num_vertices=n)
+@given(n=battery.sizes(30), share=st.floats(0, 3), seed=st.integers(0, 2**32))
+def test_drawn_graphs(n, share, seed):
+    edges = np.random.default_rng(seed).integers(0, n, (2, int(n * share)))
+    graph = ew.Graph.from_edges(*edges, num_vertices=n)
     check(graph, by_two_searches(graph))
 
 

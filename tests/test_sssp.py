@@ -117,7 +117,7 @@ def test_small_graphs(name, dtype, threads_even_for_small_graphs):
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
-    n=st.integers(1, 40),
+    n=battery.sizes(40),
     share=st.floats(0, 4),
     seed=st.integers(0, 2**32),
     dtype=st.sampled_from(DTYPES),
