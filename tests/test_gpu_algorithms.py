@@ -9,7 +9,7 @@ import pytest
 from test_gpu import BALANCES
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError, NegativeCycleError, ScheduleError
+from edgewise.errors import GraphError, MemoryLimitError, NegativeCycleError, ScheduleError
 
 pytestmark = pytest.mark.gpu
 
@@ -114,6 +114,19 @@ def test_frontiers_of_vertices_with_two_pieces():
     graph = ew.Graph.from_edges(sources, targets)
     got, expected = both(ew.bfs, graph, 0)
     same("two pieces", got, expected, "level", "parent_index")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("balance", ["auto", ew.WarpMapped()], ids=str)
+def test_distances_that_overflow_are_refused(dtype, balance):
+    large = np.finfo(dtype).max * dtype(0.7)
+    graph = ew.Graph.from_edges(list("abcx"), list("bcdy"), np.array([large, large, 1, 1], dtype))
+    schedule = ew.Schedule(balance=balance)
+    with pytest.raises(GraphError, match=f"vertex 'c' .* more than {dtype.__name__} holds"):
+        ew.sssp(graph, "a", device="cuda", schedule=schedule)
+    apart = ew.sssp(graph, "b", device="cuda", schedule=schedule)
+    assert apart.num_reached == 3
+    assert apart.verify(graph)
 
 
 def test_negative_weights_are_left_to_the_cpu():
@@ -279,6 +292,14 @@ def test_pagerank(make, dtype):
         assert np.abs(got.rank.astype(float) - expected.rank).sum() <= tolerance, name
         assert got.rank.dtype == dtype
         assert got.residual == pytest.approx(expected.residual, rel=1e-3, abs=2 * tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pagerank_reaches_its_own_tolerance(dtype):
+    for name, graph in large():
+        result = ew.pagerank(graph, dtype=dtype, device="cuda")
+        assert result.converged, name
+        assert result.verify(graph)
 
 
 def test_pagerank_with_all_its_options():
