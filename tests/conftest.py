@@ -1,9 +1,11 @@
 """What all tests have in common."""
 
+import numpy as np
 import pytest
 
 from edgewise.engine import cpu, cpu_kernel
 from edgewise.kernels import costs, launch
+from edgewise.kernels.pointers import addresses
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +17,48 @@ def threads_even_for_small_graphs():
         yield
 
 
+#: Bytes on both sides of an array that nothing may write, and what stands in them.
+GUARD, UNWRITTEN = 4096, 0xAB
+
+
+class Guarded(cpu.Workspace):
+    """A workspace whose arrays lie between bytes that nothing may write."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.whole = []
+        self.arrays, self.buffer = (tuple(map(self.between, arrays)) for arrays in (self.arrays, self.buffer))
+        self.table, self.buffer_table = addresses(self.arrays), addresses(self.buffer)
+
+    def between(self, array):
+        whole = np.full(GUARD + array.nbytes + GUARD, UNWRITTEN, np.uint8)
+        inner = whole[GUARD : GUARD + array.nbytes]
+        inner[:] = array.view(np.uint8)
+        self.whole.append(whole)
+        return inner.view(array.dtype)
+
+    def check(self):
+        for whole in self.whole:
+            assert (whole[:GUARD] == UNWRITTEN).all() and (whole[-GUARD:] == UNWRITTEN).all()
+
+
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Programs on the CPU divide graphs of a few vertices, too, and leave next to nothing to one thread."""
+    """Programs on the CPU divide graphs of a few vertices, too, and leave next to nothing to one thread. No run writes
+    beyond the arrays that it works in."""
     sizes = cpu_kernel.Sizes(vertices=4, places=16, alone=3, alone_list=1, alone_edges=4, alone_far=2)
+    made = []
+
+    def make(*args):
+        made.append(Guarded(*args))
+        return made[-1]
+
+    make.nbytes, make.buffer_bytes = cpu.Workspace.nbytes, cpu.Workspace.buffer_bytes
     monkeypatch.setattr(cpu, "SIZES", sizes)
+    monkeypatch.setattr(cpu, "Workspace", make)
+    yield
+    for workspace in made:
+        workspace.check()
 
 
 def pytest_collection_modifyitems(items):

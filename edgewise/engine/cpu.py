@@ -60,7 +60,9 @@ class Workspace:
     def __init__(
         self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int, buffer: Any = ()
     ) -> None:
-        room = num_vertices + (num_threads + 1) * SEGMENT
+        # A vertex stands in a list once. Each thread leaves the rest of a segment unused, twice where a sifted list is
+        # added to.
+        room = num_vertices + 2 * num_threads * SEGMENT
         self.base, self.num_threads = 0, num_threads
         self.buffer, self.buffer_table = buffer, addresses(buffer)
         self.arrays = (
