@@ -183,9 +183,21 @@ _MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 Refuse = Callable[[ast.AST, str], Exception]
 
 
-def draw_names(function: types.FunctionType) -> set[str]:
-    """The names by which a function draws."""
-    return {name for name, value in references(function).items() if value is random}
+def kinds_of(value: Any) -> dict[str, str]:
+    """The kinds of draws that a value stands for, by what follows its name: ``ew.random``, or one of its methods."""
+    if value is random:
+        return {kind and f".{kind}": kind for kind in _DRAWS}
+    is_method = isinstance(value, types.MethodType) and value.__self__ is random
+    return {"": value.__name__} if is_method else {}
+
+
+def draws_of(function: types.FunctionType) -> dict[str, str]:
+    """The kinds of draws of a function that refers to ``ew.random``, by what it may write for them."""
+    return {
+        f"{name}{rest}": kind
+        for name, value in references(function).items()
+        for rest, kind in kinds_of(value).items()
+    }
 
 
 def with_draws(
@@ -199,13 +211,13 @@ def with_draws(
         place: of the function in the program: functions of one program draw different numbers.
         refuse: makes the error for a node and a problem.
     """
-    names = draw_names(function)
-    if not names:
+    kinds = draws_of(function)
+    if not kinds:
         return function, tree
     if place >= _MOST_FUNCTIONS:
         raise refuse(tree, f"only the first {_MOST_FUNCTIONS} functions of a program can draw random numbers")
     made = copy.deepcopy(tree)
-    _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
+    _Drawing(kinds, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
     made.body.insert(0, _placed(begin, made.body[0]))
     draws = {name_of(draw): draw for draw, _ in _DRAWS.values()}
@@ -229,9 +241,8 @@ class _Drawing(ast.NodeTransformer):
     draw takes is known before.
     """
 
-    def __init__(self, names: set[str], state: str, refuse: Refuse) -> None:
-        self._state, self._refuse, self._drawn = state, refuse, 0
-        self._draws = {f"{name}.{kind}".rstrip("."): kind for name in names for kind in _DRAWS}
+    def __init__(self, kinds: dict[str, str], state: str, refuse: Refuse) -> None:
+        self._draws, self._state, self._refuse, self._drawn = kinds, state, refuse, 0
 
     def rewrite(self, owner: Any) -> None:
         """Replace the draws in the blocks of statements of a function or statement."""
@@ -322,7 +333,7 @@ class _Drawing(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """A kind of draw that there is none of; what is left is a draw that is not called."""
         kinds = [kind for kind in _DRAWS if kind]
-        if ast.unparse(node.value) in self._draws and ast.unparse(node) not in self._draws:
+        if self._draws.get(ast.unparse(node.value)) == "" and ast.unparse(node) not in self._draws:
             name = ast.unparse(node.value)
             near = difflib.get_close_matches(node.attr, kinds, n=1)
             hint = f"did you mean {name}.{near[0]}?" if near else f"it has {', '.join(kinds)}"

@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from edgewise.assigned import Paths, paths_through
-from edgewise.draws import Random
+from edgewise.draws import kinds_of
 from edgewise.errors import ProgramError
 from edgewise.program import Program, Start
 from edgewise.source import Missing, Source, UserFunction, references, source_of
@@ -155,7 +155,7 @@ def _check_references(function: UserFunction, caller: UserFunction) -> None:
                 f"{where}: {name} is only for init=; inside a function use math.inf for floats, or compare with a "
                 "parameter"
             )
-        if isinstance(value, Random) and function is not caller:
+        if kinds_of(value) and function is not caller:
             raise ProgramError(
                 f"{where}: a helper may not draw by {name}; draw in {caller.name} and give the number to "
                 f"{function.name}"

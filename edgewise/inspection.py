@@ -27,7 +27,7 @@ from edgewise.declarations import (
     place_of,
     refusal,
 )
-from edgewise.draws import draw_names, with_draws
+from edgewise.draws import draws_of, with_draws
 from edgewise.errors import ProgramError
 from edgewise.helpers import check_body, check_helpers, helpers_of
 from edgewise.program import (
@@ -447,7 +447,7 @@ def _attributes(owner: type) -> dict[str, Any]:
 def _let_draw(found: Specification) -> None:
     """Compile what a program draws: its functions then use the seed of the run and the superstep."""
     for place, (name, function) in enumerate(found.functions.items()):
-        if name == "combine" and draw_names(function.function):
+        if name == "combine" and draws_of(function.function):
             raise ProgramError(
                 f"{function.where()}: a combiner may not draw random numbers, for it is called in no fixed order; draw "
                 "in edge_compute or vertex_compute"

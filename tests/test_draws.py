@@ -201,6 +201,37 @@ def test_draws_in_conditions_and_expressions_are_counted_alike():
     assert abs(got.rounds.mean() / 2 - 4) < 2.5
 
 
+NAMES = """
+from edgewise import random as rnd
+unif, die, normal = ew.random.uniform, rnd.integers, rnd.normal
+"""
+
+
+def test_draws_may_have_names_of_their_own(tmp_path):
+    long = "ew.random.uniform(v, state) + ew.random.integers(v, state, 0, 6) + ew.random.normal(v, state)"
+    short = "unif(v, state) + die(v, state, 0, 6) + normal(v, state)"
+    end = "\n        return False"
+    expected = ew.run(made(tmp_path, f"state.value[v] = {long}{end}"), FEW, device="cpu", seed=3).value
+    program = made(tmp_path, f"state.value[v] = {short}{end}", before=NAMES)
+    for check in (False, True):
+        got = ew.run(program, FEW, device="cpu", seed=3, check=check).value
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_so_may_what_is_refused(tmp_path):
+    for body, text in {
+        "unif(v)": "got unif(v), expected unif(v, state)",
+        "die(v, state)": "got die(v, state), expected die(v, state, low, high)",
+        "die(v, state, 6, 0)": "expected integers low and high",
+        "unif": "draw by unif(v, state)",
+        "helper(v)": "a helper may not draw by unif",
+    }.items():
+        helper = "\ndef helper(v):\n    return unif(v, v)\n"
+        program = made(tmp_path, f"state.value[v] = {body}\n        return False", before=NAMES + helper)
+        with pytest.raises(ProgramError, match=re.escape(text)):
+            ew.run(program(), LONE)
+
+
 BODIES = {
     "ew.random()": "expected ew.random(v, state)",
     "ew.random(v)": "expected ew.random(v, state)",
@@ -259,11 +290,11 @@ def test_a_seed_where_nothing_is_random_is_refused(tmp_path):
         ew.run(made(tmp_path, "return False")(), LONE, seed=1)
 
 
-def made(folder, body):
+def made(folder, body, before=""):
     """A program with this body of vertex_compute."""
     text = f"""
 import edgewise as ew
-
+{before}
 class Made(ew.Program):
     value = ew.vertex("float64")
     combine = ew.SUM
