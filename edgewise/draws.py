@@ -13,6 +13,7 @@ seed and the numbers counted (`with_draws`); the reference engine calls the same
 """
 
 import ast
+import contextlib
 import copy
 import difflib
 import types
@@ -43,10 +44,9 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`; `low` if there is none, or if they are 2**63 or more apart,
-        which ``check=True`` reports.
+        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if there is none.
 
-        Of k values, some are more likely than others by at most k in 2**63.
+        Of k values, some are more likely than others by at most k in 2**63; of 2**63 or more, all are as likely.
         """
         raise _outside()
 
@@ -98,17 +98,29 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     return _unit(words[0], words[1])
 
 
-def too_wide(low: Any, high: Any) -> Any:
+def _are_far_apart(low: Any, high: Any) -> Any:
     """Whether bounds are 2**63 or more apart: half of that, by operations that no float has and whose results fit."""
     return (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1) >= 2**62
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 random bits."""
+    """What `Random.integers` gives: the remainder of 63 random bits; where there are more values than those tell apart,
+    the first integer of 64 random bits that is one of them, which are at least half of all."""
     words = philox(v, seed, superstep, number)
-    if high <= low or too_wide(low, high):
+    if high <= low:
         return low
-    return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
+    if not _are_far_apart(low, high):
+        return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
+    start, drawn, value = words[0] << 32 | words[1], 0, _signed(words[0], words[1])
+    while value < low or value >= high:
+        words = philox(start, drawn, 0, 0)
+        drawn, value = drawn + 1, _signed(words[0], words[1])
+    return value
+
+
+def _signed(high: Any, low: Any) -> Any:
+    """An integer from -2**63 to 2**63 - 1 of two words."""
+    return (high - 2**31) << 32 | low
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
@@ -317,17 +329,16 @@ class _Drawing(ast.NodeTransformer):
         return _placed(ast.Call(ast.Name(name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
-        """Refuse bounds with nothing between them, where they can be told before the run."""
-        try:
-            low, high = map(ast.literal_eval, node.args[2:])
-        except ValueError:
-            return
-        whole = isinstance(low, int) and isinstance(high, int)
-        if not whole or not 0 < high - low < 2**63:
+        """Refuse bounds that are none, or have nothing between them, where that can be told before the run."""
+        bounds = []
+        for each in node.args[2:]:
+            with contextlib.suppress(ValueError):
+                bounds.append(ast.literal_eval(each))
+        whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in bounds)
+        if not whole or (len(bounds) == 2 and bounds[0] >= bounds[1]):
             raise self._refuse(
                 node,
-                f"got {ast.unparse(node)}, expected integers low and high, of which high is the larger by less than "
-                "2**63",
+                f"got {ast.unparse(node)}, expected integers low and high of 64 bits, of which high is the larger",
             )
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
