@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from edgewise.draws import kinds_of
 from edgewise.errors import ProgramError
 from edgewise.program import (
     LEFT_OUT,
@@ -149,29 +150,42 @@ def _check_attributes(program: type[Program], declared: set[str]) -> None:
             if name not in vars(base):
                 _check_annotation(program, name, annotation, known)
         for name, value in vars(base).items():
-            if name.startswith("_") or name in known or name in declared:
-                continue
-            code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
-            if near := _near(name, (*HOOKS, "combine") if code else known):
-                raise refusal(program, name, f" means nothing; did you mean {near}?")
-            if _looks_like_hook(program, name, value):
-                raise refusal(
-                    program,
-                    name,
-                    f"({', '.join(_arguments(value))}) is never called; the functions of a program that are: "
-                    f"{', '.join(HOOKS)}. Define what these call outside of the class, or begin its name with an "
-                    "underscore",
-                )
-            if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
-                raise refusal(
-                    program,
-                    name,
-                    " means nothing to a run: a program has fields, parameters, aggregators, "
-                    f"{', '.join(known)}. Declare {name} = ew.parameter(default={value!r}), or begin its name with an "
-                    "underscore",
-                )
+            if not (name.startswith("_") or name in known or name in declared):
+                _check_attribute(program, name, value, known)
     if not isinstance(program.asynchronous, bool):
         raise refusal(program, "asynchronous", f" is {program.asynchronous!r}; expected True or False")
+
+
+def _check_attribute(program: type[Program], name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse an attribute that is none of a program's, unless it is code of the user's own."""
+    code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
+    near = _near(name, (*HOOKS, "combine") if code else known)
+    if near and not code:
+        raise refusal(program, name, f" means nothing; did you mean {near}?")
+    if near and _may_be_meant_for(near, value) and not _is_used(program, name, value):
+        advice = f"did you mean {near}? The name of a function of your own may begin with an underscore"
+        raise refusal(program, name, f" means nothing; {advice}")
+    if _looks_like_hook(value) and not _is_used(program, name, value):
+        raise refusal(
+            program,
+            name,
+            f"({', '.join(_arguments(value))}) is never called; the functions of a program that are: "
+            f"{', '.join(HOOKS)}. Define what these call outside of the class, or begin its name with an underscore",
+        )
+    if kinds_of(value):
+        raise refusal(
+            program,
+            name,
+            f": functions do not see the names of their class; write {name} = ... outside of it",
+        )
+    if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
+        raise refusal(
+            program,
+            name,
+            " means nothing to a run: a program has fields, parameters, aggregators, "
+            f"{', '.join(known)}. Declare {name} = ew.parameter(default={value!r}), or begin its name with an "
+            "underscore",
+        )
 
 
 def _near(name: str, known: tuple[str, ...]) -> str | None:
@@ -199,6 +213,7 @@ def _function_of(value: Any) -> types.FunctionType | None:
         value = value.fget
     elif isinstance(value, Aggregator | Combiner):
         value = value.function
+    value = getattr(value, "py_func", value)  # where numba compiled it
     return value if isinstance(value, types.FunctionType) else None
 
 
@@ -207,20 +222,35 @@ def _arguments(value: Any) -> tuple[str, ...]:
     return function.__code__.co_varnames[: function.__code__.co_argcount] if function else ()
 
 
-def _looks_like_hook(program: type[Program], name: str, value: Any) -> bool:
-    """Whether a function takes the state, as those do that a run calls, and nothing in the class uses it."""
-    if not isinstance(value, types.FunctionType | staticmethod) or _arguments(value)[-1:] != ("state",):
-        return False
+def _may_be_meant_for(hook: str, value: Any) -> bool:
+    """Whether a function could be called as a hook: a method of an instance or a class and a property could not."""
+    arguments = _arguments(value)
+    if arguments[-1:] == ("state",):
+        return True
+    is_method = not isinstance(value, types.FunctionType | staticmethod) or arguments[:1] in (
+        ("self",),
+        ("cls",),
+    )
+    return not is_method and len(arguments) == len(PARAMETERS[hook])
+
+
+def _looks_like_hook(value: Any) -> bool:
+    """Whether a function takes the state, as those do that a run calls."""
+    return isinstance(value, types.FunctionType | staticmethod) and _arguments(value)[-1:] == ("state",)
+
+
+def _is_used(program: type[Program], name: str, value: Any) -> bool:
+    """Whether anything in the class uses a function of it."""
     for base in program.__mro__:
         for other_name, other in vars(base).items():
             function = _function_of(other)
             if function is None or other_name == name:
                 continue
             if function is _function_of(value):  # under a name that is called
-                return False
+                return True
             if any(name in code.co_names for code in all_code(function.__code__)):
-                return False
-    return True
+                return True
+    return False
 
 
 def _check_message_fields(program: type[Program]) -> None:

@@ -13,6 +13,7 @@ seed and the numbers counted (`with_draws`); the reference engine calls the same
 """
 
 import ast
+import contextlib
 import copy
 import difflib
 import types
@@ -43,10 +44,9 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`; `low` if there is none, or if they are 2**63 or more apart,
-        which ``check=True`` reports.
+        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if there is none.
 
-        Of k values, some are more likely than others by at most k in 2**63.
+        Of k values, some are more likely than others by at most k in 2**63; of 2**63 or more, all are as likely.
         """
         raise _outside()
 
@@ -98,17 +98,29 @@ def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     return _unit(words[0], words[1])
 
 
-def too_wide(low: Any, high: Any) -> Any:
+def _are_far_apart(low: Any, high: Any) -> Any:
     """Whether bounds are 2**63 or more apart: half of that, by operations that no float has and whose results fit."""
     return (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1) >= 2**62
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 random bits."""
+    """What `Random.integers` gives: the remainder of 63 random bits; where there are more values than those tell apart,
+    the first integer of 64 random bits that is one of them, which are at least half of all."""
     words = philox(v, seed, superstep, number)
-    if high <= low or too_wide(low, high):
+    if high <= low:
         return low
-    return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
+    if not _are_far_apart(low, high):
+        return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
+    start, drawn, value = words[0] << 32 | words[1], 0, _signed(words[0], words[1])
+    while value < low or value >= high:
+        words = philox(start, drawn, 0, 0)
+        drawn, value = drawn + 1, _signed(words[0], words[1])
+    return value
+
+
+def _signed(high: Any, low: Any) -> Any:
+    """An integer from -2**63 to 2**63 - 1 of two words."""
+    return (high - 2**31) << 32 | low
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
@@ -183,9 +195,21 @@ _MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 Refuse = Callable[[ast.AST, str], Exception]
 
 
-def draw_names(function: types.FunctionType) -> set[str]:
-    """The names by which a function draws."""
-    return {name for name, value in references(function).items() if value is random}
+def kinds_of(value: Any) -> dict[str, str]:
+    """The kinds of draws that a value stands for, by what follows its name: ``ew.random``, or one of its methods."""
+    if value is random:
+        return {kind and f".{kind}": kind for kind in _DRAWS}
+    is_method = isinstance(value, types.MethodType) and value.__self__ is random
+    return {"": value.__name__} if is_method else {}
+
+
+def draws_of(function: types.FunctionType) -> dict[str, str]:
+    """The kinds of draws of a function that refers to ``ew.random``, by what it may write for them."""
+    return {
+        f"{name}{rest}": kind
+        for name, value in references(function).items()
+        for rest, kind in kinds_of(value).items()
+    }
 
 
 def with_draws(
@@ -199,13 +223,13 @@ def with_draws(
         place: of the function in the program: functions of one program draw different numbers.
         refuse: makes the error for a node and a problem.
     """
-    names = draw_names(function)
-    if not names:
+    kinds = draws_of(function)
+    if not kinds:
         return function, tree
     if place >= _MOST_FUNCTIONS:
         raise refuse(tree, f"only the first {_MOST_FUNCTIONS} functions of a program can draw random numbers")
     made = copy.deepcopy(tree)
-    _Drawing(names, made.args.args[-1].arg, refuse).rewrite(made)
+    _Drawing(kinds, made.args.args[-1].arg, refuse).rewrite(made)
     begin = ast.Assign([ast.Name(_DRAWN, ast.Store())], ast.Constant(place << _NUMBER_BITS))
     made.body.insert(0, _placed(begin, made.body[0]))
     draws = {name_of(draw): draw for draw, _ in _DRAWS.values()}
@@ -229,9 +253,8 @@ class _Drawing(ast.NodeTransformer):
     draw takes is known before.
     """
 
-    def __init__(self, names: set[str], state: str, refuse: Refuse) -> None:
-        self._state, self._refuse, self._drawn = state, refuse, 0
-        self._draws = {f"{name}.{kind}".rstrip("."): kind for name in names for kind in _DRAWS}
+    def __init__(self, kinds: dict[str, str], state: str, refuse: Refuse) -> None:
+        self._draws, self._state, self._refuse, self._drawn = kinds, state, refuse, 0
 
     def rewrite(self, owner: Any) -> None:
         """Replace the draws in the blocks of statements of a function or statement."""
@@ -306,23 +329,22 @@ class _Drawing(ast.NodeTransformer):
         return _placed(ast.Call(ast.Name(name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
-        """Refuse bounds with nothing between them, where they can be told before the run."""
-        try:
-            low, high = map(ast.literal_eval, node.args[2:])
-        except ValueError:
-            return
-        whole = isinstance(low, int) and isinstance(high, int)
-        if not whole or not 0 < high - low < 2**63:
+        """Refuse bounds that are none, or have nothing between them, where that can be told before the run."""
+        bounds = []
+        for each in node.args[2:]:
+            with contextlib.suppress(ValueError):
+                bounds.append(ast.literal_eval(each))
+        whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in bounds)
+        if not whole or (len(bounds) == 2 and bounds[0] >= bounds[1]):
             raise self._refuse(
                 node,
-                f"got {ast.unparse(node)}, expected integers low and high, of which high is the larger by less than "
-                "2**63",
+                f"got {ast.unparse(node)}, expected integers low and high of 64 bits, of which high is the larger",
             )
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """A kind of draw that there is none of; what is left is a draw that is not called."""
         kinds = [kind for kind in _DRAWS if kind]
-        if ast.unparse(node.value) in self._draws and ast.unparse(node) not in self._draws:
+        if self._draws.get(ast.unparse(node.value)) == "" and ast.unparse(node) not in self._draws:
             name = ast.unparse(node.value)
             near = difflib.get_close_matches(node.attr, kinds, n=1)
             hint = f"did you mean {name}.{near[0]}?" if near else f"it has {', '.join(kinds)}"

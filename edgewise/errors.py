@@ -4,7 +4,21 @@ A message says what was got, what was expected, and what to do. Each class also 
 exception that a caller would expect, so ``except ValueError`` keeps working.
 """
 
+import sys
+import warnings
+
 from edgewise.text import printable
+
+#: What stands between a user's call and a warning: a line there tells users nothing.
+_BETWEEN = ("edgewise", "numba", "contextlib", "functools")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's that led here: the last one before edgewise was called."""
+    frame, levels = sys._getframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame, levels = frame.f_back, levels + 1
+    warnings.warn(message, category, stacklevel=levels)
 
 
 class EdgewiseError(Exception):

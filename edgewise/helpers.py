@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from edgewise.assigned import unassigned
-from edgewise.draws import Random
+from edgewise.assigned import Paths, paths_through
+from edgewise.draws import kinds_of
 from edgewise.errors import ProgramError
 from edgewise.program import Program, Start
 from edgewise.source import Missing, Source, UserFunction, references, source_of
@@ -77,17 +77,29 @@ def check_helpers(function: UserFunction) -> None:
         ProgramError: naming the function and line that breaks a rule.
     """
     _check_references(function, function)
-    for helper in helpers_of(function):
+    helpers = list(helpers_of(function))
+    by_numba = {
+        value.py_func
+        for each in (function, *helpers)
+        for value in references(each.function).values()
+        if isinstance(value, Dispatcher)
+    }
+    for helper in helpers:
         _check_parameters(helper)
         if helper.source.is_current:
-            check_body(helper)
+            # What numba compiled before keeps the values that it had then.
+            check_body(helper, is_compiled_now=helper.function not in by_numba)
         else:
             _check_unread(helper)
         _check_references(helper, function)
 
 
-def check_body(function: UserFunction) -> None:
-    """Refuse statements that compiled code does not have, and variables that may have no value."""
+def check_body(function: UserFunction, *, is_compiled_now: bool = True) -> Paths:
+    """Refuse statements that compiled code does not have, and variables that may have no value.
+
+    Returns:
+        What else holds of the paths through the function, see `paths_through`.
+    """
     for statement in function.tree.body:
         for node in ast.walk(statement):
             keyword = _FORBIDDEN.get(type(node))
@@ -96,16 +108,11 @@ def check_body(function: UserFunction) -> None:
                     node,
                     f"'{keyword}' cannot be used inside a program's function, or a helper that one calls",
                 )
-    found = unassigned(function.tree)
-    if found is not None:
-        node, somewhere = found
-        hint = (
-            "it is assigned only on some of the paths that lead here (a loop may have no round); assign it before the "
-            "branch or loop"
-            if somewhere
-            else "it is assigned only after this"
-        )
-        raise function.refuse(node, f"'{node.id}' may have no value here: {hint}")
+    paths = paths_through(function, is_compiled_now=is_compiled_now)
+    if paths.unassigned is not None:
+        node, why = paths.unassigned
+        raise function.refuse(node, f"'{node.id}' may have no value here: {why}")
+    return paths
 
 
 def _check_parameters(helper: UserFunction) -> None:
@@ -148,7 +155,7 @@ def _check_references(function: UserFunction, caller: UserFunction) -> None:
                 f"{where}: {name} is only for init=; inside a function use math.inf for floats, or compare with a "
                 "parameter"
             )
-        if isinstance(value, Random) and function is not caller:
+        if kinds_of(value) and function is not caller:
             raise ProgramError(
                 f"{where}: a helper may not draw by {name}; draw in {caller.name} and give the number to "
                 f"{function.name}"

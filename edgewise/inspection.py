@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from edgewise.assigned import Paths
 from edgewise.content import Seen, Unknown, describe, held, is_same
 from edgewise.declarations import (
     EDGE_NAMES,
@@ -26,9 +27,9 @@ from edgewise.declarations import (
     place_of,
     refusal,
 )
-from edgewise.draws import draw_names, with_draws
+from edgewise.draws import draws_of, with_draws
 from edgewise.errors import ProgramError
-from edgewise.helpers import check_body, check_helpers
+from edgewise.helpers import check_body, check_helpers, helpers_of
 from edgewise.program import (
     Aggregator,
     Combiner,
@@ -82,9 +83,13 @@ class Specification:
 
     @property
     def is_current(self) -> bool:
-        """Whether the program would be read the same now: neither its attributes nor what its functions refer to have
-        changed."""
-        return self.key is not None and all(is_same(look_up(), before) for look_up, before in self.watched)
+        """Whether the program would be read the same now, as far as that can be told."""
+        return self.key is not None and self.is_unchanged
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether neither the program's attributes nor what its functions refer to have been seen to change."""
+        return all(is_same(look_up(), before) for look_up, before in self.watched)
 
     @property
     def declared(self) -> set[str]:
@@ -237,23 +242,6 @@ def _unreadable(code: types.CodeType) -> str:
     )
 
 
-def _always_returns(body: list[ast.stmt]) -> bool:
-    """Whether control cannot fall off the end of these statements."""
-    for statement in body:
-        if isinstance(statement, ast.Return):
-            return True
-        if (
-            isinstance(statement, ast.If)
-            and _always_returns(statement.body)
-            and _always_returns(statement.orelse)
-        ):
-            return True
-        endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant)
-        if endless and not any(isinstance(node, ast.Break) for node in ast.walk(statement)):
-            return True
-    return False
-
-
 class _Checker:
     """The rules of the contract for one function."""
 
@@ -272,8 +260,7 @@ class _Checker:
 
     def check(self) -> None:
         """Check every node; record what the function reads and writes."""
-        self._check_returns()
-        check_body(self.function)
+        self._check_returns(check_body(self.function))
         parents = {
             child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)
         }
@@ -288,7 +275,7 @@ class _Checker:
                 elif node.value.id == self.edge:
                     self._check_edge(node)
 
-    def _check_returns(self) -> None:
+    def _check_returns(self, paths: Paths) -> None:
         tree = self.function.tree
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
@@ -304,7 +291,7 @@ class _Checker:
         for node in returns:
             if node.value is None or _is_none(node.value):
                 raise self.function.refuse(node, f"it returns nothing here; return {wanted}")
-        if not _always_returns(tree.body):
+        if not paths.returns:
             raise self.function.refuse(
                 tree.body[-1], f"a path ends without a return; return {wanted} on every path"
             )
@@ -432,6 +419,12 @@ def program_key(found: Specification) -> str | None:
     try:
         parts = [part for function in found.functions.values() for part in describe(function.function, seen)]
     except Unknown:
+        found.watched += [
+            (each.look_up, held(each.value))
+            for own in found.functions.values()
+            for function in (own, *helpers_of(own))
+            for each in all_references(function.function)
+        ]
         return None
     for base in found.program.__mro__:
         if base not in (Program, object):
@@ -454,7 +447,7 @@ def _attributes(owner: type) -> dict[str, Any]:
 def _let_draw(found: Specification) -> None:
     """Compile what a program draws: its functions then use the seed of the run and the superstep."""
     for place, (name, function) in enumerate(found.functions.items()):
-        if name == "combine" and draw_names(function.function):
+        if name == "combine" and draws_of(function.function):
             raise ProgramError(
                 f"{function.where()}: a combiner may not draw random numbers, for it is called in no fixed order; draw "
                 "in edge_compute or vertex_compute"

@@ -322,7 +322,7 @@ class Prepared:
 
     def _check_current(self) -> None:
         """Refuse to compile what has changed since it was read: its code would be kept under the key of what it was."""
-        if self.found.key is not None and not self.found.is_current:
+        if not self.found.is_unchanged:
             raise ProgramError(
                 f"{self.found.name} has to be compiled, and its class, or what its functions refer to, has changed "
                 "since it was prepared; prepare it again, or declare what changes as ew.parameter"

@@ -6,8 +6,8 @@ from typing import Any
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-#: Characters of a line of a file, and of a value, in a message.
-_LONGEST_LINE, _LONGEST_VALUE = 60, 200
+#: Characters of a line of a file, and of a value, in a message, and bits of an integer that is written in it.
+_LONGEST_LINE, _LONGEST_VALUE, _LONGEST_INTEGER = 60, 200, 600
 
 
 def printable(text: str) -> str:
@@ -26,9 +26,11 @@ def shortened(text: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, for a message: cut where it is long."""
+    """A value as Python writes it, for a message: cut where it is long; of a long integer, its size."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return f"an integer of {value.bit_length():,} bits"
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
-        return "an integer of over 4,300 digits"
+        return f"a {type(value).__name__} with an integer of over 4,300 digits"
     return shortened(text, _LONGEST_VALUE)

@@ -216,9 +216,56 @@ def test_a_function_whose_name_is_near_a_hook_is_refused(name, near):
         return ew.HALT
 
     for value in (function, staticmethod(function), classmethod(function)):
-        assert refusal(made(Base, **{name: value})).endswith(
-            f"Made.{name} means nothing; did you mean {near}?"
-        )
+        assert f"Made.{name} means nothing; did you mean {near}?" in refusal(made(Base, **{name: value}))
+
+
+def test_the_number_of_parameters_tells_a_misspelt_hook():
+    def two(a, b):
+        return a
+
+    for name, near in [("resumed", "resume"), ("combined", "combine"), ("initialized", "initialize")]:
+        assert f"did you mean {near}?" in refusal(made(Base, **{name: staticmethod(two)}))
+    assert "did you mean" not in refusal(made(Base, other=staticmethod(lambda v, state: True)))
+
+
+def test_what_is_the_users_own_may_be_named_almost_like_a_hook():
+    class Own(Base):
+        initial = staticmethod(lambda a: a)
+
+        @property
+        def resumed(self):
+            return self.combined() + self.proceeds(1)
+
+        @classmethod
+        def initialized(cls, value):
+            return cls(value=value)
+
+        def combined(self):
+            return self.resume_with(2, 3)
+
+        def proceeds(self, other):
+            return other
+
+        @staticmethod
+        def resume_with(a, b):
+            return a + b
+
+        @staticmethod
+        def vertex_computed(result):
+            return result.value.sum()
+
+        class Combined:
+            """A class of the user's own."""
+
+    assert Own().resumed == 6
+    result = ew.run(Own.initialized(np.arange(4.0)), PATH)
+    assert result.value.tolist() == ew.run(Base(value=np.arange(4.0)), PATH).value.tolist()
+    assert Own.vertex_computed(result) == result.value.sum()
+
+
+def test_a_name_for_draws_in_the_class_is_refused():
+    for draw in (ew.random, ew.random.uniform):
+        assert "Made.draw: functions do not see the names of their class" in refusal(made(Base, draw=draw))
 
 
 @pytest.mark.parametrize(

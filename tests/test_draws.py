@@ -149,24 +149,23 @@ class Bounded(ew.Program):
 FEW = ew.Graph.from_edges([0], [1], num_vertices=2000)
 
 
-@pytest.mark.parametrize(("low", "high"), [(-(2**62), 2**62 - 1), (0, 2**63 - 1), (-1, 2**63 - 2)])
-def test_bounds_may_be_almost_as_far_apart_as_random_bits_reach(low, high):
+WIDE = [(-(2**62), 2**62 - 1), (0, 2**63 - 1), (-1, 2**63 - 2)]
+WIDER = [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (-1, 2**63 - 1), (-(2**63), 1)]
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(("low", "high"), [*WIDE, *WIDER])
+def test_integers_of_a_wide_range_are_drawn_from_all_of_it(low, high, device):
     checked, compiled = (
-        ew.run(Bounded(low=low, high=high), FEW, device="cpu", check=check) for check in (True, False)
+        ew.run(Bounded(low=low, high=high), FEW, device=device, seed=1, check=check)
+        for check in (True, False)
     )
     drawn = compiled.drawn.tolist()
     assert drawn == checked.drawn.tolist()
+    assert compiled.verify(FEW)
     assert all(low <= value < high for value in drawn)
-    assert np.bincount([(value - low) // ((high - low) // 4) for value in drawn]).min() > 400
-
-
-@pytest.mark.parametrize(("low", "high"), [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (-1, 2**63 - 1)])
-def test_bounds_that_are_further_apart_give_the_lower_one_and_check_says_so(low, high):
-    result = ew.run(Bounded(low=low, high=high), FEW, device="cpu")
-    assert set(result.drawn.tolist()) == {low}
-    assert result.verify(FEW)
-    with pytest.raises(ProgramError, match=r"test_draws.py, line .*expected less than 2\*\*63"):
-        ew.run(Bounded(low=low, high=high), FEW, device="cpu", check=True)
+    counts = np.bincount([(value - low) * 10 // (high - low) for value in drawn], minlength=10)
+    assert ((counts - len(drawn) / 10) ** 2 / (len(drawn) / 10)).sum() < 9 + 5 * math.sqrt(2 * 9)
 
 
 class Conditions(ew.Program):
@@ -199,6 +198,38 @@ def test_draws_in_conditions_and_expressions_are_counted_alike():
     np.testing.assert_array_equal(got.rounds, expected["rounds"])
     np.testing.assert_allclose(got.sum, expected["sum"], rtol=1e-12, atol=1e-12)
     assert abs(got.rounds.mean() / 2 - 4) < 2.5
+
+
+NAMES = """
+from edgewise import random as rnd
+unif, die, normal = ew.random.uniform, rnd.integers, rnd.normal
+"""
+
+
+def test_draws_may_have_names_of_their_own(tmp_path):
+    long = "ew.random.uniform(v, state) + ew.random.integers(v, state, 0, 6) + ew.random.normal(v, state)"
+    short = "unif(v, state) + die(v, state, 0, 6) + normal(v, state)"
+    end = "\n        return False"
+    expected = ew.run(made(tmp_path, f"state.value[v] = {long}{end}"), FEW, device="cpu", seed=3).value
+    program = made(tmp_path, f"state.value[v] = {short}{end}", before=NAMES)
+    for check in (False, True):
+        got = ew.run(program, FEW, device="cpu", seed=3, check=check).value
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_so_may_what_is_refused(tmp_path):
+    for body, text in {
+        "unif(v)": "got unif(v), expected unif(v, state)",
+        "die(v, state)": "got die(v, state), expected die(v, state, low, high)",
+        "die(v, state, 6, 0)": "expected integers low and high of 64 bits, of which high is the larger",
+        f"die(v, state, v, {2**63})": "expected integers low and high of 64 bits",
+        "unif": "draw by unif(v, state)",
+        "helper(v)": "a helper may not draw by unif",
+    }.items():
+        helper = "\ndef helper(v):\n    return unif(v, v)\n"
+        program = made(tmp_path, f"state.value[v] = {body}\n        return False", before=NAMES + helper)
+        with pytest.raises(ProgramError, match=re.escape(text)):
+            ew.run(program(), LONE)
 
 
 BODIES = {
@@ -259,11 +290,11 @@ def test_a_seed_where_nothing_is_random_is_refused(tmp_path):
         ew.run(made(tmp_path, "return False")(), LONE, seed=1)
 
 
-def made(folder, body):
+def made(folder, body, before=""):
     """A program with this body of vertex_compute."""
     text = f"""
 import edgewise as ew
-
+{before}
 class Made(ew.Program):
     value = ew.vertex("float64")
     combine = ew.SUM

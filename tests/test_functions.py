@@ -36,7 +36,7 @@ class T(ew.Program):
     @staticmethod
     def vertex_compute(v, message, state):
 {body}
-        return ew.HALT
+{end}
 """
 
 
@@ -46,7 +46,7 @@ def make(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    def made(body, *, before="", helpers="", edge="return 1.0", combine="ew.SUM"):
+    def made(body, *, before="", helpers="", edge="return 1.0", combine="ew.SUM", end="return ew.HALT"):
         for name in ("func_program", "func_helpers"):
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
@@ -56,6 +56,7 @@ def make(tmp_path, monkeypatch):
             combine=combine,
             edge=textwrap.indent(textwrap.dedent(edge), " " * 8),
             body=textwrap.indent(textwrap.dedent(body), " " * 8),
+            end=textwrap.indent(end, " " * 8),
         )
         (tmp_path / "func_program.py").write_text(text)
         return importlib.import_module("func_program").T
@@ -195,6 +196,12 @@ UNASSIGNED = {
     "a later round": "for i in range(3):\n    if i > 0:\n"
     "        state.x[v] = best\n    if v > 1:\n        best = 1.0",
     "del": "best = 1.0\ndel best\nstate.x[v] = best",
+    "del in the round before": "best = 1.0\nfor i in range(v):\n    state.x[v] = best\n    del best",
+    "del before the condition": "best = 1.0\nwhile best > 0:\n    if v > 1:\n        del best",
+    "unpacked": "for each in (*(1.0, 2.0)[:v],):\n    best = each\nstate.x[v] = best",
+    "another range": "for i in span(3):\n    best = i\nstate.x[v] = best",
+    "a flag": "known, sum = False, 0.0\nfor i in range(3):\n    if known:\n        sum += best\n"
+    "    best, known = i, True\nstate.x[v] = sum",
     "if expression": "if message > 1:\n    best = message\nstate.x[v] = best if message > 1 else 0.0",
 }
 
@@ -202,12 +209,12 @@ UNASSIGNED = {
 @pytest.mark.parametrize("case", UNASSIGNED)
 @pytest.mark.parametrize("where", ["function", "helper"])
 def test_a_variable_that_may_have_no_value_is_refused(make, case, where):
-    body = UNASSIGNED[case]
+    body, span = UNASSIGNED[case], "def span(n):\n    return range(n - 3)\n"
     if where == "function":
-        text = refusal(make(body))
+        text = refusal(make(body, before=span))
     else:
         body = body.replace("state.x[v]", "x")
-        helper = f"def found(v, message):\n    x = 0.0\n{textwrap.indent(body, '    ')}\n    return x\n"
+        helper = f"{span}def found(v, message):\n    x = 0.0\n{textwrap.indent(body, '    ')}\n    return x\n"
         text = refusal(make("state.x[v] = found(v, message)", helpers=helper))
         assert text.startswith("found in func_helpers.py, line ")
     assert "'best' may have no value here" in text
@@ -229,6 +236,7 @@ ASSIGNED = {
     "        break\nelse:\n    best = 2.0\nstate.x[v] = best",
     "by unpacking": "best, other = 1.0, 2.0\nstate.x[v] = best + other",
     "by augmenting": "best = 1.0\nfor i in range(v):\n    best += i\nstate.x[v] = best",
+    "before del in each round": "for i in range(v):\n    best = 1.0\n    state.x[v] = best\n    del best",
 }
 
 
@@ -236,6 +244,193 @@ ASSIGNED = {
 def test_a_variable_that_has_a_value_is_not(make, case):
     for check in (False, True):
         assert ew.run(make(ASSIGNED[case]), CYCLE, device="cpu", check=check).supersteps == 1
+
+
+WHY = {
+    "if message > 1:\n    best = 1.0\nstate.x[v] = best": "it is assigned only on some of the paths that lead here",
+    UNASSIGNED[
+        "a flag"
+    ]: "in the first round of the loop it has none, for it is assigned only further on in a round; "
+    "assign it before the loop",
+    "state.x[v] = best\nbest = 1.0": "it is assigned only after this",
+}
+
+
+@pytest.mark.parametrize("body", WHY)
+def test_it_is_said_why_a_variable_may_have_no_value(make, body):
+    assert WHY[body] in refusal(make(body))
+
+
+OUTSIDE = """
+ROUNDS, STEPS, PAIRS, NONE = 3, (1.0, 2.0), np.arange(6.0).reshape(3, 2), ()
+class Config(typing.NamedTuple):
+    rounds: int
+    offsets: tuple
+CONFIG = Config(2, (4, 5))
+def counted(v):
+    for i in range(ROUNDS):
+        best = i
+    return best + v
+"""
+FIXED = {
+    "range(ROUNDS)": 2,
+    "range(1, -ROUNDS + 5)": 1,
+    "range(func_helpers.LIMIT)": 6,
+    "range(len(STEPS) * 2)": 3,
+    "range(PAIRS.shape[0] // 2)": 0,
+    "range(CONFIG.rounds)": 1,
+    "STEPS": 2,
+    "CONFIG.offsets": 5,
+    "PAIRS[0, :]": None,
+    "PAIRS": None,
+}
+
+
+def test_loops_over_what_is_fixed_outside_have_a_round(make):
+    loops = [each for each, last in FIXED.items() if last is not None]
+    lines = [f"for i{k} in {loop}:\n    b{k} = i{k}" for k, loop in enumerate(loops)]
+    lines += [
+        "for a, b in zip(STEPS, enumerate(STEPS)):\n    last = b[1]",
+        "for row in PAIRS:\n    end = row[1]",
+    ]
+    total = " + ".join(["last", "end", "counted(v)", *(f"b{k}" for k in range(len(loops)))])
+    body = "\n".join([*lines, f"state.x[v] = {total}"])
+    program = make(body, before="import typing\n" + OUTSIDE, helpers="LIMIT = 7")
+    expected = [2 + 5 + (2 + v) + sum(last for last in FIXED.values() if last is not None) for v in range(3)]
+    for check in (False, True):
+        assert ew.run(program, CYCLE, device="cpu", check=check).x.tolist() == expected
+
+
+EMPTY = [
+    "NONE",
+    "range(ROUNDS - 3)",
+    "range(ROUNDS // len(NONE))",
+    "zip(STEPS, NONE)",
+    "range(CONFIG.rounds, 2)",
+]
+EMPTY += ["range(v)", "range(ROUNDS, v)", "STEPS[v:]", "range(len(message))"]
+
+
+@pytest.mark.parametrize("loop", EMPTY)
+def test_loops_over_what_is_not_or_is_empty_may_have_none(make, loop):
+    program = make(f"for i in {loop}:\n    best = i\nstate.x[v] = best", before="import typing\n" + OUTSIDE)
+    assert "'best' may have no value here" in refusal(program)
+
+
+def test_a_variable_of_the_same_name_is_not_fixed(make):
+    body = "ROUNDS = v\nfor i in range(ROUNDS):\n    best = i\nstate.x[v] = best"
+    assert "'best' may have no value here" in refusal(make(body, before="ROUNDS = 3"))
+    body = "for i in range(3):\n    best = i\nstate.x[v] = best"
+    assert "'best' may have no value here" in refusal(make(body, before="def range(n):\n    return (1,)[n:]"))
+
+
+def test_what_numba_compiled_before_has_other_values_perhaps(make):
+    loop = "for i in range(ROUNDS):\n        best = i\n    return best"
+    helpers = f"import numba\nROUNDS = 3\n@numba.njit\ndef f(v):\n    {loop}\n"
+    assert "'best' may have no value here" in refusal(make("state.x[v] = f(v)", helpers=helpers))
+
+
+def test_fixed_values_are_looked_at_again_before_each_run(make):
+    program = make("for i in range(ROUNDS):\n    best = i\nstate.x[v] = best", before="ROUNDS = 3")
+    prepared = ew.prepare(program, CYCLE)
+    assert ew.run(program, CYCLE, device="cpu").x.tolist() == [2] * 3
+    module = sys.modules["func_program"]
+    module.ROUNDS = 5
+    assert ew.run(program, CYCLE, device="cpu").x.tolist() == [4] * 3
+    module.ROUNDS = 0
+    assert "'best' may have no value here" in refusal(program)
+    with pytest.raises(ProgramError, match="has changed since it was prepared"):
+        prepared()
+
+
+def test_nor_are_other_values_compiled_where_something_else_cannot_be_told(make):
+    before = "import numba.typed\nROUNDS = 3\nOTHER = numba.typed.List([1.0])\n"
+    body = "for i in range(ROUNDS):\n    best = i\nstate.x[v] = best + OTHER[0]"
+    prepared = ew.prepare(make(body, before=before), CYCLE)
+    sys.modules["func_program"].ROUNDS = 0
+    with pytest.raises(ProgramError, match="has changed since it was prepared"):
+        prepared()
+
+
+class Returning(ew.Program):
+    """Each function returns on all paths, in other forms."""
+
+    left = ew.vertex("int64")
+    sum = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 3
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def odd(v, state):
+        while True:
+            for i in range(10):
+                if i > v:
+                    break
+            if i > v - 10:
+                return state.left[v] % 2
+
+    @staticmethod
+    def initialize(v, state):
+        match v % 3:
+            case 0:
+                state.left[v] = 5
+                return ew.ACTIVE
+            case 1 | 2 if v > 4:
+                return ew.HALT
+            case _:
+                state.left[v] = 2
+                return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.sum[v] += message
+        for i in range(state.left[v]):
+            if i * i > v:
+                state.left[v] = i
+                return ew.ACTIVE
+        else:
+            state.left[v] -= 1
+            return state.left[v] > 0
+
+    @staticmethod
+    def proceed(state):
+        while True:
+            if state.odd > 100:
+                return False
+            elif state.superstep > 0:
+                return True
+
+
+def test_functions_that_return_on_all_paths_are_not_refused():
+    graph = ew.Graph.from_edges([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0])
+    got, checked = (ew.run(Returning, graph, device="cpu", check=check) for check in (False, True))
+    assert got.verify(graph)
+    assert got.left.tolist() == checked.left.tolist()
+    assert got.aggregates == checked.aggregates
+
+
+NO_RETURN = {
+    "if": "if v > 1:\n    return ew.HALT",
+    "match": "match v:\n    case 0:\n        return ew.HALT\n    case 1:\n        return ew.ACTIVE",
+    "guard": "match v:\n    case _ if v > 0:\n        return ew.HALT",
+    "break": "while True:\n    for i in range(3):\n        pass\n    if v > 1:\n        break",
+    "while 0": "while 0:\n    return ew.HALT",
+    "for": "for i in range(v):\n    return ew.HALT",
+    "for else": "for i in range(v):\n    if i > 1:\n        break\nelse:\n    return ew.HALT",
+    "fixed for": "for i in range(3):\n    return ew.HALT",
+    "else of an endless loop": "while True:\n    if v > 1:\n        break\nelse:\n    return ew.HALT",
+}
+
+
+@pytest.mark.parametrize("case", NO_RETURN)
+def test_a_path_that_ends_without_a_return_is_refused(make, case):
+    text = refusal(make(NO_RETURN[case], end=""))
+    assert "a path ends without a return; return ACTIVE or HALT on every path" in text
 
 
 SOME = "return None if edge.source == 0 else 1.0"

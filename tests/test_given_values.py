@@ -14,6 +14,7 @@ class Given(ew.Program):
     wide = ew.vertex("int64", init=0)
     short = ew.vertex("float32", init=0)
     other = ew.vertex(ew.VERTEX, init=0)
+    flag = ew.vertex("bool", init=False)
     each = ew.edge("int32", init=0)
     combine, message, max_supersteps = ew.SUM, "int64", 1
 
@@ -37,6 +38,9 @@ class Given(ew.Program):
         ({"short": [0.0, 1e300, np.inf]}, r"got 1e\+300 at \[1\], expected float32"),
         ({"wide": np.ma.array([1, 2, 3], mask=[1, 0, 0])}, "got an array with masked values"),
         ({"wide": [[1], [2, 3], [4]]}, r"got rows of different lengths, expected an array of shape \(3,\)"),
+        ({"flag": [0, 1, 2]}, r"Given\(flag=...\): got 2 at \[2\], expected True or False, or 1 or 0"),
+        ({"flag": [0, -1, 0]}, r"got -1 at \[1\], expected True or False"),
+        ({"flag": [0.0, 1.0, 1.0]}, "got an array of float64, expected bool"),
         ({"other": [0, 3, 0]}, r"got 3 at \[1\], expected indices from 0 to 2, or -1 for none"),
         ({"other": [-2, 0, 0]}, r"got -2 at \[0\], expected indices"),
         ({"other": ["a", "b", "c"]}, r"expected int32; vertices are given by their indices, graph.index_of"),
@@ -53,6 +57,7 @@ def test_arrays_that_fit_their_field():
         "wide": np.array([2**63 - 1, 0, 0], np.uint64),
         "short": [0.1, np.inf, np.nan],
         "other": np.array([-1, 2, 0], np.int64),
+        "flag": np.array([1, 0, 1], np.uint8),
     }
     found = ew.run(Given(**values), RING, device="cpu")
     for name, given in values.items():

@@ -551,7 +551,7 @@ def test_a_run_from_the_progress_function_of_another_is_refused():
 
     team = Team(2)
     with pytest.raises(ScheduleError, match="started from the progress function of another"):
-        team.run(wait, progress=lambda done: team.run(wait))
+        team.run(wait, long=True, progress=lambda done: team.run(wait))
     team.run(nothing)
 
 

@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 from edgewise.kernels import store
+from edgewise.kernels.cache import kernel
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the system has no owners of files")
 
@@ -45,6 +46,15 @@ def test_a_folder_that_others_can_write_is_not_used_and_that_is_said_once(folder
         assert store.read("kernel\nkey") is None
         store.write("other\nkey", b"code")
     assert len(list(folder.iterdir())) == 1
+
+
+@posix
+def test_the_users_call_that_had_it_compiled_is_shown(folder):
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="can be written by others") as caught:
+        assert kernel(lambda a: a + 1)(2) == 3
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @posix

@@ -92,7 +92,7 @@ def test_an_exception_of_the_progress_function_ends_the_run():
 
     entered = np.zeros(3, np.int64)
     with pytest.raises(RuntimeError, match="enough"):
-        Team(3).run(until_told, entered, progress=refuse)
+        Team(3).run(until_told, entered, long=True, progress=refuse)
     assert np.all(entered == 1)
 
 

@@ -8,7 +8,6 @@ interrupted are in the end those of one that was not, to the last bit.
 import hashlib
 import os
 import time
-import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms._lengths import Arcs
-from edgewise.errors import GraphError, OutputError, ParameterError
+from edgewise.errors import GraphError, OutputError, ParameterError, warn
 from edgewise.execution import Execution
 from edgewise.io.whole import check_place, replacing
 
@@ -115,10 +114,9 @@ class Checkpoint:
             self._written = time.monotonic()
             if not self._warned:
                 self._warned = True
-                warnings.warn(
+                warn(
                     f"{self._name}: {error}. The run goes on, and tries again to write its checkpoint later",
                     RuntimeWarning,
-                    stacklevel=2,
                 )
 
     def _write(self) -> None:

@@ -24,6 +24,7 @@ from edgewise.program import (
     in_dtype,
     is_required,
 )
+from edgewise.text import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def check_identity(found: Specification, message: np.dtype) -> None:
         raise refusal(
             found.program,
             "combine",
-            f": identity={_shown(identity)} does not fit messages, which are {message}; give a number that does, "
+            f": identity={shown(identity)} does not fit messages, which are {message}; give a number that does, "
             "ew.INFINITY or -ew.INFINITY for the largest or the smallest, or another dtype by message = ...",
         )
 
@@ -208,13 +209,7 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
 
 
 def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramError:
-    return ProgramError(f"{binding.found.name}({name}={_shown(value)}): expected {expected}")
-
-
-def _shown(value: Any) -> str:
-    """A value as messages show it: of an integer with hundreds of digits, or more than Python writes, its size."""
-    bits = value.bit_length() if isinstance(value, int) else 0
-    return repr(value) if bits <= 128 else f"<an integer of {bits:,} bits>"
+    return ProgramError(f"{binding.found.name}({name}={shown(value)}): expected {expected}")
 
 
 def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
@@ -258,12 +253,12 @@ def _initial(
     value, vertices = in_dtype(given, dtype), binding.graph.num_vertices
     if (isinstance(given, Start) and dtype.kind == "b") or not _fits(value, dtype):
         wanted = "; expected True or False" if dtype.kind == "b" else ""
-        raise refusal(binding.found.program, name, f": {option}={_shown(given)} does not fit {dtype}{wanted}")
+        raise refusal(binding.found.program, name, f": {option}={shown(given)} does not fit {dtype}{wanted}")
     if declared.dtype is VERTEX and not -1 <= value < max(vertices, 1):
         raise refusal(
             binding.found.program,
             name,
-            f": {option}={_shown(given)} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
+            f": {option}={shown(given)} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
         )
     return dtype.type(value)
 
@@ -288,9 +283,11 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
         raise unfit("rows of different lengths", f"an array of shape ({length},)") from None
     if array.shape != (length,):
         raise unfit(f"an array of shape {array.shape}", f"({length},)" + (order and f", {order}"))
-    if not np.can_cast(array.dtype, dtype, casting="same_kind"):
+    truths = dtype.kind == "b" and array.dtype.kind in "iu"
+    if not truths and not np.can_cast(array.dtype, dtype, casting="same_kind"):
         raise unfit(f"an array of {array.dtype}", str(dtype))
-    expected, wrong = str(dtype), _unfit_values(array, dtype)
+    expected = "True or False, or 1 or 0" if truths else str(dtype)
+    wrong = _unfit_values(array, dtype)
     if is_vertex and not wrong.any():
         wrong = (array < -1) | (array >= vertices)
         expected = f"indices from 0 to {vertices - 1}, or -1 for none"
@@ -302,6 +299,8 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
 
 def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Which of the values cannot be stored without loss but rounding."""
+    if values.dtype != dtype and dtype.kind == "b":
+        return np.asarray((values != 0) & (values != 1))
     if values.dtype != dtype and values.dtype.kind in "iu" and dtype.kind == "i":
         bounds = np.iinfo(dtype)
         return np.asarray((values < int(bounds.min)) | (values > int(bounds.max)))

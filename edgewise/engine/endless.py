@@ -3,16 +3,13 @@
 Where messages come in any order, best first, only what improves wakes a vertex: such a run ends, or its fields change.
 """
 
-import os
-import sys
 import time
-import warnings
 import zlib
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from edgewise.errors import ProgramWarning
+from edgewise.errors import ProgramWarning, warn
 
 #: Seconds until a run's state is looked at first. The pause doubles each time, so looking costs little of a long run,
 #: and it is at least so many times as long as a look took.
@@ -20,7 +17,6 @@ FIRST_LOOK, PAUSES_PER_LOOK = 0.5, 20
 #: A state that is the same at so many looks one after the other mostly is not going to change. (It may change between
 #: looks, and back; and a program may wait for a superstep.)
 SAME_LOOKS = 3
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Watch:
@@ -73,18 +69,9 @@ class Watch:
         self._pause = max(2 * self._pause, PAUSES_PER_LOOK * (now - began))
         self._next = now + self._pause
         if self._same == SAME_LOOKS:
-            warnings.warn(
+            warn(
                 f"{self._name}: its fields were the same at {SAME_LOOKS} looks, the last after {done:,} supersteps, "
                 f"and {count:,} vertices are active. It may have no end: return HALT where nothing changes, or set "
                 "max_supersteps",
                 ProgramWarning,
-                stacklevel=_levels_to_the_user(),
             )
-
-
-def _levels_to_the_user() -> int:
-    """How many calls the function that asks is away from the one outside of edgewise that began the run."""
-    frame, levels = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, levels = frame.f_back, levels + 1
-    return levels

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.draws import draw_integers, name_of
 from edgewise.helpers import helpers_of, plain_function
 from edgewise.source import UserFunction, compiled_like, references, source_of, with_others
 
@@ -32,8 +31,6 @@ def as_compiled(function: UserFunction, strict: bool, made: dict[Any, Any]) -> t
     tree = copy.deepcopy(function.tree)
     tree.body = [_Looking(strict).visit(statement) for statement in tree.body]
     looks = {_RESULT: _in_64_bits if strict else _plain, _POWER: _power, _INVERTED: _inverted}
-    if strict:
-        looks[name_of(draw_integers)] = _checked_integers
     checked = compiled_like(ast.fix_missing_locations(tree), function.function, **looks)
     helpers = {
         name: _helper(value, strict, made)
@@ -69,13 +66,6 @@ def _in_64_bits(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} does not fit in 64 bits")
     return value
-
-
-def _checked_integers(*arguments: Any) -> Any:
-    low, high = arguments[-2:]
-    if high - low >= 2**63:
-        raise ArithmeticError(f"the bounds {low} and {high} are {high - low} apart; expected less than 2**63")
-    return draw_integers(*arguments)
 
 
 def _power(base: Any, exponent: Any) -> Any:

@@ -5,7 +5,6 @@ write must go to the vertex or edge at hand, and each problem is reported with f
 """
 
 import traceback
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from edgewise.engine.compiled import edge_names, tuple_class
 from edgewise.engine.endless import Watch
 from edgewise.engine.outcome import Outcome
 from edgewise.engine.overflow import as_compiled
-from edgewise.errors import ProgramError, ProgramWarning
+from edgewise.errors import ProgramError, ProgramWarning, warn
 from edgewise.helpers import helpers_of
 from edgewise.program import VERTEX, Combiner
 from edgewise.source import UserFunction
@@ -91,12 +90,11 @@ class _State(SimpleNamespace):
             raise AttributeError(f"the state has no '{name}'")
         value, fields = self._early[name]
         setattr(self, name, value)
-        warnings.warn(
+        warn(
             f"state.{name} is read in superstep {self.superstep}, where {' and '.join(fields)}, of which it is made, "
             "is as it began: what superstep k writes is in an aggregate from superstep k + 1 on. Ask for "
             "state.superstep > 1 first; or, if this start is meant, write it in initialize",
             ProgramWarning,
-            stacklevel=2,
         )
         return value
 

@@ -1,11 +1,10 @@
 """`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from edgewise.errors import GraphWarning, ParseError
+from edgewise.errors import GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.budget import Budget
@@ -93,7 +92,7 @@ def read(
     with budget.kept():
         graph, mirrored = _read(budget, format, options)
     if mirrored:
-        warnings.warn(_listed_twice(path, mirrored, options), GraphWarning, stacklevel=2)
+        warn(_listed_twice(path, mirrored, options), GraphWarning)
     return graph
 
 

@@ -10,8 +10,9 @@ import hashlib
 import os
 import stat
 import tempfile
-import warnings
 from pathlib import Path
+
+from edgewise.errors import warn
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _PRIVATE = 0o700
@@ -93,11 +94,10 @@ def _is_trusted(directory: str) -> bool:
     except OSError:
         return False
     if reason:
-        warnings.warn(
+        warn(
             f"compiled code is not kept: the folder {directory!r} {reason}, so that others could have code run in your "
             "name. Set EDGEWISE_CACHE_DIR to a folder of your own (mode 700)",
             RuntimeWarning,
-            stacklevel=2,
         )
     return not reason
 

@@ -119,7 +119,7 @@ class Team:
         self,
         function: Callable[..., Any],
         *args: Any,
-        long: bool = True,
+        long: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Run ``function(thread, size, control, *args)`` on all threads and wait for them.
