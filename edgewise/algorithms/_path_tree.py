@@ -16,6 +16,7 @@ from edgewise.algorithms._tentative import NONE, distance_in, parent_in
 from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.csr import row_of
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import barrier, claim, rewind, team_kernel
@@ -55,19 +56,6 @@ def unpack(
             parent[v] = NONE
 
 
-@device_function
-def _row_of(offsets: Any, arc: Any) -> Any:
-    """The vertex whose row an arc is in."""
-    low, high = np.uint64(0), np.uint64(len(offsets) - 1)
-    while low + _ONE < high:
-        middle = (low + high) >> _ONE
-        if np.uint64(offsets[middle]) <= arc:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 @team_kernel
 def nearer_parents(
     thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
@@ -79,7 +67,7 @@ def nearer_parents(
         if start == num_arcs:
             return
         arc, end = np.uint64(start), np.uint64(min(start + _ARCS, num_arcs))
-        u = _row_of(arcs.offsets, arc)
+        u = row_of(arcs.offsets, arc)
         while arc < end:
             last = min(np.uint64(arcs.offsets[u + _ONE]), end)
             if distance[u] < unreached:

@@ -23,7 +23,8 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
-from edgewise.layout.slots import arrange
+from edgewise.layout.slots import arrange, arranging
+from edgewise.memory import Step, held, in_turn
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -334,13 +335,13 @@ class Graph:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
         indices = np.asarray(indices)
         if indices.size == 0:
-            return self.vertices[:0].reshape(indices.shape)
+            return self._ids.of(indices.astype(np.int64))
         if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= self.num_vertices:
             raise GraphError(
                 f"ids_of got {indices.dtype} from {indices.min()} to {indices.max()}; expected indices "
                 f"0..{self.num_vertices - 1}"
             )
-        return self.vertices[indices]
+        return self._ids.of(indices)
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -350,12 +351,12 @@ class Graph:
     @cached_property
     def out_degree(self) -> np.ndarray:
         """Arcs that leave each vertex, int32, shape (num_vertices,)."""
-        return sealed(np.diff(self.offsets).astype(np.int32))
+        return sealed(_lengths(self.offsets))
 
     @cached_property
     def in_degree(self) -> np.ndarray:
         """Arcs that enter each vertex, int32, shape (num_vertices,)."""
-        return self.out_degree if not self.directed else sealed(np.diff(self.in_offsets).astype(np.int32))
+        return self.out_degree if not self.directed else sealed(_lengths(self.in_offsets))
 
     @cached_property
     def _columns(self) -> csr.Rows | GpuRows:
@@ -373,6 +374,39 @@ class Graph:
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
         _ = self._columns
+
+    def making(self, *names: str) -> Step:
+        """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
+
+        Args:
+            names: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots". What is there takes nothing.
+        """
+        missing = [name for name in names if not self._has(name)]
+        return in_turn(held(self.needed_on_host), *map(self._making, missing))
+
+    def _has(self, name: str) -> bool:
+        """Whether reading an array costs nothing."""
+        return self.has_in_edges if name == "in_edges" else name in vars(self)
+
+    def _making(self, name: str) -> Step:
+        """The host's memory that it takes to make an array, where in-edges for in-degrees are there."""
+        n, m, of_offset = self.num_vertices, self.num_arcs, csr.offset_dtype(self.num_arcs)().itemsize
+        if name == "out_degree" or (name == "in_degree" and self.directed):
+            return Step(4 * n, max(4, of_offset + 4 * (of_offset > 4)) * n)
+        if name == "in_edges":
+            weights = self.stored("weights")
+            of_weight = 0 if weights is None else weights.itemsize
+            if isinstance(self._rows, GpuRows):
+                return held(of_offset * (n + 1) + (4 + of_weight) * m)
+            return csr.transposing(self.offsets, self.targets, of_weight)
+        if name == "in_arcs":
+            arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
+            if self.directed:
+                return Step(arcs.kept, in_turn(arcs, by_target).most)
+            return Step(arcs.kept, in_turn(arcs, by_target, by_target, arcs).most)
+        if name == "slots":
+            return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
+        return self.making("out_degree")
 
     @property
     def in_offsets(self) -> np.ndarray:
@@ -454,6 +488,11 @@ class Graph:
         }
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
         return f"<table>{rows}</table>"
+
+
+def _lengths(offsets: np.ndarray) -> np.ndarray:
+    """The arcs in each row, int32."""
+    return np.diff(offsets).astype(np.int32, copy=False)
 
 
 def _name_in_rows(name: str) -> str:

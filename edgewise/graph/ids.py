@@ -113,6 +113,10 @@ class Ids:
         array.flags.writeable = False
         return array
 
+    def of(self, indices: np.ndarray) -> np.ndarray:
+        """The ids of an array of indices of vertices."""
+        return indices.astype(np.int64) if self.given is None else self.given[indices]
+
     @cached_property
     def _position(self) -> dict[Any, int]:
         """The index of each id that is an object."""
