@@ -15,6 +15,9 @@ _GROUPS = (
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
 
+#: Systems give large arrays memory in pages of this size: where little of it is written to, that much is taken.
+LARGE_PAGE = 2**21
+
 
 class Step(NamedTuple):
     """Bytes that a part of a run takes.

@@ -250,7 +250,7 @@ class Prepared:
             chosen,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=needed,
+            memory_needed=lambda: needed,
             total=limit,
             deliveries=(Push, Pull, Buffered),
             gpu_memory=needed,

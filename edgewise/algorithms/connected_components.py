@@ -34,6 +34,7 @@ from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone, team_kernel
+from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -101,7 +102,7 @@ def connected_components(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=4 * n + 8 * _words_inside(graph),
+        memory_needed=lambda: bytes_for_components(graph),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
         gpu_memory=0 if chosen.as_program else 4 * n,
     ) as run:
@@ -116,6 +117,11 @@ def connected_components(
         else:
             found = find_components(graph, run)
     return ComponentsResult(graph, run, found)
+
+
+def bytes_for_components(graph: Graph) -> int:
+    """The memory that `find_components` takes."""
+    return in_turn(graph.making(), held(4 * graph.num_vertices + 8 * _words_inside(graph))).most
 
 
 def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

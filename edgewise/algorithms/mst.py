@@ -42,6 +42,7 @@ from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
+from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -141,7 +142,7 @@ def mst(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=forest_bytes(n, dtype),
+        memory_needed=lambda: _bytes_needed(graph, dtype),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
         gpu_memory=needed_on_gpu,
     ) as run:
@@ -163,6 +164,12 @@ def _work(graph: Graph) -> float:
     return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
 
 
+def _bytes_needed(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on the CPU."""
+    making = graph.making("in_edges") if graph.directed else graph.making()
+    return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
+
+
 def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
     """What Borůvka's rounds take on a GPU: for each vertex its component and edge; for each piece its lightest arc; for
     each edge in the end, that it is sorted, and what it is turned into. Each arc is counted from both of its ends."""
@@ -176,9 +183,7 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
     n, rows = graph.num_vertices, arcs_of(graph)
     columns = rows
     if graph.directed:
-        if not graph.has_in_edges:
-            with run.laying_out("made the in-edges"):
-                graph.make_in_edges()
+        run.make_in_edges(graph)
         columns = in_arcs_of(graph)
     forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
     found[[GIANT, LIVE, ROOTS]] = -1, n, n

@@ -294,6 +294,10 @@ class Graph:
         graph.edge_numbers = self.edge_numbers
         return graph
 
+    def with_weights(self, weights: np.ndarray) -> "Graph":
+        """The same arcs with other weights, as a directed graph. All other arrays are shared."""
+        return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
+
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
         import scipy.sparse
@@ -330,6 +334,10 @@ class Graph:
         if isinstance(vertex, list | tuple | range | np.ndarray) and np.ndim(vertex) > 0:
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
+
+    def looking_up(self, vertex: Any) -> Step:
+        """The memory that `index_of` takes for a vertex or a sequence of them."""
+        return self._ids.looking_up(vertex)
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
