@@ -195,11 +195,7 @@ def execution(
     check_schedule(name, schedule, on_gpu)
     threads = threads_of(name, schedule)
     needed = gpu_memory if on_gpu else 0 if memory_limit is None else memory_needed()
-    if memory_limit is not None and needed > memory_limit:
-        raise MemoryLimitError(
-            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
-            "memory_limit, or use 32-bit weights and results"
-        )
+    check_limit(name, memory_limit, needed)
     bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
     room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
     with bar as shown, room:
@@ -212,6 +208,19 @@ def execution(
         run.seconds = max(0.0, spent)
         if run.threads_used and schedule.num_threads is None and threads > 1:
             run.explain(f"on {run.threads_used} of {threads} threads, by the work")
+
+
+def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
+    """Refuse what needs more bytes than it may take.
+
+    Raises:
+        MemoryLimitError: with both.
+    """
+    if memory_limit is not None and needed > memory_limit:
+        raise MemoryLimitError(
+            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
+            "memory_limit, or use 32-bit weights and results"
+        )
 
 
 def as_integer(value: Any) -> int | None:

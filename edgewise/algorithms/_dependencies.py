@@ -27,8 +27,8 @@ def size_for(
     checkpoint: Any,
     beside: int,
 ) -> Size:
-    """The size of the state for so many sources: see `sum_over`; what the run holds beside it counts for the limit, too.
-    Raises GraphError, ParameterError, ScheduleError."""
+    """The size of the state for so many sources: see `sum_over`. What the run holds beside it counts for the
+    limit, too. Raises GraphError, ParameterError, ScheduleError."""
     limit = as_bytes(f"{name}: memory_limit", memory_limit)
     size = Size(
         num_vertices=graph.num_vertices,

@@ -23,7 +23,7 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
-from edgewise.layout.slots import arrange, arranging
+from edgewise.layout.slots import arrange, arranging, degrees_of
 from edgewise.memory import Step, held, in_turn
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
@@ -364,7 +364,11 @@ class Graph:
     @cached_property
     def in_degree(self) -> np.ndarray:
         """Arcs that enter each vertex, int32, shape (num_vertices,)."""
-        return self.out_degree if not self.directed else sealed(_lengths(self.in_offsets))
+        if not self.directed:
+            return self.out_degree
+        if self.has_in_edges or isinstance(self._rows, GpuRows):
+            return sealed(_lengths(self.in_offsets))
+        return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
     def _columns(self) -> csr.Rows | GpuRows:
@@ -397,7 +401,7 @@ class Graph:
         return self.has_in_edges if name == "in_edges" else name in vars(self)
 
     def _making(self, name: str) -> Step:
-        """The host's memory that it takes to make an array, where in-edges for in-degrees are there."""
+        """The host's memory that it takes to make an array."""
         n, m, of_offset = self.num_vertices, self.num_arcs, csr.offset_dtype(self.num_arcs)().itemsize
         if name == "out_degree" or (name == "in_degree" and self.directed):
             return Step(4 * n, max(4, of_offset + 4 * (of_offset > 4)) * n)

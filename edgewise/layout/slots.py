@@ -68,6 +68,13 @@ def _number(
         arc_of[slot_of[k]] = k
 
 
+def degrees_of(targets: np.ndarray, num_vertices: int) -> np.ndarray:
+    """The in-degree of each vertex, uint32, counted on a CPU by one thread."""
+    degree = np.zeros(num_vertices, np.uint32)
+    run_alone(_count, targets, degree)
+    return degree
+
+
 def arrange(
     targets: Any, num_vertices: int, dtype: Any, *, slots: bool = True, arcs: bool = True, **how: Any
 ) -> tuple[Units, Any, Any]:
@@ -89,9 +96,7 @@ def arrange(
         ScheduleError: the layout has more places than the dtype can number.
     """
     if isinstance(targets, np.ndarray):
-        degree = np.zeros(num_vertices, np.uint32)
-        run_alone(_count, targets, degree)
-        units = make_units(degree, **how)
+        units = make_units(degrees_of(targets, num_vertices), **how)
         _check_size(units, dtype)
         slot_of = np.empty(len(targets), dtype)
         arc_of = np.empty(units.size if arcs else 0, dtype)
