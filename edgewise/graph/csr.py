@@ -50,6 +50,12 @@ class Rows:
     targets: np.ndarray
     weights: np.ndarray | None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return self.offsets.nbytes + self.targets.nbytes + weights
+
 
 def offset_dtype(num_arcs: int) -> type[np.signedinteger]:
     """int32 while it can hold every offset, else int64."""

@@ -1,6 +1,7 @@
 """The class `Graph`."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from edgewise.graph.checks import (
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_id_column, check_not_masked
-from edgewise.graph.merge import merge_parallel_arcs
+from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
@@ -210,8 +211,12 @@ class Graph:
         ids: Ids,
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
+        check_room: Callable[[int], None] | None = None,
     ) -> "Graph":
-        """Make a graph from columns of indices that are in range, and of weights that are finite."""
+        """Make a graph from columns of indices that are in range, and of weights that are finite.
+
+        `check_room` is called with the bytes that rows take and will take while parallel edges are merged.
+        """
         rows, loops = csr.build_rows(
             source,
             target,
@@ -221,6 +226,8 @@ class Graph:
             drop_loops=self_loops == "drop",
         )
         if parallel_edges != "keep":
+            if check_room is not None:
+                check_room(rows.nbytes + merging(rows))
             rows, loops = merge_parallel_arcs(rows, parallel_edges)
         return cls(rows, ids, directed, loops)
 
