@@ -160,7 +160,7 @@ def execution(
     memory_needed: Callable[[], int],
     deliveries: tuple[type, ...],
     total: int | None = None,
-    gpu_memory: int = 0,
+    gpu_memory: Callable[[], int],
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
@@ -173,7 +173,7 @@ def execution(
         memory_needed: tells the bytes that it will take at most at one time, if it is on the CPU.
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
-        gpu_memory: bytes that it will allocate if it is on a GPU.
+        gpu_memory: tells the bytes of the GPU's memory that it will take, if it is there.
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
@@ -194,7 +194,7 @@ def execution(
         )
     check_schedule(name, schedule, on_gpu)
     threads = threads_of(name, schedule)
-    needed = gpu_memory if on_gpu else 0 if memory_limit is None else memory_needed()
+    needed = gpu_memory() if on_gpu else 0 if memory_limit is None else memory_needed()
     check_limit(name, memory_limit, needed)
     bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
     room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()

@@ -259,7 +259,7 @@ class Prepared:
             memory_needed=lambda: self._needed(parameters, given, check),
             total=limit,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=engine.memory_needed if chosen.on_gpu else 0,
+            gpu_memory=lambda: engine.memory_needed,
         ) as run:
             outcome: Outcome = (
                 engine(run, parameters, given, limit)

@@ -29,6 +29,7 @@ from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, source_work, sum_over
 from edgewise.algorithms._derived import check_derived
+from edgewise.algorithms._lengths import arrays_both_ways
 from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Chosen, Execution, Progress, choose, execution
 from edgewise.graph import Graph
@@ -170,7 +171,13 @@ def betweenness(
     if place.as_program and weighted:
         raise no_program("betweenness", "by weights")
     n, m = graph.num_vertices, graph.num_arcs
-    gpu_memory = 8 * n if place.as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
+
+    def gpu_memory() -> int:
+        if place.as_program:
+            return 8 * n
+        run = source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
+        return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
+
     with execution(
         "betweenness",
         place,

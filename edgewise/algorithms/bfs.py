@@ -145,7 +145,9 @@ def bfs(
         memory_limit=memory_limit,
         memory_needed=lambda: in_turn(looking_up, _needed(graph, chosen.schedule)).most,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
-        gpu_memory=0 if chosen.as_program else graph.num_vertices * 28 + graph.num_arcs // 4,
+        gpu_memory=lambda: (
+            0 if chosen.as_program else in_turn(graph.making_on_gpu(*arrays), _held_on_gpu(graph)).most
+        ),
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
         if chosen.as_program:
@@ -203,6 +205,11 @@ def _needed(graph: Graph, schedule: Schedule) -> Step:
     if isinstance(schedule.delivery, Pull):
         return _needed_to_pull(graph, schedule)
     return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
+
+
+def _held_on_gpu(graph: Graph) -> Step:
+    """The memory that a search takes on a GPU beside the graph."""
+    return held(graph.num_vertices * 28 + graph.num_arcs // 4)
 
 
 def _needed_to_pull(graph: Graph, schedule: Schedule) -> Step:

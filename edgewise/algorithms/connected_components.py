@@ -104,7 +104,7 @@ def connected_components(
         memory_limit=memory_limit,
         memory_needed=lambda: bytes_for_components(graph),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=0 if chosen.as_program else 4 * n,
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph),
     ) as run:
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
@@ -122,6 +122,12 @@ def connected_components(
 def bytes_for_components(graph: Graph) -> int:
     """The memory that `find_components` takes."""
     return in_turn(graph.making(), held(4 * graph.num_vertices + 8 * _words_inside(graph))).most
+
+
+def _gpu_bytes(graph: Graph) -> int:
+    """The memory that a run takes on a GPU: in-edges are brought there where the graph has them."""
+    arrays = ("offsets", "targets", *(("in_offsets", "in_sources") if graph.has_in_edges else ()))
+    return in_turn(graph.making_on_gpu(*arrays), held(4 * graph.num_vertices)).most
 
 
 def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

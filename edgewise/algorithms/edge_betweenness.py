@@ -23,6 +23,7 @@ import numpy as np
 
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
+from edgewise.algorithms._lengths import arrays_both_ways
 from edgewise.algorithms.betweenness import (
     DependencyResult,
     choose_place,
@@ -142,9 +143,15 @@ def edge_betweenness(
         memory_needed=lambda: in_turn(choosing, held(size.num_bytes)).most,
         deliveries=(),
         total=len(chosen),
-        gpu_memory=source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs),
+        gpu_memory=lambda: _gpu_bytes(graph, weighted),
     ) as run:
         total = sum_over(
             "edge_betweenness", graph, chosen, weighted, ON_ARCS, size, memory_limit, run, checkpoint
         )
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)
+
+
+def _gpu_bytes(graph: Graph, weighted: bool) -> int:
+    """The memory that a run takes on a GPU."""
+    run = source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs)
+    return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most

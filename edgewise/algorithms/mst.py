@@ -36,7 +36,7 @@ from edgewise.algorithms._boruvka import (
     sort_edges,
 )
 from edgewise.algorithms._derived import check_derived
-from edgewise.algorithms._lengths import arcs_of, in_arcs_of
+from edgewise.algorithms._lengths import arcs_of, arrays_both_ways, in_arcs_of
 from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
@@ -135,8 +135,7 @@ def mst(
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
     arrays = ("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets")
     chosen = choose("mst", graph, device, schedule, work=_work(graph), rounds=60, arrays=arrays)
-    arcs = graph.num_arcs * (1 + graph.directed)
-    needed_on_gpu = gpu_bytes(n, 0, np.dtype(np.int64)) if chosen.as_program else gpu_bytes(n, arcs, dtype)
+    of_program = gpu_bytes(n, 0, np.dtype(np.int64))
     with execution(
         "mst",
         chosen,
@@ -144,12 +143,12 @@ def mst(
         memory_limit=memory_limit,
         memory_needed=lambda: _bytes_needed(graph, dtype),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=needed_on_gpu,
+        gpu_memory=lambda: of_program if chosen.as_program else _needed_on_gpu(graph, dtype),
     ) as run:
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
-            found = _as_program.forest(graph, dtype, rest_of(memory_limit, needed_on_gpu), run)
+            found = _as_program.forest(graph, dtype, rest_of(memory_limit, of_program), run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms import _boruvka_gpu
 
@@ -168,6 +167,13 @@ def _bytes_needed(graph: Graph, weight: np.dtype) -> int:
     """The memory that a run takes on the CPU."""
     making = graph.making("in_edges") if graph.directed else graph.making()
     return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
+
+
+def _needed_on_gpu(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on a GPU."""
+    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    arcs = graph.num_arcs * (1 + graph.directed)
+    return in_turn(making, held(gpu_bytes(graph.num_vertices, arcs, weight))).most
 
 
 def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:

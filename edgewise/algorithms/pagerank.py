@@ -157,7 +157,7 @@ def pagerank(
         memory_needed=lambda: _bytes_needed(graph, kind, weighted, personalization, start),
         deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
         total=limit,
-        gpu_memory=0 if chosen.as_program else n * 6 * kind.itemsize,
+        gpu_memory=lambda: 0 if chosen.as_program else _needed_on_gpu(graph, kind, weighted),
     ) as run:
         jump = None if personalization is None else distribution(graph, "personalization", personalization)
         begin = None if start is None else distribution(graph, "start", start)
@@ -197,6 +197,13 @@ def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization:
     of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
     ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
     return in_turn(*given, walking(graph, weighted), held(of_walk + ranks)).most
+
+
+def _needed_on_gpu(graph: Graph, kind: np.dtype, weighted: bool) -> int:
+    """The memory that a run takes on a GPU."""
+    from edgewise.algorithms import _pagerank_gpu
+
+    return _pagerank_gpu.running(graph, kind, weighted).most
 
 
 def _rank(

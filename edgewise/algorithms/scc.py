@@ -98,7 +98,7 @@ def scc(
         memory_limit=memory_limit,
         memory_needed=lambda: _bytes_needed(graph, chosen.schedule),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=0 if chosen.as_program else _gpu_bytes(graph),
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, arrays),
     ) as run:
         if chosen.as_program and n > 0:
             found = _as_programs(graph, memory_limit, run)
@@ -120,9 +120,11 @@ def _bytes_needed(graph: Graph, schedule: Schedule) -> int:
     return in_turn(making, Step(0, 4 * n), search, search, held(4 * n + depth_bytes(n))).most
 
 
-def _gpu_bytes(graph: Graph) -> int:
-    """The memory that a run takes on a GPU: arrays of vertices, and two lists of pieces of arcs both ways."""
-    return 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
+def _gpu_bytes(graph: Graph, arrays: tuple[str, ...]) -> int:
+    """The memory that a run takes on a GPU: these arrays of the graph, arrays of vertices, and two lists of pieces of
+    arcs both ways."""
+    run = 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
+    return in_turn(graph.making_on_gpu(*arrays), held(run)).most
 
 
 def _as_programs(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:

@@ -32,7 +32,13 @@ from edgewise.algorithms._buckets import (
 )
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
 from edgewise.algorithms._derived import check_derived
-from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._lengths import (
+    arcs_of,
+    arrays_both_ways,
+    distance_dtype,
+    unreached_value,
+    weight_range,
+)
 from edgewise.algorithms._numbers import as_float
 from edgewise.algorithms._path_tree import (
     attach_rest,
@@ -162,9 +168,7 @@ def sssp(
         memory_limit=memory_limit,
         memory_needed=lambda: in_turn(looking_up, _needed(graph, dtype, chosen.schedule)).most,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push,),
-        gpu_memory=0
-        if chosen.as_program
-        else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, dtype),
     ) as run:
         if chosen.as_program:
             from edgewise.algorithms import _as_program
@@ -197,6 +201,13 @@ def _needed(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
         found = Step((4 + dtype.itemsize) * n, max(paths + buckets, (4 + dtype.itemsize) * n + rest.most))
     overflow = Step(0, 4 * n) if _may_overflow(graph, dtype) else held(0)
     return in_turn(graph.making(), found, overflow)
+
+
+def _gpu_bytes(graph: Graph, dtype: np.dtype) -> int:
+    """The memory that a run takes on a GPU."""
+    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
+    return in_turn(making, held(run)).most
 
 
 def _on_gpu(

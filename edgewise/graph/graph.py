@@ -107,13 +107,18 @@ class Graph:
 
     def needed_on_gpu(self, *names: str) -> int:
         """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
+        return self.making_on_gpu(*names).most
+
+    def making_on_gpu(self, *names: str) -> Step:
+        """The GPU's memory that `on_gpu` takes for arrays that are not there yet."""
         missing = {name for name in names if not self._lies_on_gpu(name)}
         if not self.directed:
             missing = {_name_in_rows(name) for name in missing}
         making = self.directed and not self.has_in_edges and isinstance(self._rows, GpuRows)
         making = making and any(name.startswith("in_") for name in missing)
         arrays = [self.stored(_name_in_rows(name)) for name in missing]
-        return sum(array.nbytes for array in arrays) + making * gpu_rows.ARC_BYTES * self.num_arcs
+        kept = sum(array.nbytes for array in arrays)
+        return Step(kept, kept + making * gpu_rows.ARC_BYTES * self.num_arcs)
 
     @property
     def needed_on_host(self) -> int:
