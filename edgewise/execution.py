@@ -54,6 +54,12 @@ class Execution:
         launch_on(threads, kernel, *args, progress=self.progress, long=long)
         self.threads_used = max(self.threads_used, threads)
 
+    def make_in_edges(self, graph: Graph, what: str = "made the in-edges") -> None:
+        """Make the in-edges of a graph now, unless they are there already."""
+        if not graph.has_in_edges:
+            with self.laying_out(what):
+                graph.make_in_edges()
+
     @contextlib.contextmanager
     def laying_out(self, what: str) -> Iterator[None]:
         """Time what is made once for a graph and kept: "made the in-edges", say."""
@@ -151,10 +157,10 @@ def execution(
     *,
     progress: Progress = None,
     memory_limit: int | None = None,
-    memory_needed: int = 0,
+    memory_needed: Callable[[], int],
     deliveries: tuple[type, ...],
     total: int | None = None,
-    gpu_memory: int = 0,
+    gpu_memory: Callable[[], int],
 ) -> Iterator[Execution]:
     """Check how a run is to be carried out, and time it.
 
@@ -162,11 +168,12 @@ def execution(
         name: what runs, for messages.
         chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
-        memory_limit: bytes that the run may allocate, results included.
-        memory_needed: bytes that it will allocate.
+        memory_limit: bytes that the run may take beyond what there is: results, arrays to work in, and in-edges and
+            the like that it makes for the graph.
+        memory_needed: tells the bytes that it will take at most at one time, if it is on the CPU.
         deliveries: the forms of delivery that this run has.
         total: the last number that progress will show, where it is known.
-        gpu_memory: bytes that it will allocate if it is on a GPU.
+        gpu_memory: tells the bytes of the GPU's memory that it will take, if it is there.
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
@@ -179,7 +186,6 @@ def execution(
             f"{name}: progress is {progress!r}; expected True, False, or a function of the number of supersteps done"
         )
     schedule, on_gpu = chosen.schedule, chosen.on_gpu
-    needed = gpu_memory if on_gpu else memory_needed
     if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
         raise ScheduleError(
@@ -188,11 +194,8 @@ def execution(
         )
     check_schedule(name, schedule, on_gpu)
     threads = threads_of(name, schedule)
-    if memory_limit is not None and needed > memory_limit:
-        raise MemoryLimitError(
-            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
-            "memory_limit, or use 32-bit weights and results"
-        )
+    needed = gpu_memory() if on_gpu else 0 if memory_limit is None else memory_needed()
+    check_limit(name, memory_limit, needed)
     bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
     room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
     with bar as shown, room:
@@ -205,6 +208,19 @@ def execution(
         run.seconds = max(0.0, spent)
         if run.threads_used and schedule.num_threads is None and threads > 1:
             run.explain(f"on {run.threads_used} of {threads} threads, by the work")
+
+
+def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
+    """Refuse what needs more bytes than it may take.
+
+    Raises:
+        MemoryLimitError: with both.
+    """
+    if memory_limit is not None and needed > memory_limit:
+        raise MemoryLimitError(
+            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
+            "memory_limit, or use 32-bit weights and results"
+        )
 
 
 def as_integer(value: Any) -> int | None:

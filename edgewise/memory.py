@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,35 @@ _GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+#: Systems give large arrays memory in pages of this size: where little of it is written to, that much is taken.
+LARGE_PAGE = 2**21
+
+
+class Step(NamedTuple):
+    """Bytes that a part of a run takes.
+
+    Attributes:
+        kept: what is left of them when it ends.
+        most: the most at one time.
+    """
+
+    kept: int
+    most: int
+
+
+def in_turn(*steps: Step) -> Step:
+    """Steps one after the other."""
+    kept = most = 0
+    for step in steps:
+        most = max(most, kept + step.most)
+        kept += step.kept
+    return Step(kept, most)
+
+
+def held(size: int) -> Step:
+    """A step that takes no more than it keeps."""
+    return Step(size, size)
 
 
 def free_memory() -> int | None:

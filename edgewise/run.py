@@ -12,7 +12,7 @@ from edgewise.declarations import refusal
 from edgewise.engine import reference
 from edgewise.engine.binding import bind, check_identity, parameter_values
 from edgewise.engine.compiled import check_types, compiled_for
-from edgewise.engine.cpu import CpuProgram
+from edgewise.engine.cpu import CpuProgram, first_running
 from edgewise.engine.cpu_kernel import ENDINGS
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import GraphError, ProgramError, ScheduleError, VerificationError
@@ -22,14 +22,17 @@ from edgewise.execution import (
     Progress,
     as_integer,
     as_schedule,
+    check_limit,
     check_schedule,
     choose,
     execution,
+    threads_of,
 )
 from edgewise.graph import Graph
 from edgewise.inspection import specification
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
+from edgewise.memory import as_bytes
 from edgewise.program import VERTEX, Program
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -200,8 +203,9 @@ class Prepared:
         Args:
             max_supersteps: end after so many; None takes the program's own limit.
             progress: True for a bar on a terminal, or a function of the number of supersteps done.
-            memory_limit: bytes that the run may allocate, results included. What is made once for the graph (in-edges,
-                copies on a GPU, a strategy's arrays) is not counted.
+            memory_limit: bytes that the run may take beyond what there is: results, arrays to work in, and in-edges and
+                the like that it makes for the graph. On a GPU, only the first two count: what is made once for the
+                graph (in-edges, copies, a strategy's arrays) is refused only where the GPU has no room for it.
             check: run in plain Python, with every index, write and overflow checked; slow.
             seed: of ``ew.random``, an integer of 64 bits; 0 if left out.
 
@@ -236,24 +240,26 @@ class Prepared:
             raise ProgramError(f"max_supersteps is {asked!r}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values)
+        given = {name: value for name, value in values.items() if name not in parameters}
         chosen = self._choose(limit)
+        memory_limit = as_bytes(f"{self.found.name}: memory_limit", memory_limit)
         engine: Any = None
         if check:
             check_schedule(self.found.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
         else:
+            if memory_limit is not None and not chosen.on_gpu:
+                check_limit(self.found.name, memory_limit, self._needed(parameters, given, check))
             engine = self._compile(parameters, chosen.on_gpu).engine
-        needed = engine.memory_needed if engine else self._binding.result_bytes
-        given = {name: value for name, value in values.items() if name not in parameters}
         with execution(
             self.found.name,
             chosen,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=needed,
+            memory_needed=lambda: self._needed(parameters, given, check),
             total=limit,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=needed,
+            gpu_memory=lambda: engine.memory_needed,
         ) as run:
             outcome: Outcome = (
                 engine(run, parameters, given, limit)
@@ -266,7 +272,19 @@ class Prepared:
     @property
     def nbytes(self) -> int:
         """About what is kept from one run to the next."""
-        return sum(compiled.engine.memory_needed for compiled in self._compiled.values())
+        return sum(compiled.engine.memory_kept for compiled in self._compiled.values())
+
+    def _needed(self, parameters: dict[str, Any], given: dict[str, Any], checked: bool) -> int:
+        """The memory that a run on the CPU takes, in plain Python where everything is checked."""
+        message, threads = self._message(parameters), threads_of(self.found.name, self._schedule)
+        if checked:
+            return reference.running(self._binding, given).most
+        pull = self._may_pull(message)
+        compiled = self._compiled.get((False, pull, _types(parameters)))
+        if compiled is not None:
+            return compiled.engine.running(threads, given).most
+        how = self._schedule.delivery, pull, threads
+        return first_running(self._binding, message, *how, given).most
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is one of the parameters of a program that draws."""

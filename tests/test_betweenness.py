@@ -207,8 +207,8 @@ def test_weights_that_are_refused(weights, problem):
 def test_memory_limits_how_many_sources_are_added_up_at_a_time():
     graph = ew.generate.rmat(8, 4, seed=1)
     free = ew.betweenness(graph, device="cpu", schedule=ew.Schedule(num_threads=2))
-    # Two threads of 20 bytes and the total, so that there is room for one row, and not quite for two.
-    tight = (2 * 20 + 8 + 8) * graph.num_vertices + 1000
+    # The sources, two threads of 20 bytes, and the total, so that there is room for one row, and not quite for two.
+    tight = (8 + 2 * 20 + 8 + 8) * graph.num_vertices + 1000
     for limit in (tight, 10 * tight):
         found = ew.betweenness(graph, device="cpu", schedule=ew.Schedule(num_threads=2), memory_limit=limit)
         np.testing.assert_array_equal(found.dependency, free.dependency)

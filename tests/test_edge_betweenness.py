@@ -126,8 +126,8 @@ def test_weights_of_every_dtype_on_a_larger_graph():
 def test_memory_limits_how_many_sources_are_added_up_at_a_time():
     graph, schedule = ew.generate.rmat(8, 4, seed=1), ew.Schedule(num_threads=2)
     free = ew.edge_betweenness(graph, device="cpu", schedule=schedule)
-    # Two threads of 20 bytes, and of each arc the sum and one row.
-    tight = 2 * 20 * graph.num_vertices + 2 * 8 * graph.num_arcs
+    # The sources and two threads of 20 bytes, and of each arc the sum and one row.
+    tight = (8 + 2 * 20) * graph.num_vertices + 2 * 8 * graph.num_arcs
     for limit in (tight, tight + 12 * graph.num_arcs, 10 * tight):
         found = ew.edge_betweenness(graph, device="cpu", schedule=schedule, memory_limit=limit)
         np.testing.assert_array_equal(found.dependency, free.dependency)

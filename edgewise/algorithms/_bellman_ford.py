@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms._path_tree import looking_for_cycle
 from edgewise.algorithms._tentative import NONE
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import barrier, claim, report, rewind, team_kernel
+from edgewise.memory import Step
 
 _PIECE = 64
 _ONE = np.uint64(1)
@@ -56,6 +58,13 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
     words[QUEUED] = 1
     parent = np.full(num_vertices, NONE, np.uint32)
     return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)
+
+
+def searching(num_vertices: int, dtype: np.dtype) -> Step:
+    """The memory that a search takes for distances of this dtype, of which these and parents are kept, and to look for
+    a cycle."""
+    state = num_vertices * (2 * dtype.itemsize + 4 + 8 + 8)
+    return Step(num_vertices * (dtype.itemsize + 4), state + looking_for_cycle(num_vertices))
 
 
 @device_function

@@ -17,6 +17,7 @@ import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
+from edgewise.memory import LARGE_PAGE, Step
 
 #: Code of the innermost loops: calls with so many arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
@@ -112,9 +113,12 @@ def _empty_at(length: int, place: int) -> np.ndarray:
     return room[start : start + length]
 
 
-def search_bytes(num_vertices: int) -> int:
-    """The memory that a search writes to; the queues of all threads together hold each vertex about once."""
-    return num_vertices * 3 * 4 + num_vertices * 3 // 8
+def searching(num_vertices: int, num_threads: int) -> Step:
+    """The memory that a search writes to, of which levels are kept; the queues of all threads together hold each vertex
+    about once, and each begins in a page of its own."""
+    of_thread = min(4 * (num_vertices + 1), LARGE_PAGE) + 4 * _CANDIDATES + 2 * 8 * _LINE
+    level = 4 * (num_vertices + _PAGE)
+    return Step(level, 3 * level + num_vertices * 3 // 8 + num_threads * of_thread)
 
 
 def search_work(num_vertices: int, num_arcs: int) -> float:

@@ -81,6 +81,12 @@ def make_buckets(num_vertices: int, num_threads: int, dtype: Any, delta: float) 
     )
 
 
+def bytes_of_buckets(num_vertices: int, num_threads: int, dtype: np.dtype) -> int:
+    """The memory of buckets, and of a list of their chunks."""
+    lists = num_threads * 8 * (2 * (NEAR + _LINE) + 2 * _LINE)
+    return bucket_chunks(num_vertices, num_threads) * (CHUNK * (4 + dtype.itemsize) + 2 * 8) + lists
+
+
 @device_function
 def slot_of(bucket: Any) -> Any:
     """Where a near bucket lies in the ring."""

@@ -10,7 +10,7 @@ from edgewise.algorithms._brandes import ON_ARCS, Size, accumulate, make_accumul
 from edgewise.algorithms._checkpoint import COPIES, Checkpoint
 from edgewise.algorithms._lengths import Arcs, arcs_of, distance_dtype, weight_range
 from edgewise.errors import GraphError
-from edgewise.execution import Execution, threads_of
+from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph
 from edgewise.memory import as_bytes
 from edgewise.schedule import Schedule
@@ -25,10 +25,11 @@ def size_for(
     schedule: Schedule | None,
     memory_limit: int | None,
     checkpoint: Any,
+    beside: int,
 ) -> Size:
-    """The size of the state for so many sources: see `sum_over`. Raises GraphError, ParameterError,
-    ScheduleError."""
-    memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
+    """The size of the state for so many sources: see `sum_over`. What the run holds beside it counts for the
+    limit, too. Raises GraphError, ParameterError, ScheduleError."""
+    limit = as_bytes(f"{name}: memory_limit", memory_limit)
     size = Size(
         num_vertices=graph.num_vertices,
         num_sums=graph.num_arcs if on == ON_ARCS else graph.num_vertices,
@@ -36,7 +37,7 @@ def size_for(
         dtype=exact_dtype(name, graph, weighted),
         num_copies=0 if checkpoint is None else COPIES,
     )
-    return size.with_rows(num_sources, memory_limit)
+    return size.with_rows(num_sources, rest_of(limit, beside))
 
 
 def source_work(num_vertices: int, num_arcs: int, weighted: bool) -> float:

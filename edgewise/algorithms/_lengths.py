@@ -39,6 +39,15 @@ def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> 
     return Arcs(*unsigned, np.empty(0, np.int32) if weights is None else weights)
 
 
+def arrays_both_ways(graph: Graph, weighted: bool) -> tuple[str, ...]:
+    """The arrays of a graph that runs on a GPU take, in-edges included, by their names for `Graph.on_gpu`."""
+    return tuple(
+        prefix + name
+        for prefix, ends in (("", "targets"), ("in_", "sources"))
+        for name in ("offsets", ends, *(("weights",) if weighted else ()))
+    )
+
+
 _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 
 

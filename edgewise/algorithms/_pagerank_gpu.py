@@ -48,12 +48,14 @@ from edgewise.kernels.gpu_host import (
     cupy,
     empty,
     host_copy,
+    is_resident,
     pinned,
     signals,
     wait,
     zeros,
 )
-from edgewise.layout.columns import Columns, make_columns
+from edgewise.layout.columns import Columns, make_columns, making_columns, places
+from edgewise.memory import Step, held, in_turn
 
 #: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
 ABORTED = 16
@@ -141,6 +143,23 @@ def rank(
         return host_copy(found)
 
     return Ranked(result, iterations, float(residual[0]), last_shares)
+
+
+def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
+    """The GPU's memory that a run takes: the graph's rows, its in-edges laid out and what belongs to them, unless they
+    are there, and six arrays of ranks."""
+    n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
+    rows = graph.making_on_gpu("offsets", "targets", *["weights"] * weighted)
+    steps = [rows]
+    if not is_resident(graph, ("columns", weighted)):
+        steps.append(making_columns(n, m, graph.stored("offsets").itemsize * weighted))
+    if not is_resident(graph, ("scale", weighted, dtype)):
+        weights = of_rank * places(m) * weighted
+        of_arcs = (
+            m * weighted * (2 * of_rank + 4 + 8 + 8)
+        )  # weights twice, sources, and both as `bincount` takes them
+        steps.append(Step(of_rank * n + weights, of_rank * n + weights + of_arcs + 40 * n))
+    return in_turn(*steps, held(6 * of_rank * (n + 1)))
 
 
 def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:

@@ -16,9 +16,11 @@ from edgewise.algorithms._tentative import NONE, distance_in, parent_in
 from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.csr import row_of
 from edgewise.kernels.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.team import barrier, claim, rewind, team_kernel
+from edgewise.memory import Step
 
 _ONE = np.uint64(1)
 #: Vertices, and arcs, that a thread takes at a time.
@@ -55,19 +57,6 @@ def unpack(
             parent[v] = NONE
 
 
-@device_function
-def _row_of(offsets: Any, arc: Any) -> Any:
-    """The vertex whose row an arc is in."""
-    low, high = np.uint64(0), np.uint64(len(offsets) - 1)
-    while low + _ONE < high:
-        middle = (low + high) >> _ONE
-        if np.uint64(offsets[middle]) <= arc:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 @team_kernel
 def nearer_parents(
     thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
@@ -79,7 +68,7 @@ def nearer_parents(
         if start == num_arcs:
             return
         arc, end = np.uint64(start), np.uint64(min(start + _ARCS, num_arcs))
-        u = _row_of(arcs.offsets, arc)
+        u = row_of(arcs.offsets, arc)
         while arc < end:
             last = min(np.uint64(arcs.offsets[u + _ONE]), end)
             if distance[u] < unreached:
@@ -161,6 +150,28 @@ def attach_rest(
     tail = np.array([np.count_nonzero(placed)])
     order[: tail[0]] = np.flatnonzero(placed)
     run.launch(attach, arcs, distance, parent, level, order, tail, work=3 * len(arcs.targets))
+
+
+def attaching(num_vertices: int) -> Step:
+    """The memory that `attach_rest` takes: who is placed, who is reached, both in one, levels, the order, and in which
+    place of it each comes."""
+    return Step(0, num_vertices * (4 * 1 + 4 + 4 + 8))
+
+
+@team_kernel
+def mark_targets(
+    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, chosen: Any, marked: Any
+) -> None:
+    """Mark the targets of chosen vertices, by one thread."""
+    for v in range(np.uint64(len(chosen))):
+        if chosen[v]:
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                marked[np.uint64(targets[k])] = True
+
+
+def looking_for_cycle(num_vertices: int) -> int:
+    """The memory that `first_on_cycle` takes: where steps lead, where twice as many do, and that as indices."""
+    return 18 * num_vertices
 
 
 def first_on_cycle(parent: np.ndarray) -> int | None:

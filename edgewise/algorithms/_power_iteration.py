@@ -23,7 +23,7 @@ class Web(NamedTuple):
 
     Attributes:
         in_offsets, in_sources: the columns of the graph, unsigned.
-        in_weights: of the dtype of ranks, or empty where arcs count alike.
+        in_weights: of any dtype; empty where arcs count alike.
         scale: shape (n,): what a vertex's rank is multiplied with for one arc (of weight 1); 0 without out-arcs.
         jump: shape (n,): the jump distribution, or empty for the uniform one.
     """

@@ -29,10 +29,12 @@ from edgewise.algorithms._betweenness_verify import verify_dependencies
 from edgewise.algorithms._brandes import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms._dependencies import size_for, source_work, sum_over
 from edgewise.algorithms._derived import check_derived
+from edgewise.algorithms._lengths import arrays_both_ways
 from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Chosen, Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
+from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
 
@@ -159,20 +161,29 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
             which adds up in any order.
     """
+    choosing = choosing_sources(graph, k, sources)
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
-    size = size_for("betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint)
+    size = size_for(
+        "betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint, choosing.kept
+    )
     place = choose_place("betweenness", graph, len(chosen), weighted, device, schedule)
     if place.as_program and weighted:
         raise no_program("betweenness", "by weights")
     n, m = graph.num_vertices, graph.num_arcs
-    gpu_memory = 8 * n if place.as_program else source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
+
+    def gpu_memory() -> int:
+        if place.as_program:
+            return 8 * n
+        run = source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
+        return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
+
     with execution(
         "betweenness",
         place,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=size.num_bytes,
+        memory_needed=lambda: in_turn(choosing, held(size.num_bytes)).most,
         deliveries=(Pull, Buffered) if place.as_program else (),
         total=len(chosen),
         gpu_memory=gpu_memory,
@@ -216,6 +227,13 @@ def no_program(name: str, what: str) -> ScheduleError:
         f"{name}: {what} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
         "Leave them at 'auto'"
     )
+
+
+def choosing_sources(graph: Graph, k: Any, sources: Any) -> Step:
+    """The memory that it takes to choose sources, which are those of all vertices before some are drawn, and to copy
+    the graph from a GPU."""
+    chosen = graph.looking_up(sources) if sources is not None else held(8 * graph.num_vertices)
+    return in_turn(graph.making(), chosen)
 
 
 def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:

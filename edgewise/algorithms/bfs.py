@@ -39,16 +39,17 @@ from edgewise.algorithms._bfs_state import (
     Search,
     make_search,
     rows_and_columns,
-    search_bytes,
     search_work,
+    searching,
 )
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._bfs_verify import verify_levels
 from edgewise.algorithms._derived import check_derived, index_of_source
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, rest_of
+from edgewise.execution import Execution, Progress, choose, execution, rest_of, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
+from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -130,11 +131,11 @@ def bfs(
         ParameterError: no source, or a `max_depth` that is no integer of at least 0.
         ScheduleError: a balance or a layout on the CPU.
     """
+    looking_up = graph.looking_up(source)
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
-    needed = search_bytes(graph.num_vertices)
     work, rounds = _cost(graph)
     arrays = "offsets", "targets", "in_offsets", "in_sources"
     chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
@@ -143,9 +144,11 @@ def bfs(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=needed,
+        memory_needed=lambda: in_turn(looking_up, _needed(graph, chosen.schedule)).most,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
-        gpu_memory=0 if chosen.as_program else graph.num_vertices * 28 + graph.num_arcs // 4,
+        gpu_memory=lambda: (
+            0 if chosen.as_program else in_turn(graph.making_on_gpu(*arrays), _held_on_gpu(graph)).most
+        ),
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
         if chosen.as_program:
@@ -157,25 +160,25 @@ def bfs(
 
             found = _bfs_gpu.search(graph, np.unique(sources), limit, forced, run)
         else:
-            found = _search(graph, sources, limit, forced, rest_of(memory_limit, needed), run)
+            found = _search(graph, sources, limit, forced, memory_limit, run)
     return BFSResult(graph, run, found, source, max_depth)
 
 
 def _search(
-    graph: Graph, sources: np.ndarray, limit: int, forced: int, room: int | None, run: Execution
+    graph: Graph, sources: np.ndarray, limit: int, forced: int, memory_limit: int | None, run: Execution
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Levels, parents and the number of levels, on the CPU; `room` is the memory left for in-edges."""
+    """Levels, parents and the number of levels, on the CPU."""
     search = make_search(graph.num_vertices, run.num_threads)
     direction = forced
-    if forced == AUTO and not graph.has_in_edges and room is not None and room < _in_edges_bytes(graph):
+    room = rest_of(memory_limit, sources.nbytes)
+    if forced == AUTO and room is not None and room < _needed_to_pull(graph, run.schedule).most:
         run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
         direction = PUSH
     work, rounds = _cost(graph)
     settings = search, sources, limit, graph.directed, direction
     run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     if search.status[STATE] == WANTS_COLUMNS:
-        with run.laying_out("made the in-edges for pulling"):
-            graph.make_in_edges()
+        run.make_in_edges(graph, "made the in-edges for pulling")
         run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
     _explain(run, search, direction)
     return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
@@ -198,8 +201,22 @@ def as_depth(max_depth: Any) -> int:
     return min(depth, 2**31)
 
 
-def _in_edges_bytes(graph: Graph) -> int:
-    return graph.targets.nbytes + graph.offsets.nbytes
+def _needed(graph: Graph, schedule: Schedule) -> Step:
+    """The memory that a search takes on the CPU; one that may push makes in-edges only where there is room."""
+    if isinstance(schedule.delivery, Pull):
+        return _needed_to_pull(graph, schedule)
+    return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
+
+
+def _held_on_gpu(graph: Graph) -> Step:
+    """The memory that a search takes on a GPU beside the graph."""
+    return held(graph.num_vertices * 28 + graph.num_arcs // 4)
+
+
+def _needed_to_pull(graph: Graph, schedule: Schedule) -> Step:
+    """The memory that a search takes on the CPU which makes in-edges on the way."""
+    search = searching(graph.num_vertices, threads_of("bfs", schedule))
+    return in_turn(held(search.most), graph.making("in_edges"))
 
 
 def _explain(run: Execution, search: Search, forced: int) -> None:

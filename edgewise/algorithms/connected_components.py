@@ -34,6 +34,7 @@ from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone, team_kernel
+from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -101,9 +102,9 @@ def connected_components(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=4 * n + 8 * _words_inside(graph),
+        memory_needed=lambda: bytes_for_components(graph),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=0 if chosen.as_program else 4 * n,
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph),
     ) as run:
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
@@ -116,6 +117,17 @@ def connected_components(
         else:
             found = find_components(graph, run)
     return ComponentsResult(graph, run, found)
+
+
+def bytes_for_components(graph: Graph) -> int:
+    """The memory that `find_components` takes."""
+    return in_turn(graph.making(), held(4 * graph.num_vertices + 8 * _words_inside(graph))).most
+
+
+def _gpu_bytes(graph: Graph) -> int:
+    """The memory that a run takes on a GPU: in-edges are brought there where the graph has them."""
+    arrays = ("offsets", "targets", *(("in_offsets", "in_sources") if graph.has_in_edges else ()))
+    return in_turn(graph.making_on_gpu(*arrays), held(4 * graph.num_vertices)).most
 
 
 def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

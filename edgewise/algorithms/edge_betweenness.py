@@ -23,15 +23,18 @@ import numpy as np
 
 from edgewise.algorithms._brandes import ON_ARCS
 from edgewise.algorithms._dependencies import size_for, sum_over
+from edgewise.algorithms._lengths import arrays_both_ways
 from edgewise.algorithms.betweenness import (
     DependencyResult,
     choose_place,
+    choosing_sources,
     chosen_sources,
     no_program,
     source_bytes,
 )
 from edgewise.execution import Progress, execution
 from edgewise.graph import Graph
+from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
 
 
@@ -116,9 +119,18 @@ def edge_betweenness(
     Raises:
         GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
+    choosing = choosing_sources(graph, k, sources)
     chosen = chosen_sources("edge_betweenness", graph, k, sources, seed)
     size = size_for(
-        "edge_betweenness", graph, len(chosen), weighted, ON_ARCS, schedule, memory_limit, checkpoint
+        "edge_betweenness",
+        graph,
+        len(chosen),
+        weighted,
+        ON_ARCS,
+        schedule,
+        memory_limit,
+        checkpoint,
+        choosing.kept,
     )
     place = choose_place("edge_betweenness", graph, len(chosen), weighted, device, schedule)
     if place.as_program:
@@ -128,12 +140,18 @@ def edge_betweenness(
         place,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=size.num_bytes,
+        memory_needed=lambda: in_turn(choosing, held(size.num_bytes)).most,
         deliveries=(),
         total=len(chosen),
-        gpu_memory=source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs),
+        gpu_memory=lambda: _gpu_bytes(graph, weighted),
     ) as run:
         total = sum_over(
             "edge_betweenness", graph, chosen, weighted, ON_ARCS, size, memory_limit, run, checkpoint
         )
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)
+
+
+def _gpu_bytes(graph: Graph, weighted: bool) -> int:
+    """The memory that a run takes on a GPU."""
+    run = source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs)
+    return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most

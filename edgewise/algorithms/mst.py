@@ -36,12 +36,13 @@ from edgewise.algorithms._boruvka import (
     sort_edges,
 )
 from edgewise.algorithms._derived import check_derived
-from edgewise.algorithms._lengths import arcs_of, in_arcs_of
+from edgewise.algorithms._lengths import arcs_of, arrays_both_ways, in_arcs_of
 from edgewise.algorithms._mst_verify import exact_sum, verify_forest
 from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
 from edgewise.kernels.team import run_alone
+from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -134,21 +135,20 @@ def mst(
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
     arrays = ("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets")
     chosen = choose("mst", graph, device, schedule, work=_work(graph), rounds=60, arrays=arrays)
-    arcs = graph.num_arcs * (1 + graph.directed)
-    needed_on_gpu = gpu_bytes(n, 0, np.dtype(np.int64)) if chosen.as_program else gpu_bytes(n, arcs, dtype)
+    of_program = gpu_bytes(n, 0, np.dtype(np.int64))
     with execution(
         "mst",
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=forest_bytes(n, dtype),
+        memory_needed=lambda: _bytes_needed(graph, dtype),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=needed_on_gpu,
+        gpu_memory=lambda: of_program if chosen.as_program else _needed_on_gpu(graph, dtype),
     ) as run:
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
 
-            found = _as_program.forest(graph, dtype, rest_of(memory_limit, needed_on_gpu), run)
+            found = _as_program.forest(graph, dtype, rest_of(memory_limit, of_program), run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms import _boruvka_gpu
 
@@ -161,6 +161,19 @@ def mst(
 def _work(graph: Graph) -> float:
     """About the nanoseconds that one thread takes."""
     return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
+
+
+def _bytes_needed(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on the CPU."""
+    making = graph.making("in_edges") if graph.directed else graph.making()
+    return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
+
+
+def _needed_on_gpu(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on a GPU."""
+    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    arcs = graph.num_arcs * (1 + graph.directed)
+    return in_turn(making, held(gpu_bytes(graph.num_vertices, arcs, weight))).most
 
 
 def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
@@ -176,9 +189,7 @@ def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, 
     n, rows = graph.num_vertices, arcs_of(graph)
     columns = rows
     if graph.directed:
-        if not graph.has_in_edges:
-            with run.laying_out("made the in-edges"):
-                graph.make_in_edges()
+        run.make_in_edges(graph)
         columns = in_arcs_of(graph)
     forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
     found[[GIANT, LIVE, ROOTS]] = -1, n, n

@@ -25,10 +25,11 @@ from edgewise.algorithms._lengths import weight_range
 from edgewise.algorithms._numbers import as_float, as_steps
 from edgewise.algorithms._pagerank_verify import Outcome, verify_outcome
 from edgewise.algorithms._power_iteration import BLOCK, DONE, Ranks, Web, iterate
-from edgewise.algorithms._walk import Walk, distribution
+from edgewise.algorithms._walk import Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
+from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
 
@@ -145,8 +146,6 @@ def pagerank(
     """
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
     n = graph.num_vertices
-    jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    begin = None if start is None else distribution(graph, "start", start)
     work = _work(n, graph.num_arcs, limit)
     arrays = "in_offsets", "in_sources"
     chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
@@ -155,11 +154,13 @@ def pagerank(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=n * (4 * kind.itemsize + 8),
+        memory_needed=lambda: _bytes_needed(graph, kind, weighted, personalization, start),
         deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
         total=limit,
-        gpu_memory=0 if chosen.as_program else n * 6 * kind.itemsize,
+        gpu_memory=lambda: 0 if chosen.as_program else _needed_on_gpu(graph, kind, weighted),
     ) as run:
+        jump = None if personalization is None else distribution(graph, "personalization", personalization)
+        begin = None if start is None else distribution(graph, "start", start)
         walk = Walk(graph, damping, jump, weighted)
         if chosen.as_program and n > 0:
             from edgewise.algorithms import _as_program
@@ -189,6 +190,22 @@ def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
     return (1.5 * num_vertices + 0.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
 
 
+def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
+    """The memory that a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
+    n = graph.num_vertices
+    given = distributing(graph, personalization), distributing(graph, start)
+    of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
+    ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
+    return in_turn(*given, walking(graph, weighted), held(of_walk + ranks)).most
+
+
+def _needed_on_gpu(graph: Graph, kind: np.dtype, weighted: bool) -> int:
+    """The memory that a run takes on a GPU."""
+    from edgewise.algorithms import _pagerank_gpu
+
+    return _pagerank_gpu.running(graph, kind, weighted).most
+
+
 def _rank(
     walk: Walk, begin: np.ndarray | None, kind: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
@@ -197,13 +214,13 @@ def _rank(
     if n == 0:
         nobody = np.empty(0, kind)
         return Ranked(nobody, iterations=0, residual=0.0, shares=lambda: nobody)
+    run.make_in_edges(walk.graph)
+    web = _web(walk, kind)
     rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
     work = _work(n, walk.graph.num_arcs, limit)
-    run.launch(
-        iterate, _web(walk, kind), ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS
-    )
+    run.launch(iterate, web, ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS)
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
     return Ranked(rank, iterations, float(ranks.sums[0]), lambda: shares[iterations & 1][:-1])
@@ -216,7 +233,7 @@ def _web(walk: Walk, kind: np.dtype) -> Web:
     return Web(
         graph.in_offsets.view(f"u{graph.in_offsets.itemsize}"),
         graph.in_sources.view(np.uint32),
-        weights.astype(kind, copy=False),
+        weights,
         walk.scale.astype(kind, copy=False),
         none if walk.jump is None else walk.jump.astype(kind, copy=False),
     )

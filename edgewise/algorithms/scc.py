@@ -30,17 +30,18 @@ from edgewise.algorithms._bfs_state import (
     Arcs,
     make_search,
     rows_and_columns,
-    search_bytes,
     search_work,
+    searching,
 )
 from edgewise.algorithms._bfs_traverse import traverse
 from edgewise.algorithms._derived import check_derived
 from edgewise.algorithms._scc_steps import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms._scc_verify import verify_strong_components
-from edgewise.algorithms.connected_components import ComponentsResult, find_components
-from edgewise.execution import Execution, Progress, choose, execution
+from edgewise.algorithms.connected_components import ComponentsResult, bytes_for_components, find_components
+from edgewise.execution import Execution, Progress, choose, execution, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
+from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
@@ -95,9 +96,9 @@ def scc(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=4 * n + (2 * search_bytes(n) + depth_bytes(n) if graph.directed else 0),
+        memory_needed=lambda: _bytes_needed(graph, chosen.schedule),
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=0 if chosen.as_program else _gpu_bytes(graph),
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, arrays),
     ) as run:
         if chosen.as_program and n > 0:
             found = _as_programs(graph, memory_limit, run)
@@ -109,9 +110,21 @@ def scc(
     return SCCResult(graph, run, found)
 
 
-def _gpu_bytes(graph: Graph) -> int:
-    """The memory that a run takes on a GPU: arrays of vertices, and two lists of pieces of arcs both ways."""
-    return 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
+def _bytes_needed(graph: Graph, schedule: Schedule) -> int:
+    """The memory that a run takes on the CPU."""
+    n = graph.num_vertices
+    if not graph.directed:
+        return bytes_for_components(graph)
+    search = searching(n, threads_of("scc", schedule))
+    making = graph.making("in_edges", "out_degree", "in_degree")
+    return in_turn(making, Step(0, 4 * n), search, search, held(4 * n + depth_bytes(n))).most
+
+
+def _gpu_bytes(graph: Graph, arrays: tuple[str, ...]) -> int:
+    """The memory that a run takes on a GPU: these arrays of the graph, arrays of vertices, and two lists of pieces of
+    arcs both ways."""
+    run = 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
+    return in_turn(graph.making_on_gpu(*arrays), held(run)).most
 
 
 def _as_programs(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
@@ -139,9 +152,7 @@ def _on_gpu(graph: Graph, run: Execution) -> tuple[Any, int, int]:
 def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components, and levels of both searches."""
     n = graph.num_vertices
-    if not graph.has_in_edges:
-        with run.laying_out("made the in-edges"):
-            graph.make_in_edges()
+    run.make_in_edges(graph)
     start = int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
     arcs = rows_and_columns(graph)
     reverse = Arcs(arcs.in_offsets, arcs.in_sources, arcs.offsets, arcs.targets)
@@ -161,6 +172,7 @@ def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, i
         )
         found_levels.append(search.level)
         supersteps += int(search.status[LEVELS])
+        del search  # before the next one is made
     component, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
     found[LOWEST] = n
     run.launch(split, arcs, *found_levels, make_depth(n), component, found, work=5 * n + graph.num_arcs // 3)

@@ -21,19 +21,41 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search
-from edgewise.algorithms._buckets import MAX_BUCKETS, REBUILDS, SUPERSTEPS, bucket_chunks, make_buckets
+from edgewise.algorithms._bellman_ford import QUEUED, STEP, bellman_ford, make_search, searching
+from edgewise.algorithms._buckets import (
+    MAX_BUCKETS,
+    REBUILDS,
+    SUPERSTEPS,
+    bucket_chunks,
+    bytes_of_buckets,
+    make_buckets,
+)
 from edgewise.algorithms._delta_stepping import LINE, delta_stepping
 from edgewise.algorithms._derived import check_derived, index_of_source
-from edgewise.algorithms._lengths import arcs_of, distance_dtype, unreached_value, weight_range
+from edgewise.algorithms._lengths import (
+    arcs_of,
+    arrays_both_ways,
+    distance_dtype,
+    unreached_value,
+    weight_range,
+)
 from edgewise.algorithms._numbers import as_float
-from edgewise.algorithms._path_tree import attach_rest, nearer_parents, refuse_cycle, unpack
+from edgewise.algorithms._path_tree import (
+    attach_rest,
+    attaching,
+    mark_targets,
+    nearer_parents,
+    refuse_cycle,
+    unpack,
+)
 from edgewise.algorithms._sssp_verify import verify_paths
 from edgewise.algorithms._tentative import NONE, make_state
 from edgewise.errors import GraphError, ParameterError
-from edgewise.execution import Execution, Progress, choose, execution
+from edgewise.execution import Execution, Progress, choose, execution, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
+from edgewise.kernels.team import run_alone
+from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -121,6 +143,7 @@ def sssp(
         ParameterError: a delta that is not positive and finite.
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    looking_up = graph.looking_up(source)
     start = graph.index_of(source)
     if np.ndim(start):
         raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
@@ -142,11 +165,9 @@ def sssp(
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=graph.num_vertices * (3 * dtype.itemsize + 24),
+        memory_needed=lambda: in_turn(looking_up, _needed(graph, dtype, chosen.schedule)).most,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push,),
-        gpu_memory=0
-        if chosen.as_program
-        else graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8,
+        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, dtype),
     ) as run:
         if chosen.as_program:
             from edgewise.algorithms import _as_program
@@ -164,6 +185,28 @@ def sssp(
             paths = _by_delta_stepping(graph, start, dtype, width, run)
     _refuse_overflow(graph, start, paths[0])
     return SSSPResult(graph, run, start, paths)
+
+
+def _needed(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
+    """The memory that a run takes on the CPU."""
+    n = graph.num_vertices
+    if weight_range(graph)[0] < 0:
+        found = searching(n, dtype)
+    else:
+        inner, threads = _inner_dtype(graph, dtype), threads_of("sssp", schedule)
+        paths = n * (4 + dtype.itemsize * (make_state(0, inner).dtype != dtype))
+        buckets = n * make_state(0, inner).itemsize + bytes_of_buckets(n, threads, inner)
+        rest = attaching(n) if _may_have_orphans(graph, dtype) else held(0)
+        found = Step((4 + dtype.itemsize) * n, max(paths + buckets, (4 + dtype.itemsize) * n + rest.most))
+    overflow = Step(0, 4 * n) if _may_overflow(graph, dtype) else held(0)
+    return in_turn(graph.making(), found, overflow)
+
+
+def _gpu_bytes(graph: Graph, dtype: np.dtype) -> int:
+    """The memory that a run takes on a GPU."""
+    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
+    return in_turn(making, held(run)).most
 
 
 def _on_gpu(
@@ -196,14 +239,12 @@ def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
         GraphError: naming a vertex that has no finite distance, though it can be reached.
     """
     dtype = np.dtype(distance.dtype)
-    if dtype.kind != "f" or max(map(abs, weight_range(graph))) * graph.num_vertices <= float(
-        np.finfo(dtype).max
-    ):
+    if not _may_overflow(graph, dtype):
         return
     if not isinstance(distance, np.ndarray):
         distance = distance.get()
-    reached, lost = distance != np.inf, distance == -np.inf
-    lost[graph.targets[reached[graph.sources]]] = True
+    lost = distance == -np.inf
+    run_alone(mark_targets, graph.offsets, graph.targets, distance != np.inf, lost)
     lost &= ~np.isfinite(distance)
     if lost.any():
         v, source = graph.ids_of(np.array([np.argmax(lost), start])).tolist()
@@ -212,6 +253,23 @@ def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
             f"sssp: vertex {v!r} can be reached from {source!r}, but its distance, or one on the way, is more than "
             f"{dtype} holds; scale the weights down{wider}"
         )
+
+
+def _may_overflow(graph: Graph, dtype: np.dtype) -> bool:
+    """Whether a path can be longer than floats of this dtype hold."""
+    heaviest = max(map(abs, weight_range(graph)))
+    return dtype.kind == "f" and heaviest * graph.num_vertices > float(np.finfo(dtype).max)
+
+
+def _may_have_orphans(graph: Graph, dtype: np.dtype) -> bool:
+    """Whether arcs can join vertices of equal distance."""
+    return dtype.kind == "f" or weight_range(graph)[0] == 0
+
+
+def _inner_dtype(graph: Graph, dtype: np.dtype) -> np.dtype:
+    """The dtype that distances have during the search: int32 where they fit, for those of 32 bits take less."""
+    short = dtype == np.int64 and weight_range(graph)[1] * graph.num_vertices < np.iinfo(np.int32).max
+    return np.dtype(np.int32) if short else dtype
 
 
 def _work(graph: Graph) -> float:
@@ -243,7 +301,7 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
     n, work, arcs, heaviest = graph.num_vertices, _work(graph), arcs_of(graph), weight_range(graph)[1]
     delta = max(delta, heaviest * n / MAX_BUCKETS)
     run.explain(f"delta-stepping with buckets of width {delta:.4g}")
-    inner = np.dtype(np.int32) if dtype == np.int64 and heaviest * n < np.iinfo(np.int32).max else dtype
+    inner = _inner_dtype(graph, dtype)
     state, parent = make_state(n, inner), np.empty(n, np.uint32)
     buckets = make_buckets(n, run.num_threads, inner, delta)
     board = np.zeros((run.num_threads, LINE), np.int64)
@@ -268,13 +326,13 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
     else:
         distance = np.empty(n, dtype)
         run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=2 * n)
-    if dtype.kind == "f" or weight_range(graph)[0] == 0:
+    words = buckets.words
+    del state, buckets, listed
+    if _may_have_orphans(graph, dtype):
         attach_rest(arcs, distance, parent, start, beyond, run)
-    if buckets.words[REBUILDS]:
-        run.explain(
-            f"buckets made anew {buckets.words[REBUILDS]} times, when the room for entries was used up"
-        )
-    return distance, parent.view(np.int32), int(buckets.words[SUPERSTEPS])
+    if words[REBUILDS]:
+        run.explain(f"buckets made anew {words[REBUILDS]} times, when the room for entries was used up")
+    return distance, parent.view(np.int32), int(words[SUPERSTEPS])
 
 
 def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> _Paths:

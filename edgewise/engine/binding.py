@@ -10,6 +10,7 @@ from edgewise.declarations import refusal
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.inspection import Specification
+from edgewise.memory import Step, held
 from edgewise.program import (
     DTYPES,
     LEFT_OUT,
@@ -295,6 +296,21 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
         place = int(np.argmax(wrong))
         raise unfit(f"{array[place]} at [{place}]", expected)
     return np.ascontiguousarray(array, dtype=dtype)
+
+
+def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
+    """The memory that it takes to bring what is given for a field into its dtype: nothing where it has that. Masks say
+    which values do not fit."""
+    if name not in given:
+        return held(0)
+    in_arcs = name in binding.edge
+    dtype = binding.edge[name] if in_arcs else binding.vertex[name]
+    length = binding.graph.num_arcs if in_arcs else binding.graph.num_vertices
+    values = given[name]
+    as_array = 0 if hasattr(values, "dtype") else 8 * length
+    kept = 0 if getattr(values, "dtype", None) == dtype else dtype.itemsize * length
+    narrowing = 8 * (dtype == np.float32)
+    return Step(kept, as_array + kept + (4 + narrowing) * length)
 
 
 def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

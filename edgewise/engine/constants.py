@@ -6,11 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.declarations import STATE_ARRAYS
-from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value, starts_as_weights
+from edgewise.engine.binding import (
+    Binding,
+    giving,
+    initial_edge_value,
+    initial_vertex_value,
+    starts_as_weights,
+)
 from edgewise.kernels.launch import sealed
+from edgewise.memory import Step, held, in_turn
 
 #: Stands for degrees that no function reads.
 _NO_DEGREES = sealed(np.zeros(1, np.int32))
+
+
+#: Values that are brought into another order at a time.
+_PIECE = 2**20
 
 
 class Constants(NamedTuple):
@@ -57,7 +68,37 @@ def constant_arrays(
         elif starts_as_weights(binding, name, given):
             arrays["in_along", name] = graph_array("in_weights")
         else:
-            arrays["in_along", name] = np.ascontiguousarray(values[graph.in_arcs])
+            arrays["in_along", name] = _in_order(values, graph.in_arcs)
     for name in STATE_ARRAYS:
         arrays["degree", name] = graph_array(name) if name in found.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
+
+
+def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Values in another order, a piece at a time: NumPy makes wider integers of the order first."""
+    ordered = np.empty(len(order), values.dtype)
+    for start in range(0, len(order), _PIECE):
+        piece = slice(start, start + _PIECE)
+        ordered[piece] = values[order[piece]]
+    return ordered
+
+
+def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
+    """The memory that `constant_arrays` takes of the host beyond the arrays of the graph that it reads."""
+    found, num_arcs = binding.found, binding.graph.num_arcs
+    steps = [giving(binding, name, given) for name in (*found.vertex_fields, *found.edge_fields)]
+    for name in found.edge_fields:
+        size = num_arcs * binding.edge[name].itemsize
+        if name in given:
+            steps.append(held(size * pull))
+        elif name in found.edge_writes | found.state_reads and not starts_as_weights(binding, name, given):
+            steps.append(held(size))
+    return in_turn(*steps)
+
+
+def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[str]:
+    """Which arrays of the graph these take on a CPU, by the names that `Graph.making` has for them."""
+    found = binding.found
+    ordered = found.needs_arc_index or any(name in given for name in found.edge_fields)
+    degrees = [name for name in STATE_ARRAYS if name in found.state_reads]
+    return [*["in_edges"] * pull, *["in_arcs"] * (pull and ordered), *degrees]

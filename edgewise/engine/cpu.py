@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewise.engine.binding import Binding
 from edgewise.engine.compiled import CompiledProgram
-from edgewise.engine.constants import Constants, constant_arrays
+from edgewise.engine.constants import Constants, constant_arrays, laying_out, made_for
 from edgewise.engine.cpu_async import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu_kernel import (
     AHEAD_WORK,
@@ -37,11 +37,12 @@ from edgewise.engine.message_buffer import slot_dtypes
 from edgewise.engine.outcome import Outcome
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
-from edgewise.inspection import Specification
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.launch import INTERRUPTIBLE
 from edgewise.kernels.pointers import addresses
+from edgewise.kernels.team import available_threads
+from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
@@ -83,14 +84,34 @@ class Workspace:
         return int(np.count_nonzero(self.arrays[2] >= self.base + superstep))
 
     @staticmethod
-    def nbytes(num_vertices: int, message: np.dtype) -> int:
+    def nbytes(binding: Binding, message: np.dtype, num_threads: int, buffered: bool) -> int:
         """The memory that a workspace takes."""
-        return num_vertices * (message.itemsize + 5 * 4)
+        n, m, found = binding.graph.num_vertices, binding.graph.num_arcs, binding.found
+        of_vertices = n * (5 * 4 + message.itemsize * (not buffered))
+        of_arcs = m * (message.itemsize + found.keeps_messages) * buffered
+        return of_vertices + of_arcs + 4 * num_threads * (RING + 4 * SEGMENT)
 
-    @staticmethod
-    def buffer_bytes(num_arcs: int, found: Specification, message: np.dtype) -> int:
-        """The memory that a message buffer takes beyond that."""
-        return num_arcs * (found.keeps_messages + message.itemsize)
+
+def is_buffered(binding: Binding, delivery: Any) -> bool:
+    """Whether messages go through a buffer."""
+    return isinstance(delivery, Buffered) or binding.found.keeps_messages
+
+
+def first_running(
+    binding: Binding, message: np.dtype, delivery: Any, pull: bool, num_threads: int, given: dict[str, Any]
+) -> Step:
+    """The memory that it takes to lay a program out for a graph, and to run it."""
+    buffered = is_buffered(binding, delivery)
+    made = binding.graph.making(*made_for(binding, {}, pull), *["slots"] * buffered)
+    work = Workspace.nbytes(binding, message, num_threads, buffered)
+    return in_turn(made, laying_out(binding, {}, pull), _running(binding, given, pull, work))
+
+
+def _running(binding: Binding, given: dict[str, Any], pull: bool, work: int) -> Step:
+    """The memory that a run takes with a workspace of this size."""
+    given_anew = [binding.graph.making(*made_for(binding, given, pull)), laying_out(binding, given, pull)]
+    looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
+    return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
 
 
 class CpuProgram:
@@ -109,7 +130,7 @@ class CpuProgram:
     ) -> None:
         self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
         self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
-        self._buffered = isinstance(delivery, Buffered) or binding.found.keeps_messages
+        self._buffered = is_buffered(binding, delivery)
         rounds = self._delivery == PULL or self._buffered
         self._best_first = not rounds and binding.found.best_first and message.kind in "if"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
@@ -127,10 +148,16 @@ class CpuProgram:
             self._graph[2], self._slot_of = graph.slots
         self._graph_table = addresses(self._graph)
         self._constants = self._lay_out({})
-        #: Bytes that a run allocates beyond the graph.
-        self.memory_needed = binding.result_bytes + Workspace.nbytes(graph.num_vertices, message)
-        if self._buffered:
-            self.memory_needed += Workspace.buffer_bytes(graph.num_arcs, found, message)
+        #: About the bytes that are kept from one run to the next.
+        self.memory_kept = laying_out(binding, {}, pull).kept
+        self.memory_kept += Workspace.nbytes(binding, message, available_threads(), self._buffered)
+
+    def running(self, num_threads: int, given: dict[str, Any]) -> Step:
+        """The memory that a run takes beyond what is kept from others."""
+        binding = self._binding
+        spare = any(workspace.num_threads >= num_threads for workspace in self._free)
+        work = 0 if spare else Workspace.nbytes(binding, self._message, num_threads, self._buffered)
+        return _running(binding, given, self._pull, work)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None

@@ -289,6 +289,7 @@ class GpuProgram:
         arguments = (graph, found, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
+        self.memory_kept = self.memory_needed
         laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants.copies.values())}
         own = self._layout.sizes() if self._layout else {}
         self._memory = {

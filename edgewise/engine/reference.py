@@ -13,15 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.binding import Binding, initial_edge_value, initial_vertex_value
+from edgewise.engine.binding import Binding, giving, initial_edge_value, initial_vertex_value
 from edgewise.engine.compiled import edge_names, tuple_class
 from edgewise.engine.endless import Watch
 from edgewise.engine.outcome import Outcome
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
 from edgewise.helpers import helpers_of
+from edgewise.memory import Step, held, in_turn
 from edgewise.program import VERTEX, Combiner
 from edgewise.source import UserFunction
+
+#: Of a vertex in the lists, sets and dictionaries of a superstep, and of a message that is not combined.
+_VERTEX_BYTES, _MESSAGE_BYTES = 400, 200
 
 
 class _Problem(Exception):
@@ -143,6 +147,16 @@ def run(
         ProgramError: an index, write or operation that the contract forbids, with function, line and vertex.
     """
     return _Run(binding, message, parameters, given, strict).supersteps(max_supersteps)
+
+
+def running(binding: Binding, given: dict[str, Any]) -> Step:
+    """About the memory that such a run takes: arrays of all fields, and Python objects for vertices and messages."""
+    found, graph = binding.found, binding.graph
+    fields = graph.num_arcs * sum(dtype.itemsize for dtype in binding.edge.values())
+    fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
+    steps = [giving(binding, name, given) for name in given]
+    objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * found.keeps_messages
+    return in_turn(graph.making("out_degree", "in_degree"), *steps, held(fields + objects))
 
 
 class _Run:

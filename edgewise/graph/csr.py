@@ -13,14 +13,17 @@ This is the distribution step of Satish, Harris, Garland, "Designing Efficient S
 GPUs" (IPDPS 2009), section 4, with rows for digits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.launch import launch, sealed
 from edgewise.kernels.team import available_threads, claim, run_alone, team_kernel
+from edgewise.memory import Step
 
 #: Offsets are 32-bit while the number of arcs stays below this.
 MAX_SHORT_ARCS = 2**31
@@ -29,6 +32,8 @@ _MAX_BUCKET_BITS = 16
 _MAX_BUCKETS = 1024
 _ARCS_PER_BUCKET = 2**14
 _MAX_BLOCK = 2**20
+#: Arrays as long as the counts of blocks that there are at a time, to find their places.
+_COUNTS = 5
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,12 @@ class Rows:
     offsets: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return self.offsets.nbytes + self.targets.nbytes + weights
 
 
 def offset_dtype(num_arcs: int) -> type[np.signedinteger]:
@@ -80,39 +91,45 @@ def build_rows(
     """
     source, target = sealed(source), sealed(target)
     weights = None if weights is None else sealed(weights)
-    shift = _bucket_bits(num_vertices, len(source))
-    num_buckets = max(1, ((num_vertices - 1) >> shift) + 1)
-    block = max(min(len(source) // 32, _MAX_BLOCK), 32 * num_buckets)
-    num_blocks = max(1, -(-len(source) // block))
-
-    counts = np.zeros((num_blocks, num_buckets), np.int64)
-    found = np.zeros((num_blocks, 2), np.int64)
-    edges = (source, target, both_directions, drop_loops, shift, block)
+    cut = _cut(num_vertices, len(source))
+    counts, found = cut.counts(), np.zeros((cut.num_blocks, 2), np.int64)
+    edges = (source, target, both_directions, drop_loops, cut.shift, cut.block)
     launch(_count, *edges, num_vertices, counts, found, work=3 * len(source))
     _check_in_range(found[:, 1], source, target, num_vertices)
 
-    in_order = counts.T.ravel()  # bucket by bucket, and within a bucket block by block
-    ends = np.cumsum(in_order)
-    num_arcs = int(ends[-1])
-    places = np.ascontiguousarray((ends - in_order).reshape(num_buckets, num_blocks).T)
-    bounds = np.append(places[0], num_arcs)
-    rows_in_bucket = np.empty(num_arcs, np.uint16)
-    targets = np.empty(num_arcs, np.int32)
-    moved = None if weights is None else np.empty(num_arcs, weights.dtype)
+    places, bounds = _places(counts)
+    rows_in_bucket, targets, moved = _room_for_arcs(int(bounds[-1]), weights)
     bits, moved_bits = _as_bits(weights), _as_bits(moved)
     mark = np.int32(-1 if mark_reversed else 0)
     launch(_deal, *edges, mark, places, rows_in_bucket, targets, bits, moved_bits, work=3 * len(source))
-
-    offsets = np.empty(num_vertices + 1, offset_dtype(num_arcs))
-    offsets[num_vertices] = num_arcs
-    _sort_buckets(bounds, shift, rows_in_bucket, offsets, targets, moved_bits)
+    offsets = _sort_buckets(num_vertices, bounds, cut.shift, rows_in_bucket, targets, moved_bits)
     loops = 0 if drop_loops else int(found[:, 0].sum())
     return Rows(offsets, targets, moved), loops
 
 
 def transpose(rows: Rows) -> Rows:
     """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
-    return build_rows(rows.targets, row_of_arcs(rows.offsets), rows.weights, len(rows.offsets) - 1)[0]
+    offsets, targets = sealed(rows.offsets), sealed(rows.targets)
+    weights = None if rows.weights is None else sealed(rows.weights)
+    num_vertices, cut = len(offsets) - 1, _cut(len(offsets) - 1, len(targets))
+    places, bounds = _places(_counts_of(targets, cut))
+    rows_in_bucket, sources, moved = _room_for_arcs(len(targets), weights)
+    bits, moved_bits = _as_bits(weights), _as_bits(moved)
+    arcs = (offsets, targets, cut.shift, cut.block)
+    launch(_deal_back, *arcs, places, rows_in_bucket, sources, bits, moved_bits, work=3 * len(targets))
+    in_offsets = _sort_buckets(num_vertices, bounds, cut.shift, rows_in_bucket, sources, moved_bits)
+    return Rows(in_offsets, sources, moved)
+
+
+def transposing(offsets: np.ndarray, targets: np.ndarray, weight_bytes: int) -> Step:
+    """The memory that `transpose` takes for weights of so many bytes; it looks at each target once."""
+    num_arcs, num_vertices = len(targets), len(offsets) - 1
+    cut = _cut(num_vertices, num_arcs)
+    counts = _counts_of(sealed(targets), cut)
+    of_arc = targets.itemsize + weight_bytes
+    copies = max((copies * longest for _, copies, longest in _sorts(counts.sum(axis=0))), default=0)
+    kept = of_arc * num_arcs + np.dtype(offset_dtype(num_arcs)).itemsize * (num_vertices + 1)
+    return Step(kept, kept + 2 * num_arcs + of_arc * copies + _COUNTS * counts.nbytes)
 
 
 def row_of_arcs(offsets: np.ndarray) -> np.ndarray:
@@ -125,10 +142,54 @@ def _as_bits(weights: np.ndarray | None) -> np.ndarray | None:
     return None if weights is None else weights.view(f"i{weights.itemsize}")
 
 
-def _bucket_bits(num_vertices: int, num_edges: int) -> int:
-    """The number of rows in a bucket, as a power of two."""
+class _Cut(NamedTuple):
+    """How edges are cut into blocks, and rows into buckets.
+
+    Attributes:
+        shift: a bucket has ``2**shift`` rows.
+        num_buckets, num_blocks: how many there are.
+        block: edges in a block.
+    """
+
+    shift: int
+    num_buckets: int
+    num_blocks: int
+    block: int
+
+    def counts(self) -> np.ndarray:
+        """Room for how many arcs each block has for each bucket."""
+        return np.zeros((self.num_blocks, self.num_buckets), np.int64)
+
+
+def _cut(num_vertices: int, num_edges: int) -> _Cut:
     wanted = min(max(num_edges // _ARCS_PER_BUCKET, 1), _MAX_BUCKETS)
-    return min(max(((num_vertices - 1) // wanted).bit_length(), 0), _MAX_BUCKET_BITS)
+    shift = min(max(((num_vertices - 1) // wanted).bit_length(), 0), _MAX_BUCKET_BITS)
+    num_buckets = max(1, ((num_vertices - 1) >> shift) + 1)
+    block = max(min(num_edges // 32, _MAX_BLOCK), 32 * num_buckets)
+    return _Cut(shift, num_buckets, max(1, -(-num_edges // block)), block)
+
+
+def _counts_of(targets: np.ndarray, cut: _Cut) -> np.ndarray:
+    """How many targets each block has in each bucket."""
+    counts = cut.counts()
+    launch(_count_targets, targets, cut.shift, cut.block, counts, work=len(targets))
+    return counts
+
+
+def _places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first place of each block in each bucket, and where buckets begin and end."""
+    in_order = counts.T.ravel()  # bucket by bucket, and within a bucket block by block
+    ends = np.cumsum(in_order)
+    places = np.ascontiguousarray((ends - in_order).reshape(counts.shape[::-1]).T)
+    return places, np.append(places[0], ends[-1])
+
+
+def _room_for_arcs(
+    num_arcs: int, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Arrays for the row within its bucket, the target and the weight of each arc."""
+    moved = None if weights is None else np.empty(num_arcs, weights.dtype)
+    return np.empty(num_arcs, np.uint16), np.empty(num_arcs, np.int32), moved
 
 
 def _check_in_range(wrong: np.ndarray, source: np.ndarray, target: np.ndarray, num_vertices: int) -> None:
@@ -143,41 +204,53 @@ def _check_in_range(wrong: np.ndarray, source: np.ndarray, target: np.ndarray, n
 
 
 def _sort_buckets(
+    num_vertices: int,
     bounds: np.ndarray,
     shift: int,
     rows_in_bucket: np.ndarray,
-    offsets: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray | None,
-) -> None:
-    """Sort every bucket by row. All copies together are never longer than the arrays themselves."""
+) -> np.ndarray:
+    """Sort every bucket by row, and return the offsets of all rows."""
     sizes = np.diff(bounds)
-    threads = available_threads()
-    large = sizes > max(int(bounds[-1]) // threads, _ARCS_PER_BUCKET)
-    for buckets, copies in ((np.flatnonzero(~large), threads), (np.flatnonzero(large), 1)):
-        if len(buckets) == 0:
-            continue
-        shape = (copies, int(sizes[buckets].max()))
+    offsets = np.empty(num_vertices + 1, offset_dtype(len(targets)))
+    offsets[num_vertices] = len(targets)
+    for buckets, copies, longest in _sorts(sizes):
         work = int(sizes[buckets].sum()) + (len(buckets) << shift)
         next_place = np.empty((copies, 1 << shift), np.int64)
-        copy = np.empty(shape, np.int32)
-        weight_copy = None if weights is None else np.empty(shape, weights.dtype)
-        args = (
-            buckets,
-            bounds,
-            shift,
-            rows_in_bucket,
-            next_place,
-            copy,
-            weight_copy,
-            offsets,
-            targets,
-            weights,
-        )
+        copy = np.empty((copies, longest), np.int32)
+        weight_copy = None if weights is None else np.empty((copies, longest), weights.dtype)
+        arcs = (rows_in_bucket, next_place, copy, weight_copy, offsets, targets, weights)
         if copies == 1:
-            run_alone(_sort, *args)
+            run_alone(_sort, buckets, bounds, shift, *arcs)
         else:
-            launch(_sort, *args, work=3 * work)
+            launch(_sort, buckets, bounds, shift, *arcs, work=3 * work)
+    return offsets
+
+
+def _sorts(sizes: np.ndarray) -> Iterator[tuple[np.ndarray, int, int]]:
+    """Which buckets are sorted together, on how many threads, and the arcs in the largest.
+
+    A thread copies one bucket at a time. All copies together are never longer than all buckets.
+    """
+    threads = available_threads()
+    large = sizes > max(int(sizes.sum()) // threads, _ARCS_PER_BUCKET)
+    for buckets, copies in ((np.flatnonzero(~large), threads), (np.flatnonzero(large), 1)):
+        if len(buckets):
+            yield buckets, copies, int(sizes[buckets].max())
+
+
+@device_function
+def row_of(offsets: Any, arc: Any) -> Any:
+    """The vertex whose row an arc is in. For kernels; rows are not empty."""
+    low, high, one = np.uint64(0), np.uint64(len(offsets) - 1), np.uint64(1)
+    while low + one < high:
+        middle = (low + high) >> one
+        if np.uint64(offsets[middle]) <= arc:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @team_kernel
@@ -263,6 +336,61 @@ def _deal(
                 targets[p] = np.int32(u) ^ mark
                 if weights is not None:
                     moved[p] = weights[e]
+
+
+@team_kernel
+def _count_targets(
+    thread: Any, size: Any, control: Any, targets: Any, shift: Any, block: Any, counts: Any
+) -> None:
+    """Count the targets of each block in each bucket."""
+    bits = np.uint64(shift)
+    while True:
+        b = claim(control, 0, 1, len(counts))
+        if b >= len(counts):
+            return
+        count = counts[b]
+        for k in range(np.uint64(b * block), np.uint64(min((b + 1) * block, len(targets)))):
+            count[np.uint64(targets[k]) >> bits] += 1
+
+
+@team_kernel
+def _deal_back(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    shift: Any,
+    block: Any,
+    places: Any,
+    rows_in_bucket: Any,
+    sources: Any,
+    weights: Any,
+    moved: Any,
+) -> None:
+    """Move each arc to the next place that its block has in the bucket of its target; its row is its source."""
+    num_blocks = len(places)
+    bits, mask = np.uint64(shift), np.uint64((1 << shift) - 1)
+    one = np.uint64(1)
+    while True:
+        b = claim(control, 0, 1, num_blocks)
+        if b >= num_blocks:
+            return
+        place = places[b]
+        k, end = np.uint64(b * block), np.uint64(min((b + 1) * block, len(targets)))
+        row = row_of(offsets, k)
+        while k < end:
+            last = min(np.uint64(offsets[row + one]), end)
+            while k < last:
+                v = np.uint64(targets[k])
+                p = np.uint64(place[v >> bits])
+                place[v >> bits] = np.int64(p + one)
+                rows_in_bucket[p] = np.uint16(v & mask)
+                sources[p] = np.int32(row)
+                if weights is not None:
+                    moved[p] = weights[k]
+                k += one
+            row += one
 
 
 @team_kernel

@@ -1,6 +1,7 @@
 """The class `Graph`."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,12 +19,13 @@ from edgewise.graph.checks import (
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_id_column, check_not_masked
-from edgewise.graph.merge import merge_parallel_arcs
+from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.kernels.launch import sealed
-from edgewise.layout.slots import arrange
+from edgewise.layout.slots import arrange, arranging, degrees_of
+from edgewise.memory import Step, held, in_turn
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -105,13 +107,18 @@ class Graph:
 
     def needed_on_gpu(self, *names: str) -> int:
         """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
+        return self.making_on_gpu(*names).most
+
+    def making_on_gpu(self, *names: str) -> Step:
+        """The GPU's memory that `on_gpu` takes for arrays that are not there yet."""
         missing = {name for name in names if not self._lies_on_gpu(name)}
         if not self.directed:
             missing = {_name_in_rows(name) for name in missing}
         making = self.directed and not self.has_in_edges and isinstance(self._rows, GpuRows)
         making = making and any(name.startswith("in_") for name in missing)
         arrays = [self.stored(_name_in_rows(name)) for name in missing]
-        return sum(array.nbytes for array in arrays) + making * gpu_rows.ARC_BYTES * self.num_arcs
+        kept = sum(array.nbytes for array in arrays)
+        return Step(kept, kept + making * gpu_rows.ARC_BYTES * self.num_arcs)
 
     @property
     def needed_on_host(self) -> int:
@@ -209,8 +216,12 @@ class Graph:
         ids: Ids,
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
+        check_room: Callable[[int], None] | None = None,
     ) -> "Graph":
-        """Make a graph from columns of indices that are in range, and of weights that are finite."""
+        """Make a graph from columns of indices that are in range, and of weights that are finite.
+
+        `check_room` is called with the bytes that rows take and will take while parallel edges are merged.
+        """
         rows, loops = csr.build_rows(
             source,
             target,
@@ -220,6 +231,8 @@ class Graph:
             drop_loops=self_loops == "drop",
         )
         if parallel_edges != "keep":
+            if check_room is not None:
+                check_room(rows.nbytes + merging(rows))
             rows, loops = merge_parallel_arcs(rows, parallel_edges)
         return cls(rows, ids, directed, loops)
 
@@ -293,6 +306,10 @@ class Graph:
         graph.edge_numbers = self.edge_numbers
         return graph
 
+    def with_weights(self, weights: np.ndarray) -> "Graph":
+        """The same arcs with other weights, as a directed graph. All other arrays are shared."""
+        return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
+
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
         import scipy.sparse
@@ -330,17 +347,21 @@ class Graph:
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
 
+    def looking_up(self, vertex: Any) -> Step:
+        """The memory that `index_of` takes for a vertex or a sequence of them."""
+        return self._ids.looking_up(vertex)
+
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
         indices = np.asarray(indices)
         if indices.size == 0:
-            return self.vertices[:0].reshape(indices.shape)
+            return self._ids.of(indices.astype(np.int64))
         if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= self.num_vertices:
             raise GraphError(
                 f"ids_of got {indices.dtype} from {indices.min()} to {indices.max()}; expected indices "
                 f"0..{self.num_vertices - 1}"
             )
-        return self.vertices[indices]
+        return self._ids.of(indices)
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -350,12 +371,16 @@ class Graph:
     @cached_property
     def out_degree(self) -> np.ndarray:
         """Arcs that leave each vertex, int32, shape (num_vertices,)."""
-        return sealed(np.diff(self.offsets).astype(np.int32))
+        return sealed(_lengths(self.offsets))
 
     @cached_property
     def in_degree(self) -> np.ndarray:
         """Arcs that enter each vertex, int32, shape (num_vertices,)."""
-        return self.out_degree if not self.directed else sealed(np.diff(self.in_offsets).astype(np.int32))
+        if not self.directed:
+            return self.out_degree
+        if self.has_in_edges or isinstance(self._rows, GpuRows):
+            return sealed(_lengths(self.in_offsets))
+        return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
     def _columns(self) -> csr.Rows | GpuRows:
@@ -373,6 +398,39 @@ class Graph:
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
         _ = self._columns
+
+    def making(self, *names: str) -> Step:
+        """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
+
+        Args:
+            names: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots". What is there takes nothing.
+        """
+        missing = [name for name in names if not self._has(name)]
+        return in_turn(held(self.needed_on_host), *map(self._making, missing))
+
+    def _has(self, name: str) -> bool:
+        """Whether reading an array costs nothing."""
+        return self.has_in_edges if name == "in_edges" else name in vars(self)
+
+    def _making(self, name: str) -> Step:
+        """The host's memory that it takes to make an array."""
+        n, m, of_offset = self.num_vertices, self.num_arcs, csr.offset_dtype(self.num_arcs)().itemsize
+        if name == "out_degree" or (name == "in_degree" and self.directed):
+            return Step(4 * n, max(4, of_offset + 4 * (of_offset > 4)) * n)
+        if name == "in_edges":
+            weights = self.stored("weights")
+            of_weight = 0 if weights is None else weights.itemsize
+            if isinstance(self._rows, GpuRows):
+                return held(of_offset * (n + 1) + (4 + of_weight) * m)
+            return csr.transposing(self.offsets, self.targets, of_weight)
+        if name == "in_arcs":
+            arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
+            if self.directed:
+                return Step(arcs.kept, in_turn(arcs, by_target).most)
+            return Step(arcs.kept, in_turn(arcs, by_target, by_target, arcs).most)
+        if name == "slots":
+            return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
+        return self.making("out_degree")
 
     @property
     def in_offsets(self) -> np.ndarray:
@@ -454,6 +512,11 @@ class Graph:
         }
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
         return f"<table>{rows}</table>"
+
+
+def _lengths(offsets: np.ndarray) -> np.ndarray:
+    """The arcs in each row, int32."""
+    return np.diff(offsets).astype(np.int32, copy=False)
 
 
 def _name_in_rows(name: str) -> str:

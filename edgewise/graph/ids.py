@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.memory import Step
 from edgewise.text import shown
+
+#: Of an index in a list; and of an id that is an object in the dictionary of all, while that is made from a list.
+_INDEX_BYTES, _POSITION_BYTES = 8 + 32, 8 + 32 + 90
 
 _KINDS = "expected integers, or strings"
 
@@ -113,6 +117,10 @@ class Ids:
         array.flags.writeable = False
         return array
 
+    def of(self, indices: np.ndarray) -> np.ndarray:
+        """The ids of an array of indices of vertices."""
+        return indices.astype(np.int64) if self.given is None else self.given[indices]
+
     @cached_property
     def _position(self) -> dict[Any, int]:
         """The index of each id that is an object."""
@@ -157,6 +165,17 @@ class Ids:
                 raise self._unknown(ids[wrong[0]])
             return ids.astype(np.int64)
         return np.array([self.index_of(vertex) for vertex in ids], dtype=np.int64)
+
+    def looking_up(self, ids: Any) -> Step:
+        """The memory that it takes to look up an id, or a sequence of ids: a list and an array of indices, and what is
+        kept for further ids."""
+        count = len(ids) if isinstance(ids, list | tuple | range | np.ndarray) and np.ndim(ids) > 0 else 1
+        kept = 0
+        if self._are_objects:
+            kept = _POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
+        elif self.given is not None:
+            kept = 8 * self.num_vertices * ("_ascending" not in vars(self))
+        return Step(kept + 8 * count, kept + (_INDEX_BYTES + 8) * count)
 
     @property
     def _are_objects(self) -> bool:

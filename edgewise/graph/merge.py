@@ -1,8 +1,8 @@
 """Merge parallel arcs: within each row, one arc for each target, at the place of the first.
 
 Each row goes through a hash table of its own targets, at least twice as long as the row, which for most rows
-lies in the first-level cache. O(n + m) expected; beyond the merged rows it needs a table for the longest row
-for each thread.
+lies in the first-level cache. A row so long that this would have a place for each vertex goes through a table that
+has just that. O(n + m) expected; beyond the merged rows it needs a table for the longest row for each thread.
 """
 
 from typing import Any
@@ -33,9 +33,7 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
         GraphError: a sum that does not fit the dtype of the weights.
     """
     num_rows = len(rows.offsets) - 1
-    longest = int(np.diff(rows.offsets).max(initial=0))
-    table_bits = max(1, (2 * longest - 1).bit_length())
-    tables = np.empty((available_threads(), 1 << table_bits), np.int32)
+    tables = np.empty((available_threads(), _table_length(rows)), np.int32)
     lengths = np.empty(num_rows, np.int64)
     found = np.full((num_rows + _ROWS_PER_PIECE - 1) // _ROWS_PER_PIECE * 2, -1, np.int64).reshape(-1, 2)
     offsets = sealed(rows.offsets)
@@ -54,6 +52,18 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
     weights = None if rows.weights is None else np.empty(num_arcs, rows.weights.dtype)
     launch(_close_gaps, offsets, merged_offsets, rows.targets, rows.weights, targets, weights, work=work)
     return Rows(merged_offsets, targets, weights), int(found[:, 0].sum())
+
+
+def merging(rows: Rows) -> int:
+    """The memory that `merge_parallel_arcs` takes at most."""
+    tables = 4 * available_threads() * _table_length(rows)
+    return tables + 2 * 8 * len(rows.offsets) + rows.nbytes
+
+
+def _table_length(rows: Rows) -> int:
+    """The length of a table that serves each row."""
+    longest = int(np.diff(rows.offsets).max(initial=0))
+    return min(1 << max(1, (2 * longest - 1).bit_length()), max(len(rows.offsets) - 1, 1))
 
 
 def _limits(weights: np.ndarray | None) -> np.ndarray | None:
@@ -101,12 +111,15 @@ def _merge(
             bits = np.uint64(1)
             while (one << bits) < np.uint64(2) * (last - first):
                 bits += one
+            is_short = (one << bits) < num_rows
             mask = (one << bits) - one
-            for i in range(one << bits):
+            for i in range((one << bits) if is_short else np.uint64(num_rows)):
                 table[i] = -1
             kept = first
             for p in range(first, last):
-                slot = (np.uint64(targets[p]) * golden) >> (np.uint64(64) - bits)
+                slot = np.uint64(targets[p])
+                if is_short:
+                    slot = (slot * golden) >> (np.uint64(64) - bits)
                 while table[slot] >= 0 and targets[first + np.uint64(table[slot])] != targets[p]:
                     slot = (slot + one) & mask
                 if table[slot] < 0:

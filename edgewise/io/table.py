@@ -60,7 +60,12 @@ def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: boo
     parallel, loops = options.parallel_edges, options.self_loops
     directed = options.directed is not False
     if directed or parallel != "keep":
-        return Graph._from_indices(source, target, edges.weight, directed, ids, parallel, loops), 0
+        columns = {
+            id(column): column for column in (edges.source, edges.target, source, target, edges.weight)
+        }
+        held = sum(column.nbytes for column in columns.values() if column is not None)
+        how = parallel, loops, lambda needed: budget.check(held + needed)
+        return Graph._from_indices(source, target, edges.weight, directed, ids, *how), 0
     rows, num_loops = build_rows(
         source,
         target,

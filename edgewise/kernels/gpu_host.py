@@ -211,9 +211,14 @@ def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
     return held[key]
 
 
+def is_resident(owner: Any, key: Any) -> bool:
+    """Whether something that belongs to an object is on the GPU already."""
+    return key in _residents.get(owner, {})
+
+
 def is_copied(owner: Any, values: Any) -> bool:
     """Whether the copy on the GPU of an array that belongs to an object is there already."""
-    return id(values) in _residents.get(owner, {})
+    return is_resident(owner, id(values))
 
 
 def copied(owner: Any, values: Any) -> Any:

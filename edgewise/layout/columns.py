@@ -12,6 +12,8 @@ from edgewise.kernels.gpu import WARP
 from edgewise.kernels.gpu_host import cupy, room
 from edgewise.layout.bucket_sort import bucket_sort
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
+from edgewise.layout.units import HEAVY
+from edgewise.memory import Step
 
 
 class Columns(NamedTuple):
@@ -34,6 +36,18 @@ class Columns(NamedTuple):
     heaviest: int
     heavy: int
     groups: int
+
+
+def places(num_arcs: int) -> int:
+    """About how many places a layout has at most: heavy rows begin at multiples of `ALIGNED`, and in a group of sorted
+    rows few places stay empty."""
+    return num_arcs + num_arcs // 4 + WARP * HEAVY
+
+
+def making_columns(num_vertices: int, num_arcs: int, of_arc: int) -> Step:
+    """The GPU's memory that `make_columns` takes, where arcs are kept with so many bytes each."""
+    kept = (4 + of_arc) * places(num_arcs) + (2 * 4 + 1) * num_vertices
+    return Step(kept, kept + ARC_BYTES * num_arcs + 12 * num_vertices)
 
 
 def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:

@@ -1,0 +1,94 @@
+"""A run takes no more resident memory than edgewise says that it needs, and what it says is enough."""
+
+import os
+
+import numpy as np
+import pytest
+from resident import CLEAR, Case, measured
+from resident_cases import CASES
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+from edgewise.memory import Step, held, in_turn
+
+on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
+
+#: What makes in-edges, copies of weights, and arrays beside those of the result.
+FEW = (
+    "bfs pull, plain",
+    "scc, plain",
+    "mst, plain weights=float64",
+    "weighted pagerank, plain weights=int64",
+    "pagerank from, many",
+    "program given pull, plain",
+)
+
+
+def check(case: Case) -> None:
+    found = measured(case)
+    assert found.is_within, f"took {found.peak:,} bytes of the {found.needed:,} that it said: {case}"
+    assert 0 < found.again <= found.needed
+
+
+@on_linux
+@pytest.mark.parametrize("name", FEW)
+def test_resident_memory_stays_within_what_was_said(name):
+    check(CASES[name])
+
+
+@on_linux
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CASES if name not in FEW])
+def test_resident_memory_stays_within_what_was_said_of_all(name):
+    check(CASES[name])
+
+
+def needed(call) -> int:
+    with pytest.raises(MemoryLimitError) as refused:
+        call(memory_limit=0)
+    return int(str(refused.value).split(" needs ")[1].split()[0].replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, **options: ew.pagerank(graph, device="cpu", **options),
+        lambda graph, **options: ew.scc(graph, device="cpu", **options),
+        lambda graph, **options: ew.mst(graph, symmetrize=True, device="cpu", **options),
+        lambda graph, **options: ew.bfs(
+            graph, 0, device="cpu", schedule=ew.Schedule(delivery=ew.Pull()), **options
+        ),
+    ],
+)
+def test_in_edges_count_for_the_call_that_makes_them(call):
+    graph = ew.generate.uniform(500, 8000, seed=1)
+    first = needed(lambda **options: call(graph, **options))
+    assert not graph.has_in_edges, "a refused call makes nothing"
+    with pytest.raises(MemoryLimitError):
+        call(graph, memory_limit=first - 1)
+    call(graph, memory_limit=first)
+    assert graph.has_in_edges
+    later = needed(lambda **options: call(graph, **options))
+    assert later <= first - 4 * graph.num_arcs
+
+
+def test_what_is_given_counts():
+    graph = ew.generate.uniform(500, 8000, seed=1)
+    ranks, ids = np.ones(500), dict.fromkeys(range(400), 1.0)
+    plain, started, both, by_id = (
+        needed(lambda given=given, **options: ew.pagerank(graph, device="cpu", **given, **options))
+        for given in ({}, {"start": ranks}, {"start": ranks, "personalization": ranks}, {"start": ids})
+    )
+    assert plain + 8 * 500 <= started <= by_id and started + 8 * 500 <= both
+
+
+def test_ids_that_are_looked_up_count():
+    names = [f"town {v}" for v in range(300)]
+    graph = ew.Graph.from_edges(names, names[1:] + names[:1])
+    first = needed(lambda **options: ew.bfs(graph, "town 7", device="cpu", **options))
+    assert first > 100 * 300 + needed(lambda **options: ew.bfs(graph, "town 7", device="cpu", **options))
+
+
+def test_steps_in_turn():
+    assert in_turn() == Step(0, 0)
+    assert in_turn(held(5), Step(1, 20), held(3)) == Step(9, 25)
