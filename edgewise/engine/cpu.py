@@ -39,7 +39,7 @@ from edgewise.inspection import Specification
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.launch import INTERRUPTIBLE
-from edgewise.kernels.pointers import addresses
+from edgewise.kernels.pointers import address, addresses
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
@@ -147,7 +147,7 @@ class CpuProgram:
         shared[LISTED] = shared[ENDED] = -1
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
-            table[self._slot[key]] = array.ctypes.data
+            table[self._slot[key]] = address(array)
         if limit is None and not self._best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
             run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)
