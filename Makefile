@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-gpu bench lint clean
+.PHONY: help demo test test-all test-bounds test-gpu bench lint clean
 
 help:
 	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
 	@echo "make test      run the tests"
 	@echo "make test-all  run the tests, those too long for CI included"
+	@echo "make test-bounds  run tests of the CPU's kernels with checks of array bounds"
 	@echo "make test-gpu  run the tests that need an NVIDIA GPU (CUDA 13)"
 	@echo "make lint      check style, formatting and types"
 	@echo "make bench     time and verify edgewise beside SciPy, networkit, igraph and rustworkx"
@@ -26,6 +27,12 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"
+
+# Every algorithm, and programs by every delivery, on small graphs.
+test-bounds: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not gpu" \
+	    -k "(small_graphs and not int32 and not int64 and not float32 and not edge_betweenness) \
+	        or (every_schedule and (sssp or edge)) or through_a_buffer or (given_all and median)"
 
 test-gpu: $(VENV)/.test $(VENV)/.cuda13
 	$(BIN)/python -m pytest -m gpu

@@ -1,8 +1,8 @@
-"""Real graphs with golden answers, which independent libraries agree on; see ../shared/data/README.md.
+"""Real graphs with golden answers, which independent libraries agree on; see data/README.md.
 
 `load` reads a graph by the rules of the golden answers: parallel arcs are collapsed to the one of the smallest
 weight, self-loops are kept, and a graph without weights has ``1 + ((31 u + 17 v) mod 100)``, u and v being ids
-(u the smaller one in undirected graphs). A test that calls it is skipped where the data are not there.
+(u the smaller one in undirected graphs).
 """
 
 import functools
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import scipy.sparse
 
 from edgewise.graph import Graph
@@ -22,33 +21,24 @@ from edgewise.graph.csr import Rows
 from edgewise.graph.ids import Ids
 from edgewise.io import read
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+_ROOT = Path(__file__).resolve().parents[1]
+#: Where graphs are: those of the repository, and larger ones beside it, if they are there.
+FOLDERS = (_ROOT / "data", _ROOT.parent / "shared" / "data")
 
-#: Names by size: below 20,000 vertices, those of CI, and those that take seconds to read.
-SMALL = (
-    "karate",
-    "dolphins",
-    "polbooks",
-    "netscience",
-    "email-Eu-core",
-    "rome99",
-    "wiki-Vote",
-    "facebook_combined",
-    "astro-ph",
-    "chicago-regional",
-)
-MEDIUM = (
-    "musae-github",
-    "p2p-Gnutella31",
-    "cit-HepPh-half",
-    "soc-Epinions1-sym",
-    "email-Enron",
-    "hongkong-road",
-    "debian-depends",
-    "road-NY",
-)
-LARGE = ("cnr-2000", "road-FLA", "road-NE", "movie-actor", "actor-collab")
-ALL = SMALL + MEDIUM + LARGE
+
+def _found() -> dict[str, tuple[Path, dict[str, Any]]]:
+    """The folder of each graph by name, and how the graph is to be read. The first folder that has it counts."""
+    found: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for folder in FOLDERS:
+        if folder.is_dir():
+            for spec in json.loads((folder / "graphs.json").read_text(encoding="utf-8")):
+                found.setdefault(spec["name"], (folder, spec))
+    return found
+
+
+_FOUND = _found()
+#: The graphs that are there.
+NAMES = tuple(_FOUND)
 
 
 @dataclass(frozen=True)
@@ -73,21 +63,19 @@ class Golden:
 
 @functools.lru_cache(maxsize=2)
 def load(name: str) -> Golden:
-    """A golden graph by name. Skips the test where ../shared/data is not there."""
-    if not FOLDER.is_dir():
-        pytest.skip(f"the golden data are not at {FOLDER}")
-    (spec,) = (spec for spec in specs() if spec["name"] == name)
-    graph = _graph(FOLDER / spec["file"], spec)
+    """A golden graph by name, one of `NAMES`."""
+    folder, spec = _FOUND[name]
+    graph = _graph(folder / spec["file"], spec)
     numbers = np.arange(graph.num_vertices) if spec.get("names") else graph.vertices.astype(np.int64)
     if not spec["weighted"]:
         graph = _with_golden_weights(graph, numbers)
-    answers = json.loads((FOLDER / "golden" / f"{name}.json").read_text(encoding="utf-8"))
-    return Golden(graph, answers, numbers)
+    return Golden(graph, answers(name), numbers)
 
 
-def specs() -> list[dict[str, Any]]:
-    """How each graph is to be read."""
-    return json.loads((FOLDER / "graphs.json").read_text(encoding="utf-8"))
+def answers(name: str) -> dict[str, Any]:
+    """The content of ``golden/NAME.json``."""
+    folder, _ = _FOUND[name]
+    return json.loads((folder / "golden" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _graph(path: Path, spec: dict[str, Any]) -> Graph:

@@ -85,3 +85,13 @@ def diamonds(count):
     source = np.concatenate([first, first, first + 1, first + 2])
     target = np.concatenate([first + 1, first + 2, first + 3, first + 3])
     return source, target, 3 * count + 1
+
+
+def two_ways(count, few, many, times=1):
+    """A chain of squares of edges that are there so many times. Its end leads to the last vertex by two others, to
+    which it has few and many parallel arcs."""
+    source, target, n = diamonds(count)
+    first, second, last, end = n, n + 1, n + 2, n - 1
+    source = np.concatenate([source.repeat(times), [end] * (few + many), [first, second]])
+    target = np.concatenate([target.repeat(times), [first] * few, [second] * many, [last, last]])
+    return source, target, n + 3

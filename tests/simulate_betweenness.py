@@ -8,6 +8,7 @@ import sys
 from types import MappingProxyType
 
 import numpy as np
+from paths_by_integers import two_ways
 from simulated_warps import LANES, with_warps
 from simulator import pretend
 
@@ -73,13 +74,17 @@ def squares(count, times, weights=None):
 
 
 def compare_powers():
-    """Few paths beside so many that they need powers; these are of 2**60 here. The run goes on with powers from a level
-    at which no count has one yet, and from one at which some have."""
+    """Few paths beside so many that they need powers, and paths beside those of the power above; these are of 2**60
+    here. The run goes on with powers from a level at which no count has one yet, and from one at which some have."""
     from edgewise.algorithms._path_counts_gpu import FIRST
 
     for limit in (FIRST, FIRST * 2.0**70):
         told = compare(squares(16, 16), [0, 3], LARGE=FIRST * 2.0**60, SMALL=2.0**-60, LIMIT=limit)
         assert "powers" in told
+    for parallel in ((2, 128), (128, 2)):
+        source, target, n = two_ways(6, *parallel, times=16)
+        graph = ew.Graph.from_edges(source, target, num_vertices=n)
+        assert "powers" in compare(graph, [0], LARGE=FIRST * 2.0**60, SMALL=2.0**-60, LIMIT=FIRST)
 
 
 def main():

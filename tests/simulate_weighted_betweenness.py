@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from paths_by_integers import two_ways
 from simulate_betweenness import GRAPHS, compare, squares
 from simulated_warps import with_warps
 from simulator import pretend
@@ -45,12 +46,18 @@ def compare_all(graph, kinds):
 
 
 def compare_powers():
-    """Few paths beside so many that they need powers; these are of 2**20 here. See `simulate_betweenness`."""
+    """Few paths beside so many that they need powers, and paths beside those of the power above; these are of 2**20
+    here. See `simulate_betweenness`."""
     from edgewise.algorithms._path_counts_gpu import FIRST
 
     few = {"LARGE": FIRST * 2.0**20, "SMALL": 2.0**-20}
     for limit in (FIRST, FIRST * 2.0**30):
         told = compare(squares(6, 16, 0.5), [0], options={"weighted": True}, LIMIT=limit, **few)
+        assert "powers" in told
+    for parallel in ((2, 64), (64, 2)):
+        source, target, n = two_ways(2, *parallel, times=16)
+        graph = ew.Graph.from_edges(source, target, np.ones(len(source)), num_vertices=n)
+        told = compare(graph, [0], options={"weighted": True}, LIMIT=FIRST, **few)
         assert "powers" in told
 
 

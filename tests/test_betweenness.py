@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs
+from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs, two_ways
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
@@ -88,6 +88,15 @@ def test_few_paths_beside_very_many():
     graph = ew.Graph.from_edges(source, target, np.ones(len(source)), num_vertices=n + 2399)
     check(graph, [0, 3, n])
     check(graph, [0, 3, n], weighted=True)
+
+
+@pytest.mark.parametrize(("few", "many"), [(2, 64), (64, 2)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_paths_count_beside_those_of_the_power_above(few, many, weighted):
+    """2**1021 paths and 2**1026: one count has been scaled down once, the other twice."""
+    source, target, n = two_ways(1020, few, many)
+    graph = ew.Graph.from_edges(source, target, np.ones(len(source)), num_vertices=n)
+    check(graph, [0, 1], weighted)
 
 
 def test_a_lattice_has_finite_values_everywhere():

@@ -182,6 +182,16 @@ def test_no_path_is_found_beyond_max_depth():
     assert bfs(path, 2, max_depth=2**70).num_reached == 8
 
 
+@pytest.mark.parametrize("n", [2, 9, 4097])
+@pytest.mark.parametrize("first", [0, -1])
+def test_all_vertices_of_the_last_level_have_parents(n, first):
+    """Those that max_depth leaves unexpanded, among them the first and the last of the graph."""
+    centre = (n - 1 + first) % n
+    others = np.delete(np.arange(n), centre)
+    star = ew.Graph.from_edges(np.full(n - 1, centre), others, directed=False)
+    check(star, [centre], max_depth=1)
+
+
 @pytest.mark.parametrize("max_depth", [-1, 1.5, "2"])
 def test_bad_max_depth(max_depth):
     with pytest.raises(ParameterError, match="expected an integer of at least 0"):

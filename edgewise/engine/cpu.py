@@ -40,7 +40,7 @@ from edgewise.execution import Execution
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.launch import INTERRUPTIBLE
-from edgewise.kernels.pointers import addresses
+from edgewise.kernels.pointers import address, addresses
 from edgewise.kernels.team import available_threads
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Buffered, Pull, Push
@@ -89,7 +89,7 @@ class Workspace:
         n, m, found = binding.graph.num_vertices, binding.graph.num_arcs, binding.found
         of_vertices = n * (5 * 4 + message.itemsize * (not buffered))
         of_arcs = m * (message.itemsize + found.keeps_messages) * buffered
-        return of_vertices + of_arcs + 4 * num_threads * (RING + 4 * SEGMENT)
+        return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
 
 
 def is_buffered(binding: Binding, delivery: Any) -> bool:
@@ -179,7 +179,7 @@ class CpuProgram:
         shared[RANGE : RANGE + len(SIZES)] = SIZES
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
-            table[self._slot[key]] = array.ctypes.data
+            table[self._slot[key]] = address(array)
         if limit is None and not self._best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
             run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)

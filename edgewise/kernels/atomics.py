@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.pointers import element_pointer
+from edgewise.kernels.pointers import checked_pointer, element_pointer
 
 _INDEX = types.intp
 
@@ -22,7 +22,7 @@ _INDEX = types.intp
 def _read_modify_write(operation: str) -> Any:
     def typed(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
+            pointer = checked_pointer(context, builder, signature.args[0], args[0], args[1])
             return builder.atomic_rmw(operation, pointer, args[2], "seq_cst")
 
         return array.dtype(array, _INDEX, array.dtype), generate
@@ -45,7 +45,7 @@ def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
     """``atomic_load(array, i)``: the element as other threads last stored it (integers)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = checked_pointer(context, builder, signature.args[0], args[0], args[1])
         width = context.get_abi_sizeof(pointer.type.pointee)
         return builder.load_atomic(pointer, "seq_cst", width)
 
@@ -76,7 +76,7 @@ def compare_and_swap(typing_context: Any, array: Any, index: Any, expected: Any,
     dtype = array.dtype
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = element_pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = checked_pointer(context, builder, signature.args[0], args[0], args[1])
         bits = ir.IntType(8 * context.get_abi_sizeof(pointer.type.pointee))
         old, new = (context.get_value_as_data(builder, dtype, value) for value in args[2:])
         old, new = builder.bitcast(old, bits), builder.bitcast(new, bits)

@@ -3,8 +3,9 @@
 numba's own disk cache looks at the file of the outermost function only. It serves stale code after a function
 in another file was edited, and it never serves closures, which is what a user's program compiles to. Here the
 key is the content of everything that the code depends on: the sources of the kernel's module and of those of
-edgewise's modules that it builds on, the versions of Python, numba and llvmlite, the processor, the signature,
-and for a user's program its source and the values that it closes over (see `edgewise.inspection`).
+edgewise's modules that it builds on, the versions of Python, numba and llvmlite, the processor, whether bounds are
+checked, the signature, and for a user's program its source and the values that it closes over (see
+`edgewise.inspection`).
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding
 import numba
-from numba.core import compiler, serialize
+from numba.core import compiler, config, serialize
 from numba.core.compiler_lock import global_compiler_lock
 
 from edgewise.kernels import store
@@ -50,11 +51,12 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def _environment_key(module: str) -> str:
-    """A digest of the compilers' versions, the processor, and the sources that a module is made of."""
+    """A digest of the compilers' versions, the processor, the sources that a module is made of, and whether numba is
+    told to check bounds."""
     digest = hashlib.sha256()
     features = llvmlite.binding.get_host_cpu_features().flatten()
-    host = llvmlite.binding.get_host_cpu_name()
-    for part in (sys.version, numba.__version__, llvmlite.__version__, host, features):
+    host, bounds = llvmlite.binding.get_host_cpu_name(), str(config.BOUNDSCHECK)
+    for part in (sys.version, numba.__version__, llvmlite.__version__, host, features, bounds):
         digest.update(part.encode())
     for name in sorted(_modules_behind(module)):
         digest.update(name.encode())
@@ -172,7 +174,8 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
             None where that cannot be told, so that the code is not kept.
 
     Returns:
-        The compiled function. Divisions by zero follow NumPy (inf, nan, 0) and indices are not checked.
+        The compiled function. Divisions by zero follow NumPy (inf, nan, 0). Indices are not checked, unless the
+        environment says NUMBA_BOUNDSCHECK=1.
     """
     if function is None:
         return functools.partial(kernel, key=key)

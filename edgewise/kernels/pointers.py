@@ -1,8 +1,10 @@
-"""Arrays handed to a kernel as a table of addresses, and read there as typed pointers.
+"""Arrays handed to a kernel as a table of addresses and lengths, and read there as typed pointers.
 
 An array argument is seven words that every function passes on, and its index may be negative; a pointer is one
 word and its index is what it says. Measured on the kernel of a program with two fields: compiling takes half the
 time, a call 20 µs less.
+
+Where numba is told to check bounds (NUMBA_BOUNDSCHECK=1), kernels read arrays from the table instead.
 """
 
 import operator
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core import cgutils, config
 from numba.core.datamodel import models
 from numba.extending import intrinsic, lower_builtin, register_model
 from numba.np.arrayobj import populate_array
@@ -40,13 +43,20 @@ def _store_boolean(context: Any, builder: Any, signature: Any, args: Any) -> Any
 
 
 def pointer_type(element: Any) -> Any:
-    """The type of a pointer to elements of a numba type."""
+    """The type of a pointer to elements of a numba type; of an array, where bounds are checked."""
+    if config.BOUNDSCHECK:
+        return types.Array(element, 1, "C")
     return BooleanPointer() if element is types.boolean else types.CPointer(element)
 
 
 def addresses(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    """The table of contiguous arrays for a kernel, uint64. The caller keeps the arrays alive."""
-    return np.array([array.ctypes.data for array in arrays], dtype=np.uint64)
+    """The table of contiguous arrays for a kernel, uint64, shape (k, 2). The caller keeps the arrays alive."""
+    return np.array([address(array) for array in arrays], dtype=np.uint64).reshape(-1, 2)
+
+
+def address(array: np.ndarray) -> tuple[int, int]:
+    """A row of the table: the address of a contiguous array and its length."""
+    return array.ctypes.data, array.size
 
 
 def pointer_to(element: Any) -> Any:
@@ -56,12 +66,24 @@ def pointer_to(element: Any) -> Any:
     def typed(typing_context: Any, table: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            address = builder.load(builder.gep(data, [args[1]]))
-            return builder.inttoptr(address, context.get_value_type(result))
+            row = builder.gep(data, [builder.mul(args[1], args[1].type(2))])
+            pointer = builder.inttoptr(builder.load(row), context.get_value_type(types.CPointer(element)))
+            if isinstance(result, types.Array):
+                length = builder.load(builder.gep(row, [args[1].type(1)]))
+                return _array(context, builder, result, pointer, length)
+            return pointer
 
         return result(table, types.intp), generate
 
     return intrinsic(typed)
+
+
+def _array(context: Any, builder: Any, kind: Any, data: Any, length: Any) -> Any:
+    """An array of a type, of so many elements from an address on."""
+    made = context.make_array(kind)(context, builder)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    populate_array(made, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
+    return made._getvalue()
 
 
 @intrinsic
@@ -80,17 +102,8 @@ def array_at(typing_context: Any, pointer: Any, first: Any, end: Any) -> Any:
     kind = types.Array(pointer.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        made = context.make_array(kind)(context, builder)
-        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-        populate_array(
-            made,
-            data=builder.gep(args[0], [args[1]]),
-            shape=[builder.sub(args[2], args[1])],
-            strides=[size],
-            itemsize=size,
-            meminfo=None,
-        )
-        return made._getvalue()
+        data = element_pointer(context, builder, signature.args[0], args[0], args[1])
+        return _array(context, builder, kind, data, builder.sub(args[2], args[1]))
 
     return kind(pointer, types.intp, types.intp), generate
 
@@ -101,3 +114,11 @@ def element_pointer(context: Any, builder: Any, container_type: Any, container: 
         return builder.gep(container, [index])
     data = context.make_array(container_type)(context, builder, container).data
     return builder.gep(data, [index])
+
+
+def checked_pointer(context: Any, builder: Any, container_type: Any, container: Any, index: Any) -> Any:
+    """`element_pointer` of what is read or written: an array's index is checked where numba is told to check bounds."""
+    if isinstance(container_type, types.Array) and context.enable_boundscheck:
+        length = context.make_array(container_type)(context, builder, container).nitems
+        cgutils.do_boundscheck(context, builder, index, length)
+    return element_pointer(context, builder, container_type, container, index)
