@@ -1,5 +1,7 @@
 """What all tests have in common."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -24,11 +26,14 @@ GUARD, UNWRITTEN = 4096, 0xAB
 class Guarded(cpu.Workspace):
     """A workspace whose arrays lie between bytes that nothing may write."""
 
+    made: ClassVar[list["Guarded"]] = []
+
     def __init__(self, *args):
         super().__init__(*args)
         self.whole = []
         self.arrays, self.buffer = (tuple(map(self.between, arrays)) for arrays in (self.arrays, self.buffer))
         self.table, self.buffer_table = addresses(self.arrays), addresses(self.buffer)
+        self.made.append(self)
 
     def between(self, array):
         whole = np.full(GUARD + array.nbytes + GUARD, UNWRITTEN, np.uint8)
@@ -37,9 +42,10 @@ class Guarded(cpu.Workspace):
         self.whole.append(whole)
         return inner.view(array.dtype)
 
-    def check(self):
-        for whole in self.whole:
-            assert (whole[:GUARD] == UNWRITTEN).all() and (whole[-GUARD:] == UNWRITTEN).all()
+    def is_intact(self):
+        return all(
+            (end == UNWRITTEN).all() for whole in self.whole for end in (whole[:GUARD], whole[-GUARD:])
+        )
 
 
 @pytest.fixture
@@ -47,18 +53,11 @@ def small_pieces(monkeypatch):
     """Programs on the CPU divide graphs of a few vertices, too, and leave next to nothing to one thread. No run writes
     beyond the arrays that it works in."""
     sizes = cpu_kernel.Sizes(vertices=4, places=16, alone=3, alone_list=1, alone_edges=4, alone_far=2)
-    made = []
-
-    def make(*args):
-        made.append(Guarded(*args))
-        return made[-1]
-
-    make.nbytes, make.buffer_bytes = cpu.Workspace.nbytes, cpu.Workspace.buffer_bytes
     monkeypatch.setattr(cpu, "SIZES", sizes)
-    monkeypatch.setattr(cpu, "Workspace", make)
+    monkeypatch.setattr(cpu, "Workspace", Guarded)
+    Guarded.made.clear()
     yield
-    for workspace in made:
-        workspace.check()
+    assert all(workspace.is_intact() for workspace in Guarded.made)
 
 
 def pytest_collection_modifyitems(items):
