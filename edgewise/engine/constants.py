@@ -21,7 +21,7 @@ _NO_DEGREES = sealed(np.zeros(1, np.int32))
 
 
 #: Values that are brought into another order at a time.
-_PIECE = 2**20
+_PIECE = 2**16
 
 
 class Constants(NamedTuple):

@@ -98,7 +98,8 @@ def build_rows(
     _check_in_range(found[:, 1], source, target, num_vertices)
 
     places, bounds = _places(counts)
-    rows_in_bucket, targets, moved = _room_for_arcs(int(bounds[-1]), weights)
+    targets = np.empty(int(bounds[-1]), np.int32)
+    rows_in_bucket, moved = _room_for_arcs(len(targets), weights)
     bits, moved_bits = _as_bits(weights), _as_bits(moved)
     mark = np.int32(-1 if mark_reversed else 0)
     launch(_deal, *edges, mark, places, rows_in_bucket, targets, bits, moved_bits, work=3 * len(source))
@@ -109,16 +110,28 @@ def build_rows(
 
 def transpose(rows: Rows) -> Rows:
     """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
+    sources = np.empty(len(rows.targets), np.int32)
+    return _by_target(rows, sources, numbered=False)
+
+
+def arcs_by_target(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The numbers of the arcs in the order of their targets, of the dtype of offsets; those of one target ascend."""
+    arcs = np.empty(len(targets), offset_dtype(len(targets)))
+    return _by_target(Rows(offsets, targets, None), arcs, numbered=True).targets
+
+
+def _by_target(rows: Rows, ends: np.ndarray, numbered: bool) -> Rows:
+    """The arcs by target, with their sources or their numbers for `ends`, which are filled."""
     offsets, targets = sealed(rows.offsets), sealed(rows.targets)
     weights = None if rows.weights is None else sealed(rows.weights)
     num_vertices, cut = len(offsets) - 1, _cut(len(offsets) - 1, len(targets))
     places, bounds = _places(_counts_of(targets, cut))
-    rows_in_bucket, sources, moved = _room_for_arcs(len(targets), weights)
+    rows_in_bucket, moved = _room_for_arcs(len(targets), weights)
     bits, moved_bits = _as_bits(weights), _as_bits(moved)
-    arcs = (offsets, targets, cut.shift, cut.block)
-    launch(_deal_back, *arcs, places, rows_in_bucket, sources, bits, moved_bits, work=3 * len(targets))
-    in_offsets = _sort_buckets(num_vertices, bounds, cut.shift, rows_in_bucket, sources, moved_bits)
-    return Rows(in_offsets, sources, moved)
+    arcs = (offsets, targets, cut.shift, cut.block, numbered)
+    launch(_deal_back, *arcs, places, rows_in_bucket, ends, bits, moved_bits, work=3 * len(targets))
+    in_offsets = _sort_buckets(num_vertices, bounds, cut.shift, rows_in_bucket, ends, moved_bits)
+    return Rows(in_offsets, ends, moved)
 
 
 def transposing(offsets: np.ndarray, targets: np.ndarray, weight_bytes: int) -> Step:
@@ -184,12 +197,10 @@ def _places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places, np.append(places[0], ends[-1])
 
 
-def _room_for_arcs(
-    num_arcs: int, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Arrays for the row within its bucket, the target and the weight of each arc."""
+def _room_for_arcs(num_arcs: int, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Arrays for the row within its bucket and the weight of each arc."""
     moved = None if weights is None else np.empty(num_arcs, weights.dtype)
-    return np.empty(num_arcs, np.uint16), np.empty(num_arcs, np.int32), moved
+    return np.empty(num_arcs, np.uint16), moved
 
 
 def _check_in_range(wrong: np.ndarray, source: np.ndarray, target: np.ndarray, num_vertices: int) -> None:
@@ -218,7 +229,7 @@ def _sort_buckets(
     for buckets, copies, longest in _sorts(sizes):
         work = int(sizes[buckets].sum()) + (len(buckets) << shift)
         next_place = np.empty((copies, 1 << shift), np.int64)
-        copy = np.empty((copies, longest), np.int32)
+        copy = np.empty((copies, longest), targets.dtype)
         weight_copy = None if weights is None else np.empty((copies, longest), weights.dtype)
         arcs = (rows_in_bucket, next_place, copy, weight_copy, offsets, targets, weights)
         if copies == 1:
@@ -362,13 +373,14 @@ def _deal_back(
     targets: Any,
     shift: Any,
     block: Any,
+    numbered: Any,
     places: Any,
     rows_in_bucket: Any,
-    sources: Any,
+    ends: Any,
     weights: Any,
     moved: Any,
 ) -> None:
-    """Move each arc to the next place that its block has in the bucket of its target; its row is its source."""
+    """Move each arc, as its source or its number, to the next place that its block has in the bucket of its target."""
     num_blocks = len(places)
     bits, mask = np.uint64(shift), np.uint64((1 << shift) - 1)
     one = np.uint64(1)
@@ -386,7 +398,7 @@ def _deal_back(
                 p = np.uint64(place[v >> bits])
                 place[v >> bits] = np.int64(p + one)
                 rows_in_bucket[p] = np.uint16(v & mask)
-                sources[p] = np.int32(row)
+                ends[p] = np.int64(k if numbered else row)
                 if weights is not None:
                     moved[p] = weights[k]
                 k += one

@@ -424,9 +424,9 @@ class Graph:
                 return held(of_offset * (n + 1) + (4 + of_weight) * m)
             return csr.transposing(self.offsets, self.targets, of_weight)
         if name == "in_arcs":
-            arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
             if self.directed:
-                return Step(arcs.kept, in_turn(arcs, by_target).most)
+                return Step(of_offset * m, csr.transposing(self.offsets, self.targets, of_offset - 4).most)
+            arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
             return Step(arcs.kept, in_turn(arcs, by_target, by_target, arcs).most)
         if name == "slots":
             return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
@@ -454,11 +454,10 @@ class Graph:
     @cached_property
     def in_arcs(self) -> np.ndarray:
         """For each arc in the order of `in_sources`, its place in `targets`; shape (num_arcs,)."""
+        if self.directed:
+            return sealed(csr.arcs_by_target(self.offsets, self.targets))
         arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
         by_target = csr.transpose(csr.Rows(self.offsets, self.targets, arcs))
-        assert by_target.weights is not None
-        if self.directed:
-            return sealed(by_target.weights)
         # The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
         by_source = csr.transpose(by_target)
         twins = np.empty_like(arcs)
