@@ -4,7 +4,8 @@ numba's own disk cache looks at the file of the outermost function only. It serv
 in another file was edited, and it never serves closures, which is what a user's program compiles to. Here the
 key is the content of everything that the code depends on: the sources of the kernel's module and of those of
 edgewise's modules that it builds on, the versions of Python, numba and llvmlite, the processor, whether bounds are
-checked, the signature, and for a user's program its source and the values that it closes over (see `edgewise.inspection`).
+checked, the signature, and for a user's program its source and the values that it closes over (see
+`edgewise.inspection`).
 """
 
 import contextlib
