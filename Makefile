@@ -4,14 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-bounds test-gpu bench lint clean
+.PHONY: help demo test test-all test-bounds test-gpu mutants bench lint clean
 
 help:
 	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
 	@echo "make test      run the tests"
 	@echo "make test-all  run the tests, those too long for CI included"
-	@echo "make test-bounds  run tests of the CPU's kernels with checks of array bounds"
+	@echo "make test-bounds  run tests with kernels on the CPU that check array bounds"
 	@echo "make test-gpu  run the tests that need an NVIDIA GPU (CUDA 13)"
+	@echo "make mutants   change 60 places of the algorithms and engines, one at a time: do tests notice?"
 	@echo "make lint      check style, formatting and types"
 	@echo "make bench     time and verify edgewise beside SciPy, networkit, igraph and rustworkx"
 	@echo "make clean     remove $(VENV)"
@@ -36,6 +37,9 @@ test-bounds: $(VENV)/.test
 
 test-gpu: $(VENV)/.test $(VENV)/.cuda13
 	$(BIN)/python -m pytest -m gpu
+
+mutants: $(VENV)/.test
+	$(BIN)/python tests/mutants.py
 
 bench: $(VENV)/.bench $(VENV)/.test
 	$(BIN)/python -m benchmarks

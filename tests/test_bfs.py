@@ -182,6 +182,18 @@ def test_no_path_is_found_beyond_max_depth():
     assert bfs(path, 2, max_depth=2**70).num_reached == 8
 
 
+def test_few_vertices_that_are_left_are_pulled_though_few_edges_lead_to_them():
+    """Vertices of the last two levels, as those before are reached: there is next to nothing to pull."""
+    rng = np.random.default_rng(1)
+    first, second = np.arange(1, 20_001), np.arange(20_001, 40_001)
+    source = np.concatenate([np.zeros_like(first), first.repeat(10), second[:5000]])
+    last = rng.integers(40_001, 40_011, 5000)
+    target = np.concatenate([first, rng.choice(second, 200_000), last])
+    graph = ew.Graph.from_edges(source, target, num_vertices=40_011)
+    graph.make_in_edges()
+    assert "levels 2-3: pull" in bfs(graph, 0, device="cpu").explain()
+
+
 @pytest.mark.parametrize("n", [2, 9, 4097])
 @pytest.mark.parametrize("first", [0, -1])
 def test_all_vertices_of_the_last_level_have_parents(n, first):

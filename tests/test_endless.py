@@ -110,3 +110,11 @@ def test_fields_that_change_and_limits_give_no_warning():
             ew.run(Stubborn(rest=2**62), RING, device="cpu", progress=until(2, []))
         with pytest.raises(Enough):
             ew.run(Stubborn(rest=0), RING, device="cpu", max_supersteps=2**40, progress=until(2, []))
+
+
+def test_nothing_is_looked_at_before_its_time(monkeypatch):
+    monkeypatch.setattr(endless, "FIRST_LOOK", 1000.0)
+    looks = []
+    watch = endless.Watch("Stubborn", lambda: looks.append("a look") or [], lambda superstep: 1, None)
+    watch(1)
+    assert not looks

@@ -635,6 +635,7 @@ def drawing(a, b):
 DIFFERENT = {
     "state.x[v] = 2 ** -v": "2 ** -1: an integer to a negative power is an integer in compiled code",
     "a = v\na **= -1\nstate.x[v] = a": "0 ** -1: an integer to a negative power",
+    "state.x[v] = ~(2 ** -v)": "2 ** -1: an integer to a negative power",
     "b = v > 0\nstate.x[v] = ~b": "~False: ~ of a bool is a bool in compiled code",
 }
 

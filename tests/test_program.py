@@ -147,6 +147,26 @@ def test_edges_may_never_send(combine, message):
     assert result.verify(PATH)
 
 
+def test_edges_that_never_send_wake_nobody():
+    class Silent(Plain):
+        combine = ew.SUM
+
+        @staticmethod
+        def initialize(v, state):
+            return v == 0
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return None
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] += 1
+            return ew.HALT
+
+    assert ew.run(Silent, PATH, device="cpu").value.tolist() == [1, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [

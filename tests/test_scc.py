@@ -134,3 +134,10 @@ def test_refusals():
         ew.scc(graph, device="cpu", schedule=ew.Schedule(ew.Push()))
     with pytest.raises(MemoryLimitError, match="scc needs"):
         ew.scc(graph, device="cpu", memory_limit=100)
+
+
+def test_what_becomes_of_vertices_is_told():
+    graph = ew.Graph.from_edges([0, 1, 2, 2, 4, 5, 5], [1, 2, 0, 4, 5, 4, 3])
+    told = ew.scc(graph, device="cpu").explain()
+    assert "3 of 6 vertices are in the component of vertex 0" in told
+    assert "1 are alone by their arcs; 2 went to a depth-first search" in told
