@@ -16,7 +16,7 @@ from benchmarks.results import Row, machine, read_rows, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, measure_in_turns
-from edgewise.kernels.team import available_threads
+from edgewise.kernels.cpu.team import available_threads
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -33,7 +33,7 @@ from benchmarks.__main__ import RESULTS
 from benchmarks.ours import EXAMPLES
 from benchmarks.results import Row, machine, write_rows
 from benchmarks.table import markdown
-from edgewise.kernels.team import available_threads
+from edgewise.kernels.cpu.team import available_threads
 
 STATES = ("cold", "new", "edited", "warm")
 VERTICES, EDGES = 1000, 5000

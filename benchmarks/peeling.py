@@ -23,7 +23,7 @@ from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import Row, machine, write_rows
 from benchmarks.table import markdown
 from benchmarks.timing import measure_in_turns
-from edgewise.kernels.team import available_threads
+from edgewise.kernels.cpu.team import available_threads
 
 
 class EverybodyCore(ew.Program):

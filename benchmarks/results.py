@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from edgewise.kernels.team import available_threads
+from edgewise.kernels.cpu.team import available_threads
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import edgewise as ew
 from benchmarks.__main__ import RESULTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import Row, machine, write_rows
-from edgewise.kernels.team import available_threads
+from edgewise.kernels.cpu.team import available_threads
 
 #: Calls of each number of threads, and the seconds after which no more are begun.
 CALLS, PATIENCE = 15, 3.0

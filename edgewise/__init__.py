@@ -7,17 +7,16 @@ contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connec
 
 from edgewise import generate
 from edgewise.algorithms.betweenness import betweenness
+from edgewise.algorithms.betweenness.edges import edge_betweenness
 from edgewise.algorithms.bfs import bfs
-from edgewise.algorithms.connected_components import connected_components
-from edgewise.algorithms.edge_betweenness import edge_betweenness
+from edgewise.algorithms.components import connected_components
 from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
-from edgewise.draws import random
 from edgewise.graph import Graph
 from edgewise.io import read
-from edgewise.program import (
+from edgewise.program.declare import (
     ACTIVE,
     ALL,
     ANY,
@@ -39,6 +38,7 @@ from edgewise.program import (
     parameter,
     vertex,
 )
+from edgewise.program.draws import random
 from edgewise.run import prepare, run
 from edgewise.schedule import (
     Binned,

@@ -12,9 +12,9 @@ from edgewise.graph import Graph
 from edgewise.graph.checks import is_integer
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
+from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
-from edgewise.kernels.launch import INTERRUPTIBLE, launch_on
-from edgewise.kernels.team import available_threads
 from edgewise.memory import as_bytes
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View

@@ -14,9 +14,9 @@ from edgewise.errors import GraphError
 from edgewise.graph import Graph
 from edgewise.graph.checks import is_integer
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.launch import launch, sealed
+from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.mixing import mix64
-from edgewise.kernels.team import claim, team_kernel
 
 Range = tuple[int, int] | tuple[float, float]
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.declarations import refusal
 from edgewise.engine import reference
-from edgewise.engine.binding import bind, check_identity, parameter_values
-from edgewise.engine.compiled import check_types, compiled_for
-from edgewise.engine.cpu import CpuProgram, first_running
-from edgewise.engine.cpu_kernel import ENDINGS
-from edgewise.engine.outcome import Outcome
+from edgewise.engine.contract import Outcome
+from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.cpu.program import CpuProgram, first_running
+from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
+from edgewise.engine.lowering.compiled import check_types, compiled_for
 from edgewise.errors import GraphError, ProgramError, ScheduleError, VerificationError
 from edgewise.execution import (
     Chosen,
@@ -29,11 +28,12 @@ from edgewise.execution import (
     threads_of,
 )
 from edgewise.graph import Graph
-from edgewise.inspection import specification
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.memory import as_bytes
-from edgewise.program import VERTEX, Program
+from edgewise.program.declarations import refusal
+from edgewise.program.declare import VERTEX, Program
+from edgewise.program.inspect import specification
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -352,14 +352,15 @@ class Prepared:
         started = time.perf_counter()
         engine: Any
         if on_gpu:
-            from edgewise.engine.gpu import GpuProgram
-            from edgewise.kernels import gpu, gpu_host
+            from edgewise.engine.cuda.program import GpuProgram
+            from edgewise.kernels.cuda import device as cuda_device
+            from edgewise.kernels.cuda import memory as cuda_memory
 
-            if forget_programs not in gpu_host.spare:
-                gpu_host.spare.append(forget_programs)
-            compiled = compiled_for(self.found, gpu.device_function)
+            if forget_programs not in cuda_memory.spare:
+                cuda_memory.spare.append(forget_programs)
+            compiled = compiled_for(self.found, cuda_device.device_function)
             engine = GpuProgram(compiled, self._binding, message, self._schedule, pull)
-            gpu_host.finish()
+            cuda_memory.finish()
         else:
             compiled = compiled_for(self.found, program_function)
             engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)

@@ -22,8 +22,8 @@ class Buffered:
     """Deliver through a message buffer: each in-edge has a slot of its own, those of a vertex lie together.
 
     There are no atomic operations, and every combiner works, also one that needs all messages at once
-    (`edgewise.program.MESSAGES`, which is delivered only so). It takes a slot for each edge, and for each 4 bytes that
-    say which, on a GPU 12 (8 and 20 from 2**31 edges on).
+    (`edgewise.program.declare.MESSAGES`, which is delivered only so). It takes a slot for each edge, and for each 4
+    bytes that say which, on a GPU 12 (8 and 20 from 2**31 edges on).
 
     Reference: Zhong et al. (2016), section 3.2.4.
     """

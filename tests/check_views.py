@@ -12,14 +12,13 @@ from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.contract import WHOLE, Bodies
-from edgewise.balance.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.balance.grouped import make_grouped
-from edgewise.balance.outbox import BOX_WORDS, Boxes, make_outbox
-from edgewise.engine.gpu_plan import Plan, plan_types
-from edgewise.engine.gpu_strategies import make_strategy
+from edgewise.balance.registry import make_strategy
+from edgewise.engine.cuda.plan import Plan, plan_types
 from edgewise.graph import Graph
-from edgewise.kernels import gpu, gpu_host
-from edgewise.kernels.gpu import (
+from edgewise.kernels.cuda import device as cuda_device
+from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
@@ -38,6 +37,8 @@ from edgewise.kernels.gpu import (
     thread_index,
     tuple_of,
 )
+from edgewise.primitives.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
+from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
 VIEWS |= {"block": make_block_mapped, "binned": make_binned}
@@ -264,7 +265,7 @@ def make_strategy_kernel(balance, pulls):
 
 def check_strategy(balance, degrees):
     """Check a strategy on a graph whose vertices have these out-degrees, and on the reversed graph, gathering."""
-    xp, n = gpu_host.cupy(), len(degrees)
+    xp, n = cuda_memory.cupy(), len(degrees)
     vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
     own = np.repeat(np.arange(n), degrees)
     other = np.random.default_rng(1).integers(0, n, len(own))
@@ -280,7 +281,7 @@ def check_strategy(balance, degrees):
             array(word),
             tuple_of(plan_types(balance, offsets)),
         )
-        kernel = gpu.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
+        kernel = cuda_device.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
         plan = Plan(graph, balance, True, True)
         rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
         begins = graph.in_offsets if pulls else graph.offsets
@@ -291,18 +292,20 @@ def check_strategy(balance, degrees):
                 xp.zeros(64, np.int64),
             )
             parts = xp.zeros(max(1, plan.num_parts), np.int64)
-            atomic = [gpu.words(values) for values in (visits, gathered, parts, control)]
+            atomic = [cuda_device.words(values) for values in (visits, gathered, parts, control)]
             listed = xp.asarray(vertices.astype(np.uint32))
             mine = [xp.empty(*kind) for kind in plan.own]
             kernel.start([*rows, listed, len(vertices), *atomic, *plan.fixed, *mine])
             expected = np.zeros(len(own), int)
             for v in vertices:
                 expected[begins[v] : begins[v + 1]] = 1
-            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=f"{balance} {pulls}")
-            control = gpu_host.host_copy(control)
+            np.testing.assert_array_equal(
+                cuda_memory.host_copy(visits), expected, err_msg=f"{balance} {pulls}"
+            )
+            control = cuda_memory.host_copy(control)
             assert control[APART] == control[STRANGE] == 0, f"{balance} {pulls}: {control}"
             if pulls:
-                np.testing.assert_array_equal(gpu_host.host_copy(gathered), degrees, err_msg=str(balance))
+                np.testing.assert_array_equal(cuda_memory.host_copy(gathered), degrees, err_msg=str(balance))
 
 
 def signature():
@@ -325,26 +328,28 @@ def check(name, degrees):
     if name in STRATEGIES:
         check_strategy(STRATEGIES[name], degrees)
         return
-    xp, n = gpu_host.cupy(), len(degrees)
+    xp, n = cuda_memory.cupy(), len(degrees)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
     m = int(offsets[-1])
     for listed in (True, False) if name in VIEWS else (True,):
         if name in VIEWS:
-            kernel = gpu.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
+            kernel = cuda_device.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
         elif name == "outbox":
-            kernel = gpu.fixed_kernel(make_outbox_kernel(), signature())
+            kernel = cuda_device.fixed_kernel(make_outbox_kernel(), signature())
         else:
-            kernel = gpu.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
+            kernel = cuda_device.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
         for vertices in lists(n) if listed else [np.arange(n)]:
             visits, control = xp.zeros(m, np.uint32), xp.zeros(4, np.int64)
             on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
             pieces = xp.empty(most_pieces(n, m), np.int64)
-            kernel.start([*on_gpu, len(vertices), gpu.words(visits), gpu.words(control), pieces])
+            kernel.start(
+                [*on_gpu, len(vertices), cuda_device.words(visits), cuda_device.words(control), pieces]
+            )
             expected = np.zeros(m, int)
             for v in vertices:
                 expected[offsets[v] : offsets[v + 1]] = 1
-            np.testing.assert_array_equal(gpu_host.host_copy(visits), expected, err_msg=name)
-            control = gpu_host.host_copy(control)
+            np.testing.assert_array_equal(cuda_memory.host_copy(visits), expected, err_msg=name)
+            control = cuda_memory.host_copy(control)
             assert control[APART] == 0, f"{name}: lanes of a unit were not together"
             assert control[STRANGE] == 0, f"{name}: an arc was visited as one of another vertex"
 

@@ -5,9 +5,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from edgewise.engine import cpu, cpu_kernel
-from edgewise.kernels import costs, launch
-from edgewise.kernels.pointers import addresses
+from edgewise.engine.cpu import kernel as cpu_kernel
+from edgewise.engine.cpu import program as cpu_program
+from edgewise.kernels import costs
+from edgewise.kernels.cpu import launch
+from edgewise.kernels.cpu.pointers import addresses
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def threads_even_for_small_graphs():
 GUARD, UNWRITTEN = 4096, 0xAB
 
 
-class Guarded(cpu.Workspace):
+class Guarded(cpu_program.Workspace):
     """A workspace whose arrays lie between bytes that nothing may write."""
 
     made: ClassVar[list["Guarded"]] = []
@@ -53,8 +55,8 @@ def small_pieces(monkeypatch):
     """Programs on the CPU divide graphs of a few vertices, too, and leave next to nothing to one thread. No run writes
     beyond the arrays that it works in."""
     sizes = cpu_kernel.Sizes(vertices=4, places=16, alone=3, alone_list=1, alone_edges=4, alone_far=2)
-    monkeypatch.setattr(cpu, "SIZES", sizes)
-    monkeypatch.setattr(cpu, "Workspace", Guarded)
+    monkeypatch.setattr(cpu_program, "SIZES", sizes)
+    monkeypatch.setattr(cpu_program, "Workspace", Guarded)
     Guarded.made.clear()
     yield
     assert all(workspace.is_intact() for workspace in Guarded.made)

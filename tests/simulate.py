@@ -55,7 +55,7 @@ def compare_least():
 
 def compare_reasons():
     """A program says why its messages go which way, and does not pull where in-edges do not fit."""
-    from edgewise.engine import gpu as engine
+    from edgewise.engine.cuda import program as engine
 
     def explained(name, delivery="auto", in_edges=False):
         program, values = PROGRAMS[name]

@@ -195,7 +195,8 @@ def compare_sparse_forests():
 
 def compare_strong_components():
     """Rounds of colours, searches from many vertices and those that pull, threads that follow no chains."""
-    from edgewise.algorithms import _scc_gpu, _scc_gpu_steps
+    from edgewise.algorithms.scc import cuda as scc_cuda
+    from edgewise.algorithms.scc import cuda_supersteps
 
     v = np.arange(24)
     turns = np.where(v % 3 == 2, v - 2, v + 1)
@@ -211,15 +212,15 @@ def compare_strong_components():
         "path": (ew.generate.path(70), "70 vertices are alone"),
         "cycle": (ew.generate.cycle(70), "70 of 70 vertices are in the component"),
     }
-    usual = _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT
+    usual = scc_cuda.FEW_ARCS, cuda_supersteps.SHORT
     for few_arcs, short in (usual, (0, 0)):
-        _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT = few_arcs, short
+        scc_cuda.FEW_ARCS, cuda_supersteps.SHORT = few_arcs, short
         for name, (graph, told) in graphs.items():
             got, expected = (ew.scc(graph, device=device) for device in ("cuda", "cpu"))
             same(got, expected, "component", "num_components")
             assert told in got.explain(), (name, got.explain())
             assert got.verify(graph)
-    _scc_gpu.FEW_ARCS, _scc_gpu_steps.SHORT = usual
+    scc_cuda.FEW_ARCS, cuda_supersteps.SHORT = usual
     for delivery in ("auto", ew.Pull()):
         got, expected = both(ew.scc, falling, balance=ew.WarpMapped(8), delivery=delivery)
         same(got, expected, "component", "num_components")

@@ -30,9 +30,9 @@ ENDPOINTS = {"endpoints": True}
 @contextlib.contextmanager
 def changed(**constants):
     """Constants of the GPU's form have other values for a while, in every file that uses them."""
-    from edgewise.algorithms import _brandes_gpu, _path_counts_gpu, _weighted_brandes_gpu
+    from edgewise.algorithms.betweenness import cuda_batched, cuda_path_counts, cuda_weighted
 
-    files = [vars(file) for file in (_brandes_gpu, _path_counts_gpu, _weighted_brandes_gpu)]
+    files = [vars(file) for file in (cuda_batched, cuda_path_counts, cuda_weighted)]
     usual = [{name: file[name] for name in constants if name in file} for file in files]
     for file, names in zip(files, usual, strict=True):
         file.update({name: constants[name] for name in names})
@@ -76,7 +76,7 @@ def squares(count, times, weights=None):
 def compare_powers():
     """Few paths beside so many that they need powers, and paths beside those of the power above; these are of 2**60
     here. The run goes on with powers from a level at which no count has one yet, and from one at which some have."""
-    from edgewise.algorithms._path_counts_gpu import FIRST
+    from edgewise.algorithms.betweenness.cuda_path_counts import FIRST
 
     for limit in (FIRST, FIRST * 2.0**70):
         told = compare(squares(16, 16), [0, 3], LARGE=FIRST * 2.0**60, SMALL=2.0**-60, LIMIT=limit)

@@ -24,7 +24,7 @@ WAYS = ((4, "linear", 3), (3, "logarithmic", 1), (1, "linear", 1))
 def main():
     """Print the name of each set of keys whose order is right."""
     pretend()
-    from edgewise.layout import _bucket_sort_gpu as gpu
+    from edgewise.layout import bucket_sort_cuda as gpu
 
     gpu._user = lambda: ()
     assert gpu.can_sort(4, 0) and not gpu.can_sort(5, 0)

@@ -38,8 +38,8 @@ def compare_buffers():
 
 def compare_slots():
     """The kernel that numbers arcs, with what the CPU makes of the same graph."""
-    from edgewise.layout._slots_gpu import write_slots
     from edgewise.layout.slots import arrange
+    from edgewise.layout.slots_cuda import write_slots
 
     graph = ew.generate.uniform(9, 40, seed=2)
     n, targets = graph.num_vertices, graph.targets
@@ -55,7 +55,7 @@ def compare_slots():
 def compare_units():
     """The kernel that measures rows, with what the CPU makes of the same degrees."""
     from edgewise.layout import units
-    from edgewise.layout._slots_gpu import measured
+    from edgewise.layout.slots_cuda import measured
 
     degrees = np.array([50, 9, 41, 40, 8, 0, 8, 7, 0, 3, 1, 1], np.uint32)
     rows = np.random.default_rng(1).permutation(len(degrees)).astype(np.uint32)

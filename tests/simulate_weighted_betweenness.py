@@ -48,7 +48,7 @@ def compare_all(graph, kinds):
 def compare_powers():
     """Few paths beside so many that they need powers, and paths beside those of the power above; these are of 2**20
     here. See `simulate_betweenness`."""
-    from edgewise.algorithms._path_counts_gpu import FIRST
+    from edgewise.algorithms.betweenness.cuda_path_counts import FIRST
 
     few = {"LARGE": FIRST * 2.0**20, "SMALL": 2.0**-20}
     for limit in (FIRST, FIRST * 2.0**30):
@@ -85,9 +85,9 @@ def compare_refusals():
 
 def compare_checkpoints():
     """An interrupted run goes on to the same bits."""
-    from edgewise.algorithms import _dependencies_gpu
+    from edgewise.algorithms.betweenness import cuda as betweenness_cuda
 
-    _dependencies_gpu.STEP = 2
+    betweenness_cuda.STEP = 2
     graph = weighted(GRAPHS["two parts"], "float64")
     forms = (
         (ew.betweenness, {"weighted": True}),

@@ -11,7 +11,7 @@ import numpy as np
 from numba.cuda.np.numpy_support import as_dtype
 from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
-from edgewise.kernels import gpu
+from edgewise.kernels.cuda import device as cuda_device
 
 #: Lanes of a warp, threads of the one block, and how long lanes wait for each other.
 LANES, THREADS, SECONDS = 4, 8, 60
@@ -65,7 +65,11 @@ def with_warps():
     # The simulator's own thread polls, and would keep lanes from running for 5 ms each time.
     sys.setswitchinterval(1e-5)
     FakeCUDAShared.array = _shared_array
-    gpu.WARP, gpu.THREADS = LANES, THREADS
-    gpu.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
-    gpu.ballot, gpu.warp_barrier = _ballot, lambda: _exchange(None)
-    gpu.shuffle, gpu.shuffle_up, gpu.shuffle_down = _shuffle, _shuffle_up, _shuffle_down
+    cuda_device.WARP, cuda_device.THREADS = LANES, THREADS
+    cuda_device.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
+    cuda_device.ballot, cuda_device.warp_barrier = _ballot, lambda: _exchange(None)
+    cuda_device.shuffle, cuda_device.shuffle_up, cuda_device.shuffle_down = (
+        _shuffle,
+        _shuffle_up,
+        _shuffle_down,
+    )

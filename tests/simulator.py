@@ -10,17 +10,19 @@ import sys
 import numpy as np
 from numba import cuda, types
 
-from edgewise.kernels import door, gpu, gpu_host
+from edgewise.kernels import door
+from edgewise.kernels.cuda import device as cuda_device
+from edgewise.kernels.cuda import memory as cuda_memory
 
 
 class SimulatedKernel:
-    """A kernel in the simulator, with the interface of `edgewise.kernels.gpu.Kernel`."""
+    """A kernel in the simulator, with the interface of `edgewise.kernels.cuda.device.Kernel`."""
 
     blocks = 1
 
     def __init__(self, function, kinds, shared_bytes=0):
         self._kernel, self._kinds = cuda.jit(function), kinds
-        self._shape = 1, gpu.THREADS, 0, shared_bytes
+        self._shape = 1, cuda_device.THREADS, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say."""
@@ -48,20 +50,20 @@ def fixed_kernel(function, kinds, *variant, shared_bytes=0):
 
 def pretend():
     """Put NumPy and the simulator where the GPU would be; what runs on a GPU is loaded afterwards."""
-    if not gpu.SIMULATED:
+    if not cuda_device.SIMULATED:
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
-    gpu_host.cupy = lambda: np
-    gpu_host.copy_of = gpu_host.host_copy = np.array
-    gpu_host.copied = lambda owner, values: values
-    gpu.words = gpu.address = lambda values: values
-    gpu_host.send = gpu_host.receive = np.copyto
-    gpu_host.device_number = lambda: 0
-    gpu_host.wait = lambda host, progress: None
-    gpu_host.finish = lambda: None
-    gpu_host.fits = lambda needed: True
-    gpu_host.most_threads = lambda: gpu.THREADS
-    gpu_host.capability = gpu.capability = lambda: (9, 0)
-    gpu_host.pinned, gpu.fixed_kernel, gpu_host.room = np.zeros, fixed_kernel, room
-    gpu.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
-    gpu.Kernel = lambda code: SimulatedKernel(*code)
+    cuda_memory.cupy = lambda: np
+    cuda_memory.copy_of = cuda_memory.host_copy = np.array
+    cuda_memory.copied = lambda owner, values: values
+    cuda_device.words = cuda_device.address = lambda values: values
+    cuda_memory.send = cuda_memory.receive = np.copyto
+    cuda_memory.device_number = lambda: 0
+    cuda_memory.wait = lambda host, progress: None
+    cuda_memory.finish = lambda: None
+    cuda_memory.fits = lambda needed: True
+    cuda_memory.most_threads = lambda: cuda_device.THREADS
+    cuda_memory.capability = cuda_device.capability = lambda: (9, 0)
+    cuda_memory.pinned, cuda_device.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room
+    cuda_device.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
+    cuda_device.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None

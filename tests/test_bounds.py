@@ -13,9 +13,9 @@ KERNELS = """
 import numpy as np
 import edgewise as ew
 from edgewise.errors import ProgramError
-from edgewise.kernels.atomics import atomic_add
+from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.team import run_alone, team, team_kernel
+from edgewise.kernels.cpu.team import run_alone, team, team_kernel
 
 @device_function
 def value(values, i):

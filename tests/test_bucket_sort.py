@@ -112,8 +112,10 @@ def test_other_arguments_are_refused(arguments, message):
 
 
 def kernel_module():
-    pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
-    return pytest.importorskip("edgewise.layout._bucket_sort_gpu")
+    pytest.importorskip(
+        "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+    )
+    return pytest.importorskip("edgewise.layout.bucket_sort_cuda")
 
 
 def test_the_kernel_sorts_in_the_simulator():
@@ -125,7 +127,7 @@ def test_the_kernel_sorts_in_the_simulator():
 @pytest.mark.parametrize(("logarithmic", "capability"), [(False, (9, 0)), (True, (7, 5))])
 def test_the_kernel_compiles(logarithmic, capability):
     module = kernel_module()
-    from edgewise.kernels.gpu import compile_kernel
+    from edgewise.kernels.cuda.device import compile_kernel
 
     kernel = module.make_sort_kernel(logarithmic)
     assert b".text.kernel" in compile_kernel(kernel, module.signature(), capability, None)

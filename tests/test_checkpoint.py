@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.algorithms import _brandes, _checkpoint
-from edgewise.algorithms._lengths import arcs_of
+from edgewise.algorithms.betweenness import checkpoint as betweenness_checkpoint
+from edgewise.algorithms.betweenness import cpu as betweenness_cpu
+from edgewise.algorithms.common.lengths import arcs_of
 from edgewise.errors import GraphError, OutputError, ParameterError
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
@@ -80,7 +81,7 @@ def test_other_orders_of_adding_up_have_other_bits(graph):
 
 
 def test_a_run_that_is_interrupted_within_a_batch_keeps_those_before(tmp_path, monkeypatch):
-    monkeypatch.setattr(_brandes, "ROWS_OF_THREAD", 10)
+    monkeypatch.setattr(betweenness_cpu, "ROWS_OF_THREAD", 10)
     graph, path = ew.generate.lattice(800, 800, directed=False), tmp_path / "sums"
     options = {"k": 16, "device": "cpu", "schedule": ew.Schedule(num_threads=1)}
     seen = []
@@ -101,12 +102,12 @@ def test_sums_that_are_half_added_to_are_not_written(graph, tmp_path):
     path, total = tmp_path / "sums", np.ones(128)
     with (
         pytest.raises(Interruption),
-        _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)) as kept,
+        betweenness_checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)) as kept,
     ):
         kept.keep(9, total)
         total[:50] += 1
         raise Interruption
-    assert _checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)).restore(total, 128) == 9
+    assert betweenness_checkpoint.Checkpoint(path, "betweenness", arcs_of(graph)).restore(total, 128) == 9
     np.testing.assert_array_equal(total, np.ones(128))
 
 
@@ -117,7 +118,7 @@ def test_the_file_is_written_from_time_to_time(graph, tmp_path, monkeypatch):
         there.append(path.exists() and int(np.load(path)["done"]) == done)
 
     for seconds in (0, 1000):
-        monkeypatch.setattr(_checkpoint, "SECONDS", seconds)
+        monkeypatch.setattr(betweenness_checkpoint, "SECONDS", seconds)
         ew.betweenness(graph, device="cpu", checkpoint=path, progress=look)
         assert there and all(each == (seconds == 0) for each in there)
         there.clear()
@@ -235,7 +236,7 @@ def full_disk(monkeypatch):
 
 
 def test_a_run_goes_on_though_its_checkpoint_cannot_be_written(graph, tmp_path, monkeypatch, full_disk):
-    monkeypatch.setattr(_checkpoint, "SECONDS", -1)
+    monkeypatch.setattr(betweenness_checkpoint, "SECONDS", -1)
     right, there, path = ew.betweenness(graph, device="cpu").dependency, [], tmp_path / "sums"
     full_disk.extend([None] * 2)
     with pytest.warns(
@@ -284,7 +285,7 @@ def test_places_that_are_refused(graph, tmp_path):
 
 def test_a_refused_graph_leaves_no_file(tmp_path, monkeypatch):
     """The first two sources are done, and then a weight is lost."""
-    monkeypatch.setattr(_brandes, "ROWS_OF_THREAD", 1)
+    monkeypatch.setattr(betweenness_cpu, "ROWS_OF_THREAD", 1)
     graph = ew.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [1.0, 1.0, 1e20, 1.0])
     with pytest.raises(GraphError, match="a weight is so small"):
         ew.betweenness(
@@ -300,7 +301,7 @@ def test_a_refused_graph_leaves_no_file(tmp_path, monkeypatch):
 
 def test_two_threads_can_write_the_same_file(tmp_path, graph, monkeypatch):
     """One replaces what the other wrote; neither ends in an error."""
-    monkeypatch.setattr(_checkpoint, "SECONDS", 0)
+    monkeypatch.setattr(betweenness_checkpoint, "SECONDS", 0)
     whole = ew.betweenness(graph, device="cpu").dependency.tobytes()
 
     def run(_):

@@ -14,12 +14,12 @@ from typer.testing import CliRunner, Result
 
 import edgewise as ew
 from edgewise import generate
-from edgewise.cli import app
+from edgewise.cli.app import app
 from edgewise.io.columns import read_columns
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-COMMAND = [sys.executable, "-m", "edgewise.cli"]
+COMMAND = [sys.executable, "-m", "edgewise.cli.app"]
 
 TOWNS = """# from to km
 Lyon Paris 460

@@ -11,7 +11,7 @@ from numba.core import compiler
 
 from edgewise.kernels import cache
 from edgewise.kernels.cache import device_function, kernel, program_function
-from edgewise.kernels.pipeline import FunctionLibrary
+from edgewise.kernels.cpu.pipeline import FunctionLibrary
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -147,7 +147,7 @@ def test_new_declarations_are_noticed():
 
 
 def test_every_pass_of_numba_is_kept():
-    from edgewise.kernels.pipeline import LowerFunction, _passes_to, _Start
+    from edgewise.kernels.cpu.pipeline import LowerFunction, _passes_to, _Start
 
     theirs = [
         kind.__name__ for kind, _ in compiler.DefaultPassBuilder.define_nopython_pipeline(_Start).passes
@@ -160,7 +160,7 @@ PROGRAM = """
 import sys
 import numpy as np
 import edgewise as ew
-from edgewise.kernels import pipeline
+from edgewise.kernels.cpu import pipeline
 from helper import amount
 
 class Reach(ew.Program):
@@ -248,7 +248,7 @@ class {name}(ew.Program):
 RUN_TWINS = """
 import sys
 import edgewise as ew
-from edgewise.kernels import pipeline
+from edgewise.kernels.cpu import pipeline
 from importlib import import_module
 
 compiled = []
@@ -297,7 +297,7 @@ def test_a_kernel_that_was_loaded_is_part_of_another_that_is_compiled(tmp_path):
 
 def test_gpu_code_holds_each_function_once():
     gpu = pytest.importorskip(
-        "edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError
+        "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
     )
     from numba.cuda import compiler as cuda_compiler
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms.connected_components import connected_components
+from edgewise.algorithms.components import connected_components
 from edgewise.errors import MemoryLimitError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
 

@@ -10,7 +10,7 @@ from test_engines import GRAPHS, PROGRAMS, assert_same
 
 import edgewise as ew
 from edgewise import execution
-from edgewise.engine import cpu
+from edgewise.engine.cpu import program as cpu_program
 from edgewise.kernels import costs
 from edgewise.run import Prepared
 
@@ -141,12 +141,12 @@ def test_a_run_on_one_processor_is_on_one_thread(monkeypatch):
 )
 def test_a_run_that_stops_after_each_superstep_goes_on_where_it_was(name, monkeypatch):
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "3")
-    monkeypatch.setattr(cpu, "ALONE_BUDGET", 1)
-    monkeypatch.setattr(cpu, "LONGEST_BUDGET", 0)
+    monkeypatch.setattr(cpu_program, "ALONE_BUDGET", 1)
+    monkeypatch.setattr(cpu_program, "LONGEST_BUDGET", 0)
     program, values = PROGRAMS[name]
     sizes = itertools.chain([1, 1, 2, 2], itertools.repeat(3))
-    monkeypatch.setattr(cpu, "best_threads", lambda work, most, rounds: next(sizes))
-    monkeypatch.setattr(cpu, "worth_waking", lambda threads, most: math.inf if threads == 1 else 0)
+    monkeypatch.setattr(cpu_program, "best_threads", lambda work, most, rounds: next(sizes))
+    monkeypatch.setattr(cpu_program, "worth_waking", lambda threads, most: math.inf if threads == 1 else 0)
     for graph_name in ("long path", "undirected", "larger than one range"):
         graph = GRAPHS[graph_name]
         kinds = [ew.Schedule(), ew.Schedule(ew.Push())]
@@ -168,7 +168,7 @@ def test_a_run_on_the_calling_thread_can_be_interrupted(monkeypatch):
             raise Impatient
 
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "1")
-    monkeypatch.setattr(cpu, "ALONE_BUDGET", 1000)
+    monkeypatch.setattr(cpu_program, "ALONE_BUDGET", 1000)
     graph = ew.Graph.from_edges(np.arange(20_000), np.arange(1, 20_001))
     with pytest.raises(Impatient):
         ew.run(PROGRAMS["bfs"][0](source=0), graph, device="cpu", progress=progress)

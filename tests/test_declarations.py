@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.engine.binding import bind, initial_edge_value, initial_vertex_value, parameter_values
+from edgewise.engine.lowering.binding import bind, initial_edge_value, initial_vertex_value, parameter_values
 from edgewise.errors import GraphError, ParameterError, ProgramError, ProgramWarning
-from edgewise.inspection import inspect_program
+from edgewise.program.inspect import inspect_program
 
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3])
 WEIGHTED = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise import draws
 from edgewise.errors import ProgramError
+from edgewise.program import draws
 from edgewise.run import Prepared
 
 #: Counter, key and result of Random123's known answers for philox4x32 with 10 rounds, as 64-bit halves.

@@ -8,7 +8,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.errors import VerificationError
-from edgewise.inspection import inspect_program
+from edgewise.program.inspect import inspect_program
 from edgewise.run import Prepared
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))

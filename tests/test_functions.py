@@ -79,7 +79,7 @@ def refusal(program, **options):
 
 
 def test_functions_are_told_apart_whatever_is_freed_meanwhile(monkeypatch):
-    from edgewise.engine import compiled
+    from edgewise.engine.lowering import compiled
 
     class Counts(ew.Program):
         """Its aggregators use `state.count`, so that each is compiled from a copy of the function."""

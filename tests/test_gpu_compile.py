@@ -12,13 +12,15 @@ import test_draws
 from test_engines import PROGRAMS
 
 import edgewise as ew
-from edgewise.engine.binding import bind, parameter_values
-from edgewise.engine.compiled import check_types, compiled_program
-from edgewise.engine.constants import constant_arrays
-from edgewise.inspection import inspect_program
+from edgewise.engine.lowering.binding import bind, parameter_values
+from edgewise.engine.lowering.compiled import check_types, compiled_program
+from edgewise.engine.lowering.constants import constant_arrays
+from edgewise.program.inspect import inspect_program
 
-gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
-gpu_host = pytest.importorskip("edgewise.kernels.gpu_host")
+gpu = pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
+gpu_host = pytest.importorskip("edgewise.kernels.cuda.memory")
 
 #: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
@@ -33,7 +35,7 @@ def machine_code(name, capability, best_first=False, schedule=AUTOMATIC):
 
 def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
     """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
-    from edgewise.engine.gpu import BestFirst, Rounds
+    from edgewise.engine.cuda.program import BestFirst, Rounds
 
     form = BestFirst if best_first else Rounds
     found = inspect_program(program)

@@ -7,7 +7,9 @@ from test_gpu_compile import code_of
 
 import edgewise as ew
 
-gpu = pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+gpu = pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
 
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 #: Offsets, weights, distances and ranks: those of most graphs, and those of large or precise ones.
@@ -17,51 +19,47 @@ BIG = tuple(map(np.dtype, (np.uint64, np.float64, np.float64, np.float64)))
 
 def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.algorithms import (
-        _bfs_gpu,
-        _boruvka_gpu,
-        _brandes_gpu,
-        _components_gpu,
-        _contract_gpu,
-        _forest_edges_gpu,
-        _pagerank_gpu,
-        _scc_gpu,
-        _sssp_gpu,
-        _weighted_brandes_gpu,
-    )
+    from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted
+    from edgewise.algorithms.bfs import cuda as bfs_cuda
+    from edgewise.algorithms.components import cuda as components_cuda
+    from edgewise.algorithms.mst import cuda as mst_cuda
+    from edgewise.algorithms.mst import cuda_contract, cuda_forest_edges
+    from edgewise.algorithms.pagerank import cuda as pagerank_cuda
+    from edgewise.algorithms.scc import cuda as scc_cuda
+    from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.graph import gpu_keys
-    from edgewise.layout import _slots_gpu
+    from edgewise.layout import slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     return {
-        "bfs": (_bfs_gpu.bfs_kernel, _bfs_gpu.signature(offsets)),
-        "parents of levels": (_bfs_gpu.parents_kernel, _bfs_gpu.parents_signature(offsets)),
-        "sssp": (_sssp_gpu.make_kernel(distance, True), _sssp_gpu.signature(offsets, weight, distance)),
+        "bfs": (bfs_cuda.bfs_kernel, bfs_cuda.signature(offsets)),
+        "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
+        "sssp": (sssp_cuda.make_kernel(distance, True), sssp_cuda.signature(offsets, weight, distance)),
         "parents of distances": (
-            _sssp_gpu.make_parents_kernel(distance, special),
-            _sssp_gpu.parents_signature(offsets, weight, distance),
+            sssp_cuda.make_parents_kernel(distance, special),
+            sssp_cuda.parents_signature(offsets, weight, distance),
         ),
-        "components": (_components_gpu.components_kernel, _components_gpu.signature(offsets)),
-        "forest": (_boruvka_gpu.make_kernel(weight, True), _boruvka_gpu.signature(offsets, weight)),
-        "contraction": (_contract_gpu.make_kernel(wide), _contract_gpu.signature(wide)),
-        "edges counted": (_forest_edges_gpu.count_kernel, _forest_edges_gpu.COUNT_TYPES),
-        "edges placed": (_forest_edges_gpu.place_kernel, _forest_edges_gpu.place_types(weight)),
-        "strong components": (_scc_gpu.scc_kernel, _scc_gpu.signature(offsets)),
+        "components": (components_cuda.components_kernel, components_cuda.signature(offsets)),
+        "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
+        "contraction": (cuda_contract.make_kernel(wide), cuda_contract.signature(wide)),
+        "edges counted": (cuda_forest_edges.count_kernel, cuda_forest_edges.COUNT_TYPES),
+        "edges placed": (cuda_forest_edges.place_kernel, cuda_forest_edges.place_types(weight)),
+        "strong components": (scc_cuda.scc_kernel, scc_cuda.signature(offsets)),
         "pagerank": (
-            _pagerank_gpu.make_kernel(rank, special, special),
-            _pagerank_gpu.signature(rank),
+            pagerank_cuda.make_kernel(rank, special, special),
+            pagerank_cuda.signature(rank),
         ),
-        "betweenness": (_brandes_gpu.make_kernel(special), _brandes_gpu.signature(offsets)),
+        "betweenness": (cuda_batched.make_kernel(special), cuda_batched.signature(offsets)),
         "weighted betweenness": (
-            _weighted_brandes_gpu.make_kernel(wide, True, special),
-            _weighted_brandes_gpu.signature(offsets, weight, wide),
+            cuda_weighted.make_kernel(wide, True, special),
+            cuda_weighted.signature(offsets, weight, wide),
         ),
         "distances": (
-            _sssp_gpu.make_distances_kernel(wide, True),
-            _sssp_gpu.distances_signature(offsets, weight, wide),
+            sssp_cuda.make_distances_kernel(wide, True),
+            sssp_cuda.distances_signature(offsets, weight, wide),
         ),
-        "slots": (_slots_gpu.slots_kernel, _slots_gpu.slots_signature(offsets)),
-        "units": (_slots_gpu.measure_kernel, _slots_gpu.measure_signature()),
+        "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
+        "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
         "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
     }
 
@@ -107,10 +105,10 @@ def test_every_kernel_compiles(name, capability, dtypes):
 @pytest.mark.parametrize(("weight", "weighted"), [("int32", False), ("int64", True), ("float32", True)])
 def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
     """Those that `kernels` does not have."""
-    from edgewise.algorithms import _boruvka_gpu
+    from edgewise.algorithms.mst import cuda as mst_cuda
 
-    kernel = _boruvka_gpu.make_kernel(np.dtype(weight), weighted)
-    kinds = _boruvka_gpu.signature(np.dtype(np.uint32), np.dtype(weight))
+    kernel = mst_cuda.make_kernel(np.dtype(weight), weighted)
+    kinds = mst_cuda.signature(np.dtype(np.uint32), np.dtype(weight))
     assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
 
 
@@ -118,14 +116,15 @@ def test_forests_compile_for_every_dtype_of_weights(weight, weighted):
 @pytest.mark.parametrize("with_powers", [False, True])
 def test_edge_betweenness_compiles(with_powers):
     """By numbers of arcs; `kernels` has kernels with weights."""
-    from edgewise.algorithms import _sssp_gpu, _weighted_brandes_gpu
+    from edgewise.algorithms.betweenness import cuda_weighted
+    from edgewise.algorithms.sssp import cuda as sssp_cuda
 
     whole, offsets = np.dtype(np.int32), np.dtype(np.uint32)
-    kernel = _weighted_brandes_gpu.make_kernel(whole, False, with_powers)
-    kinds = _weighted_brandes_gpu.signature(offsets, whole, whole)
+    kernel = cuda_weighted.make_kernel(whole, False, with_powers)
+    kinds = cuda_weighted.signature(offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
-    search = _sssp_gpu.make_distances_kernel(whole, False)
-    kinds = _sssp_gpu.distances_signature(offsets, whole, whole)
+    search = sssp_cuda.make_distances_kernel(whole, False)
+    kinds = sssp_cuda.distances_signature(offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(search, kinds, NEWEST_MEASURED, None)
 
 
@@ -134,9 +133,9 @@ INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "fl
 
 def dependencies():
     """The programs for betweenness, in a file of their own."""
-    from edgewise.algorithms import _betweenness_as_program
+    from edgewise.algorithms.betweenness import program as betweenness_program
 
-    return _betweenness_as_program
+    return betweenness_program
 
 
 WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
@@ -188,16 +187,16 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
     ],
 )
 def test_algorithms_as_programs_compile(make, values, capability, balance):
-    from edgewise.algorithms import _as_program
+    from edgewise.algorithms.common import programs
 
     assert b".text.kernel" in code_of(
-        make(_as_program), values, capability, schedule=ew.Schedule(balance=balance)
+        make(programs), values, capability, schedule=ew.Schedule(balance=balance)
     )
 
 
 @pytest.mark.parametrize("name", ["Trim", "Reach", "Colours"])
 def test_strong_components_as_programs_compile(name):
-    from edgewise.algorithms import _scc_as_program
+    from edgewise.algorithms.scc import program as scc_program
 
-    program = getattr(_scc_as_program, name)
+    program = getattr(scc_program, name)
     assert b".text.kernel" in code_of(program, {}, OLDEST, schedule=ew.Schedule(balance=ew.WarpMapped(8)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.algorithms._lengths import distance_dtype, weight_range
+from edgewise.algorithms.common.lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
 from edgewise.graph import gpu_rows
 from edgewise.graph import graph as graph_module

@@ -7,7 +7,7 @@ from simulate_betweenness import squares
 from test_gpu_betweenness import LARGE, SMALL, both
 
 import edgewise as ew
-from edgewise.algorithms import _checkpoint
+from edgewise.algorithms.betweenness import checkpoint as betweenness_checkpoint
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError
 
 pytestmark = pytest.mark.gpu
@@ -150,7 +150,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(form, tmp_path):
 
 
 def test_checkpoints_of_other_runs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_checkpoint, "SECONDS", 0)
+    monkeypatch.setattr(betweenness_checkpoint, "SECONDS", 0)
     graph, path = LARGE["R-MAT"](), tmp_path / "sums"
     with pytest.raises(Interruption):
         ew.betweenness(graph, k=75, device="cuda", checkpoint=path, progress=stop_after(32))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph, csr, numbering
-from edgewise.kernels import launch
+from edgewise.kernels.cpu import launch
 
 WEIGHT_DTYPES = (np.int32, np.int64, np.float32, np.float64)
 

@@ -10,7 +10,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.errors import ProgramError
-from edgewise.inspection import specification
+from edgewise.program.inspect import specification
 
 runs = importlib.import_module("edgewise.run")  # edgewise.run is its function
 

@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms import _pagerank_verify
-from edgewise.algorithms._pagerank_verify import verify_converged
-from edgewise.algorithms._power_iteration import BLOCK
 from edgewise.algorithms.pagerank import pagerank
+from edgewise.algorithms.pagerank import verify as pagerank_verify
+from edgewise.algorithms.pagerank.cpu import BLOCK
+from edgewise.algorithms.pagerank.verify import verify_converged
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.graph.csr import Rows
 from edgewise.graph.ids import Ids
@@ -213,7 +213,7 @@ def test_no_tolerance_runs_all_iterations_though_nothing_changes():
 def repeated(request, monkeypatch):
     """Which iterations a verification repeats."""
     if request.param == "last":
-        monkeypatch.setattr(_pagerank_verify, "WORK", 0)
+        monkeypatch.setattr(pagerank_verify, "WORK", 0)
     return request.param
 
 

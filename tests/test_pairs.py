@@ -15,11 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from edgewise.cli.report import degree_facts
 from edgewise.errors import GraphError, GraphWarning
 from edgewise.graph import Graph, csr, pairs
 from edgewise.io import read
-from edgewise.kernels import launch
-from edgewise.report import degree_facts
+from edgewise.kernels.cpu import launch
 
 MATRIX = "%%MatrixMarket matrix coordinate"
 TWICE = "a b\nb a\nb c\n"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.engine.pieces import claim_piece
-from edgewise.kernels.atomics import atomic_add
-from edgewise.kernels.team import run_alone, team, team_kernel
+from edgewise.engine.cpu.pieces import claim_piece
+from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.kernels.cpu.team import run_alone, team, team_kernel
 from edgewise.run import Prepared
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))

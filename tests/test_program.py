@@ -17,11 +17,11 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError, VerificationError
-from edgewise.inspection import inspect_program
-from edgewise.kernels.atomics import yield_processor
 from edgewise.kernels.cache import kept, kernel
-from edgewise.kernels.team import Team, cancelled, team_kernel
-from edgewise.program import ALL, ANY, MAX, MIN, PRODUCT, SUM
+from edgewise.kernels.cpu.atomics import yield_processor
+from edgewise.kernels.cpu.team import Team, cancelled, team_kernel
+from edgewise.program.declare import ALL, ANY, MAX, MIN, PRODUCT, SUM
+from edgewise.program.inspect import inspect_program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATH = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([5, 6, 7], np.int32))

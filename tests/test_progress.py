@@ -24,9 +24,9 @@ with progress.progress_bar("reading", 5) as update:
 
 INTERRUPTED = """
 import os, signal, time
-from edgewise import cli
-cli.SECONDS_TO_LEAVE = 0.01
-cli.leave_on_interrupt()
+from edgewise.cli import app
+app.SECONDS_TO_LEAVE = 0.01
+app.leave_on_interrupt()
 signal.signal(signal.SIGINT, lambda *_: None)
 os.kill(os.getpid(), signal.SIGINT)
 time.sleep(20)

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 import edgewise as ew
-from edgewise.cli import app
+from edgewise.cli.app import app
+from edgewise.cli.saved import verify_saved
 from edgewise.errors import EdgewiseError, ParseError, VerificationError
 from edgewise.io.columns import read_columns, write_columns
-from edgewise.saved import verify_saved
 
 #: Two ways to d, a vertex that nothing leads to, and a component of its own.
 EDGES = [

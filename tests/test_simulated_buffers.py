@@ -3,7 +3,9 @@
 import pytest
 from simulated import simulated
 
-pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
 
 
 def test_buffers_and_layouts_give_the_right_answers_in_the_simulator():

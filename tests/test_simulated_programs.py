@@ -4,7 +4,9 @@ import pytest
 from simulated import simulated
 from test_engines import PROGRAMS
 
-pytest.importorskip("edgewise.kernels.gpu", reason="numba-cuda is not installed", exc_type=ImportError)
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
 
 
 def test_programs_give_the_right_answers_in_the_simulator():

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms import _buckets
 from edgewise.algorithms import sssp as module
-from edgewise.algorithms._sssp_verify import verify_paths
-from edgewise.algorithms.sssp import sssp
+from edgewise.algorithms.sssp import cpu_buckets, sssp
+from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import (
     GraphError,
     MemoryLimitError,
@@ -201,9 +200,9 @@ def test_zero_and_negative_weights_on_teams(dtype):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_entries_that_do_not_fit_are_found_again(threads, monkeypatch):
     def few(num_vertices, num_threads):
-        return num_vertices // _buckets.CHUNK + 2 * num_threads + 2
+        return num_vertices // cpu_buckets.CHUNK + 2 * num_threads + 2
 
-    monkeypatch.setattr(_buckets, "bucket_chunks", few)
+    monkeypatch.setattr(cpu_buckets, "bucket_chunks", few)
     monkeypatch.setattr(module, "bucket_chunks", few)
     rng = np.random.default_rng(4)
     source, target = rng.integers(0, 2000, (2, 100_000))

@@ -6,7 +6,7 @@ import pytest
 from edgewise.layout.slots import own_ends
 
 split = pytest.importorskip(
-    "edgewise.balance.split", reason="numba-cuda is not installed", exc_type=ImportError
+    "edgewise.balance.node_splitting", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
 hierarchical = pytest.importorskip("edgewise.balance.hierarchical", exc_type=ImportError)

@@ -6,8 +6,8 @@ from textwrap import dedent
 import pytest
 
 import edgewise as ew
+from edgewise.cli.tasks import find_task, literal, parse_settings, vertex_id
 from edgewise.errors import GraphError, ProgramError
-from edgewise.tasks import find_task, literal, parse_settings, vertex_id
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from edgewise.errors import ScheduleError
-from edgewise.kernels.launch import launch_on
-from edgewise.kernels.team import Team, barrier, cancelled, claim, report, team_kernel
+from edgewise.kernels.cpu.launch import launch_on
+from edgewise.kernels.cpu.team import Team, barrier, cancelled, claim, report, team_kernel
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

@@ -31,7 +31,7 @@ from numba import cuda, types
 
 from edgewise.graph.csr import build_rows
 from edgewise.kernels.cache import compile_seconds
-from edgewise.kernels.gpu import (
+from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     SIMULATED,
@@ -62,7 +62,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import copy_of, cupy, empty, finish, zeros
+from edgewise.kernels.cuda.memory import copy_of, cupy, empty, finish, zeros
 
 #: Vertices of a window at most: their values take 47 of the 48 KiB of shared memory that a block has.
 MAX_WINDOW = 12_000

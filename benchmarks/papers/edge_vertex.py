@@ -160,8 +160,8 @@ def same(found: Any, want: Any) -> bool:
 def preprocessing(graph: ew.Graph, schedule: ew.Schedule, with_weights: bool) -> float:
     """Milliseconds in which the layout of a graph that has none is made, and copied if it is made on the CPU; pulled
     weights are brought into its order."""
-    from edgewise.engine.gpu_layout import lay_out
-    from edgewise.kernels.gpu_host import finish
+    from edgewise.engine.cuda.layout import lay_out
+    from edgewise.kernels.cuda.memory import finish
 
     layout = schedule.layout if isinstance(schedule.layout, ew.Layout) else ew.Layout()
     buffered = isinstance(schedule.delivery, ew.Buffered)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.gpu import (
+from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     THREADS,
@@ -25,7 +25,7 @@ from edgewise.kernels.gpu import (
     num_blocks,
     pointer,
 )
-from edgewise.kernels.gpu_host import cupy
+from edgewise.kernels.cuda.memory import cupy
 from edgewise.layout.slots import arrange
 from edgewise.layout.units import HEAVY, Units
 

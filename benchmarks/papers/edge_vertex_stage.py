@@ -2,7 +2,7 @@
 
 `python -m benchmarks.papers.edge_vertex_stage GRAPH` runs it once for each of `LAYOUTS`; under Nsight Compute
 (`profiled`) that gives warp execution efficiency and load and store efficiency of Tables 5 and 7. `expected` computes
-them from the layout. The kernel goes over rows as the engine does (`edgewise.balance.columns`), with a body that does
+them from the layout. The kernel goes over rows as the engine does (`edgewise.balance.columnar`), with a body that does
 nothing else.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.papers.edge_vertex_remap import TOGETHER
-from edgewise.balance.columns import make_columnar
-from edgewise.kernels.gpu import (
+from edgewise.balance.columnar import make_columnar
+from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     WARP,
@@ -34,9 +34,9 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import cupy, finish, zeros
-from edgewise.layout._slots_gpu import layout_arrays, layout_types
+from edgewise.kernels.cuda.memory import cupy, finish, zeros
 from edgewise.layout.slots import arrange
+from edgewise.layout.slots_cuda import layout_arrays, layout_types
 from edgewise.layout.units import Units
 
 #: Layouts of Tables 5 and 7, and heavy vertices apart.
@@ -60,7 +60,7 @@ IN_SECTOR = 8
 
 
 class Stage(NamedTuple):
-    """What the kernel works on: see `edgewise.balance.columns`; the slots, and a sum for each vertex."""
+    """What the kernel works on: see `edgewise.balance.columnar`; the slots, and a sum for each vertex."""
 
     layout: Any
     slots: Any

@@ -195,7 +195,7 @@ def distribution(degrees: np.ndarray) -> str:
 
 def splitting(graph: ew.Graph, degrees: np.ndarray) -> dict[str, Any]:
     """What node splitting makes of the out-degrees."""
-    from edgewise.balance.split import likely_degree, split_vertices
+    from edgewise.balance.node_splitting import likely_degree, split_vertices
 
     offsets = graph.on_gpu("offsets")
     bound = likely_degree(offsets, ew.NodeSplitting().bins)

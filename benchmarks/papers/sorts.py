@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from edgewise.kernels.gpu import (
+from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     THREADS,
@@ -54,7 +54,7 @@ from edgewise.kernels.gpu import (
     tuple_of,
     words,
 )
-from edgewise.kernels.gpu_host import empty, finish, zeros
+from edgewise.kernels.cuda.memory import empty, finish, zeros
 
 #: Words that a thread has of a tile, and those of a tile.
 ITEMS = 4

@@ -2,11 +2,11 @@
 
 from edgewise.balance.binned import MANY, make_binned
 from edgewise.balance.contract import SHARED, Bodies, Strategy
-from edgewise.balance.deal import list_nothing
-from edgewise.balance.decompose import make_decomposed
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
-from edgewise.kernels.gpu import ballot, device_function, lane, thread_index
+from edgewise.balance.workload_decomposition import make_decomposed
+from edgewise.kernels.cuda.device import ballot, device_function, lane, thread_index
+from edgewise.primitives.deal import list_nothing
 
 #: Lanes for each vertex that sends, where none has many arcs.
 LANES = 8

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import WHOLE
-from edgewise.kernels.gpu import (
+from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
     atomic_add,

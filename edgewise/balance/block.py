@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.gpu import block_index, block_size, block_thread, device_function, num_blocks
+from edgewise.kernels.cuda.device import block_index, block_size, block_thread, device_function, num_blocks
 
 
 def make_block_mapped(body: Any, listed: bool) -> Any:

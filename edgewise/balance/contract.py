@@ -38,8 +38,8 @@ class Strategy(NamedTuple):
     """Who does which arcs. All are called by all threads of the grid.
 
     `run` has the attributes ``graph`` (offsets, targets, in_offsets, in_sources), ``plan`` (the strategy's arrays, see
-    `edgewise.engine.gpu_plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation` is
-    that of the barrier of the grid.
+    `edgewise.engine.cuda.plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation`
+    is that of the barrier of the grid.
 
     Attributes:
         list_units: ``list_units(v, active, counter, run)``, by all lanes of a warp at once: note that those lanes'

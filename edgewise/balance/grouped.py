@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.gpu import WARP, device_function, lane, num_threads, thread_index
+from edgewise.kernels.cuda.device import WARP, device_function, lane, num_threads, thread_index
 
 
 def make_grouped(lanes: int) -> Callable[[Any, bool], Any]:

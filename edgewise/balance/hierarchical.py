@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import MORE, WHOLE, Bodies, Strategy
-from edgewise.balance.deal import append, degree, list_nothing
-from edgewise.balance.decompose import make_decomposed_pull, make_decomposed_push, scan_types
-from edgewise.kernels import gpu_host
-from edgewise.kernels.gpu import (
+from edgewise.balance.workload_decomposition import make_decomposed_pull, make_decomposed_push, scan_types
+from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.device import (
     block_size,
     device_function,
     grid_barrier,
@@ -27,6 +26,7 @@ from edgewise.kernels.gpu import (
     pointer,
     thread_index,
 )
+from edgewise.primitives.deal import append, degree, list_nothing
 
 #: Words of the array of bounds: the most out-edges and in-edges of a vertex in a sub-iteration, sub-iterations, and how
 #: many vertices have more in-edges. There are none for the first sub-iteration where the list of all is too short.
@@ -41,7 +41,7 @@ def hierarchical_types() -> list[Any]:
 
 def heavy_vertices(offsets: Any, bound: int) -> Any:
     """The vertices of more arcs than a bound, by degree, the largest first. `offsets` is on the GPU."""
-    xp = gpu_host.cupy()
+    xp = cuda_memory.cupy()
     degrees = xp.diff(offsets).astype(np.int64)
     heavy = xp.flatnonzero(xp.greater(degrees, bound))
     return heavy[xp.argsort(xp.negative(degrees[heavy]), kind="stable")].astype(np.uint32)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import WHOLE, Bodies, Strategy
-from edgewise.balance.deal import list_nothing
-from edgewise.kernels.gpu import device_function
+from edgewise.kernels.cuda.device import device_function
+from edgewise.primitives.deal import list_nothing
 
 
 def make_mapped(view: Any, bodies: Bodies) -> Strategy:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.helpers import helpers_of, plain_function
-from edgewise.source import UserFunction, compiled_like, references, source_of, with_others
+from edgewise.program.helpers import helpers_of, plain_function
+from edgewise.program.source import UserFunction, compiled_like, references, source_of, with_others
 
 _RESULT, _POWER, _INVERTED = "<result>", "<power>", "<inverted>"
 

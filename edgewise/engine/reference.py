@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.binding import Binding, giving, initial_edge_value, initial_vertex_value
-from edgewise.engine.compiled import edge_names, tuple_class
+from edgewise.engine.contract import Outcome
 from edgewise.engine.endless import Watch
-from edgewise.engine.outcome import Outcome
+from edgewise.engine.lowering.binding import Binding, giving, initial_edge_value, initial_vertex_value
+from edgewise.engine.lowering.compiled import edge_names, tuple_class
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
-from edgewise.helpers import helpers_of
 from edgewise.memory import Step, held, in_turn
-from edgewise.program import VERTEX, Combiner
-from edgewise.source import UserFunction
+from edgewise.program.declare import VERTEX, Combiner
+from edgewise.program.helpers import helpers_of
+from edgewise.program.source import UserFunction
 
 #: Of a vertex in the lists, sets and dictionaries of a superstep, and of a message that is not combined.
 _VERTEX_BYTES, _MESSAGE_BYTES = 400, 200

@@ -21,8 +21,8 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.launch import launch, sealed
-from edgewise.kernels.team import available_threads, claim, run_alone, team_kernel
+from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.team import available_threads, claim, run_alone, team_kernel
 from edgewise.memory import Step
 
 #: Offsets are 32-bit while the number of arcs stays below this.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH, make_binned
-from edgewise.kernels.gpu import INT64, UINT32, Kernel, cuda, device_function, fixed_kernel, pointer
-from edgewise.kernels.gpu_host import empty
+from edgewise.kernels.cuda.device import INT64, UINT32, Kernel, cuda, device_function, fixed_kernel, pointer
+from edgewise.kernels.cuda.memory import empty
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:

@@ -8,8 +8,8 @@ import numpy as np
 from edgewise.errors import GraphError
 from edgewise.graph import csr
 from edgewise.graph.ids import Ids, as_id_column
+from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
-from edgewise.kernels.launch import sealed
 
 #: Memory that building takes for each edge, and making in-edges for each arc: both ends as one number; what is sorted
 #: by, its place in the order, and both once more, which the sort works in.

@@ -22,8 +22,8 @@ from edgewise.graph.ids import Ids, as_id_column, check_not_masked
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
+from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
-from edgewise.kernels.launch import sealed
 from edgewise.layout.slots import arrange, arranging, degrees_of
 from edgewise.memory import Step, held, in_turn
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph.csr import Rows, offset_dtype
-from edgewise.kernels.launch import launch, sealed
-from edgewise.kernels.team import available_threads, claim, team_kernel
+from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 
 _ROWS_PER_PIECE = 512
 _KEEP_FIRST, _KEEP_SMALLEST, _ADD = 0, 1, 2

@@ -11,9 +11,9 @@ import numpy as np
 from edgewise.errors import GraphError
 from edgewise.graph.ids import Ids, named_ids
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.launch import launch, sealed
+from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.team import claim, run_alone, team_kernel
 from edgewise.kernels.mixing import mix64
-from edgewise.kernels.team import claim, run_alone, team_kernel
 from edgewise.text import shown
 
 #: Edges that a thread takes at a time.

@@ -12,8 +12,8 @@ import numpy as np
 
 from edgewise.graph.csr import Rows
 from edgewise.kernels.costs import best_threads
-from edgewise.kernels.launch import launch_on, sealed
-from edgewise.kernels.team import available_threads, claim, team_kernel
+from edgewise.kernels.cpu.launch import launch_on, sealed
+from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 
 _ROWS_PER_PIECE = 1024
 #: A stamp is four times the number of a row, from 1, plus two bits for what the row has seen of the vertex.

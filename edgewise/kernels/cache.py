@@ -5,7 +5,7 @@ in another file was edited, and it never serves closures, which is what a user's
 key is the content of everything that the code depends on: the sources of the kernel's module and of those of
 edgewise's modules that it builds on, the versions of Python, numba and llvmlite, the processor, whether bounds are
 checked, the signature, and for a user's program its source and the values that it closes over (see
-`edgewise.inspection`).
+`edgewise.program.inspect`).
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from numba.core import compiler, config, serialize
 from numba.core.compiler_lock import global_compiler_lock
 
 from edgewise.kernels import store
-from edgewise.kernels.pipeline import Function, InnerFunction, KernelCompiler
+from edgewise.kernels.cpu.pipeline import Function, InnerFunction, KernelCompiler
 
 #: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
 #: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels

@@ -23,15 +23,15 @@ def cuda_problem() -> str | None:
         if missing:
             return f"the package {name} is not installed; {_INSTALL}"
     try:
-        import_module("edgewise.kernels.gpu")
-        from edgewise.kernels import gpu_host
+        import_module("edgewise.kernels.cuda.device")
+        from edgewise.kernels.cuda import memory as cuda_memory
     except Exception as error:
         return f"its packages cannot be loaded ({type(error).__name__}: {error}); {_INSTALL}"
-    return gpu_host.problem()
+    return cuda_memory.problem()
 
 
 def cuda_door() -> Any:
-    """The module `edgewise.kernels.gpu_host`.
+    """The module `edgewise.kernels.cuda.memory`.
 
     Raises:
         DeviceError: CUDA cannot be used; the message says why.
@@ -39,6 +39,6 @@ def cuda_door() -> Any:
     problem = cuda_problem()
     if problem:
         raise DeviceError(f"device='cuda': {problem}")
-    from edgewise.kernels import gpu_host
+    from edgewise.kernels.cuda import memory as cuda_memory
 
-    return gpu_host
+    return cuda_memory

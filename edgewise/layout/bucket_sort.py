@@ -11,7 +11,7 @@ and e is the number of x's leading bit: that is the logarithm to base 2, with st
 The keys of such a bucket differ by about the same factor everywhere.
 
 On a GPU of compute capability 8.0 or newer that takes one launch, and the host does not wait for it: see
-`edgewise.layout._bucket_sort_gpu`.
+`edgewise.layout.bucket_sort_cuda`.
 """
 
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ def bucket_sort(keys: Any, num_buckets: int = 1000, scale: str = "linear", thres
         return _by_argsort(np, keys, num_buckets, scale, threshold)
     xp = cuda_door().cupy()
     if len(keys) and scale != "exact":
-        from edgewise.layout import _bucket_sort_gpu as gpu
+        from edgewise.layout import bucket_sort_cuda as gpu
 
         if gpu.can_sort(num_buckets, keys.device.id):
             keys = keys if keys.flags.c_contiguous else xp.ascontiguousarray(keys)

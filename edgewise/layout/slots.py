@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ScheduleError
-from edgewise.kernels.team import run_alone, team_kernel
+from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.layout.units import Units, array_module, first_places, make_units
 
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
@@ -127,8 +127,8 @@ def _check_size(units: Units, dtype: Any) -> None:
 def _arrange_on_gpu(
     targets: Any, num_vertices: int, dtype: np.dtype, slots: bool, arcs: bool, how: dict[str, Any]
 ) -> tuple[Units, Any, Any]:
-    from edgewise.kernels.gpu_host import cupy
-    from edgewise.layout._slots_gpu import write_slots
+    from edgewise.kernels.cuda.memory import cupy
+    from edgewise.layout.slots_cuda import write_slots
 
     xp, m = cupy(), len(targets)
     order = xp.argsort(targets.view(np.uint32), kind="stable")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.team import run_alone, team_kernel
+from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.layout.bucket_sort import bucket_sort, inverse
 
 #: In-degrees above which a row is left to a warp, and to a block.
@@ -53,7 +53,7 @@ def array_module(array: Any) -> Any:
     """NumPy or CuPy, where an array lies."""
     if isinstance(array, np.ndarray):
         return np
-    from edgewise.kernels.gpu_host import cupy
+    from edgewise.kernels.cuda.memory import cupy
 
     return cupy()
 
@@ -83,7 +83,7 @@ def make_units(
     if xp is np:
         measure = _measured
     else:
-        from edgewise.layout._slots_gpu import measured as measure
+        from edgewise.layout.slots_cuda import measured as measure
     bounds = (HEAVIEST, HEAVY) if split else (_NEVER, _NEVER)
     found = measure(degrees, rows, group_size, *bounds)
     if found is None:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import edgewise as ew
 from edgewise import generate
-from edgewise.cli import app
+from edgewise.cli.app import app
 
 #: How many command lines one test draws; a few seconds of work.
 LINES = 300

@@ -1,0 +1,338 @@
+"""Brandes' accumulation of dependencies on the CPU: a thread for each source, sums in the order of sources.
+
+From a source, a search finds distances, and the vertices in their order: breadth-first, or Dijkstra's with weights. An
+arc from v to w is on shortest paths if the distance of w is that of v and the length of the arc. Along these arcs the
+shortest paths to each vertex are counted, by breadth-first search already while it goes on. On the way back each vertex
+v adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc;
+``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of its paths for that. Threads have a row of
+dependencies, on vertices or on arcs, for each of some sources, and add these rows in the order of the sources. So the
+result does not depend on threads, nor on how many rows there are.
+
+The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
+thousand. It is ``count * 2**(512 * power)``, where nothing looks at powers until a count has grown large. Scaling by
+powers of two is exact. A quotient of counts is taken for 0 only where their powers differ by two or more: it is less
+than 2**-500 there.
+
+Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
+variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for arcs.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.cpu_dijkstra import Heap, make_heap, settle
+from edgewise.algorithms.common.lengths import length
+from edgewise.kernels.cache import device_function, inlined_function
+from edgewise.kernels.cpu.team import barrier, cancelled, claim, report, rewind, team_kernel
+
+#: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
+ROWS_OF_THREAD, ROOM_OF_ROWS = 4, 1 << 32
+#: Vertices or arcs of which sums are handed out at a time; vertices between two looks at whether the run was cancelled.
+_PIECE, _LOOK = 4096, 1 << 16
+#: Counts without powers may grow so large; with powers, so large, and are then scaled down.
+_LIMIT, _LARGE, _SMALL = 2.0**900, 2.0**512, 2.0**-512
+_SOURCES, _SUMS = 0, 1
+#: What dependencies are on, as kernels are told: on vertices, paths counted for their ends or not, or on arcs.
+ON_VERTICES, ON_VERTICES_AND_ENDS, ON_ARCS = range(3)
+
+_ONE = np.uint64(1)
+
+
+class Accumulation(NamedTuple):
+    """The state of t threads, n vertices and b sources at a time, for dependencies on w vertices or arcs.
+
+    Attributes:
+        distance: int32 without weights, int64 or float64 with them, shape (t, n): -1 between sources.
+        paths: float64, shape (t, n): numbers of paths, and on the way back shares.
+        power: int32, shape (t, n): of paths and shares, where they are needed.
+        queue: uint32, shape (t, n): vertices in the order of distances.
+        heap: those of t threads, or of none without weights.
+        rows: float64, shape (b, w): the dependencies of each source.
+        total: float64, shape (w,): their sum.
+        lost: int64, shape (1,): 1 once the weight of an arc was lost beside a distance; sums are of no use then.
+    """
+
+    distance: np.ndarray
+    paths: np.ndarray
+    power: np.ndarray
+    queue: np.ndarray
+    heap: Heap
+    rows: np.ndarray
+    total: np.ndarray
+    lost: np.ndarray
+
+
+class Size(NamedTuple):
+    """What a state is made for: see `Accumulation`.
+
+    Attributes:
+        num_vertices, num_sums, num_threads: n, w and t.
+        dtype: that of distances; int32 for a state without heaps.
+        num_copies: of the sums, beside the state.
+        num_rows: b.
+    """
+
+    num_vertices: int
+    num_sums: int
+    num_threads: int
+    dtype: np.dtype
+    num_copies: int
+    num_rows: int = 1
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory of such a state, and of the copies."""
+        of_heap = 0 if self.dtype == np.int32 else self.dtype.itemsize + 8
+        of_thread = self.num_vertices * (16 + self.dtype.itemsize + of_heap)
+        return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1 + self.num_copies)
+
+    def with_rows(self, num_sources: int, memory_limit: int | None) -> "Size":
+        """With as many rows as serve so many sources and as fit, but at least one."""
+        of_row = max(8 * self.num_sums, 1)
+        fitting = max(self.num_threads, ROOM_OF_ROWS // of_row)
+        if memory_limit is not None:
+            fitting = min(fitting, (memory_limit - self._replace(num_rows=0).num_bytes) // of_row)
+        return self._replace(num_rows=max(1, min(num_sources, ROWS_OF_THREAD * self.num_threads, fitting)))
+
+
+def make_accumulation(size: Size) -> Accumulation:
+    """A state before the first source."""
+    each = (size.num_threads, size.num_vertices)
+    return Accumulation(
+        np.full(each, -1, size.dtype),
+        np.empty(each),
+        np.empty(each, np.int32),
+        np.empty(each, np.uint32),
+        make_heap(size.num_vertices, 0 if size.dtype == np.int32 else size.num_threads, size.dtype),
+        np.empty((size.num_rows, size.num_sums)),
+        np.zeros(size.num_sums),
+        np.zeros(1, np.int64),
+    )
+
+
+@inlined_function
+def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
+    """Add a number of paths to that of a vertex."""
+    if power[u] == paths_power:
+        count[u] += paths
+    elif power[u] < paths_power:
+        count[u] = paths + (count[u] * _SMALL if power[u] + 1 == paths_power else 0.0)
+        power[u] = paths_power
+    elif power[u] == paths_power + 1:
+        count[u] += paths * _SMALL
+
+
+@inlined_function
+def _scale(count: Any, power: Any, v: Any) -> None:
+    """Scale the count of a vertex down."""
+    count[v] *= _SMALL
+    power[v] += 1
+
+
+@device_function
+def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
+    """Scale down what has grown large among the first vertices of the queue, which have no powers yet."""
+    for i in range(end):
+        if count[queue[i]] > _LARGE:
+            _scale(count, power, queue[i])
+
+
+@inlined_function
+def _search_and_count(
+    control: Any, arcs: Any, source: Any, distance: Any, count: Any, power: Any, queue: Any
+) -> Any:
+    """Find numbers of arcs and of shortest paths, and put the vertices that are reached into the queue in their order.
+
+    Returns:
+        How many vertices are reached, and whether some have powers.
+    """
+    distance[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
+    head, tail, with_powers = np.uint64(0), np.uint64(1), False
+    while head < tail:
+        v = np.uint64(queue[head])
+        head += _ONE
+        if with_powers and count[v] > _LARGE:
+            _scale(count, power, v)
+        elif count[v] > _LIMIT:
+            with_powers = True
+            _begin_powers(count, power, queue, tail)
+        after, paths, paths_power = distance.dtype.type(distance[v] + 1), count[v], power[v]
+        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
+            u = np.uint64(arcs.targets[k])
+            if distance[u] < 0:
+                distance[u], count[u], power[u], queue[tail] = after, paths, paths_power, u
+                tail += _ONE
+            elif distance[u] == after:
+                if with_powers:
+                    _add(count, power, u, paths, paths_power)
+                else:
+                    count[u] += paths
+        if head % _LOOK == 0 and cancelled(control):
+            break
+    return tail, with_powers
+
+
+@inlined_function
+def _count_in_order(
+    control: Any,
+    arcs: Any,
+    source: Any,
+    distance: Any,
+    count: Any,
+    power: Any,
+    queue: Any,
+    reached: Any,
+) -> Any:
+    """Count the shortest paths to the vertices in the queue; whether some have powers."""
+    for i in range(reached):
+        count[queue[i]], power[queue[i]] = 0.0, 0
+    count[source], with_powers = 1.0, False
+    for i in range(reached):
+        v = np.uint64(queue[i])
+        if with_powers and count[v] > _LARGE:
+            _scale(count, power, v)
+        elif count[v] > _LIMIT:
+            with_powers = True
+            _begin_powers(count, power, queue, reached)
+        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
+            u = np.uint64(arcs.targets[k])
+            if distance[u] == distance.dtype.type(distance[v] + length(arcs, k)):
+                if with_powers:
+                    _add(count, power, u, count[v], power[v])
+                else:
+                    count[u] += count[v]
+        if i % _LOOK == 0 and cancelled(control):
+            break
+    return with_powers
+
+
+@inlined_function
+def _share_along(
+    arcs: Any, k: Any, here: Any, mine: Any, distance: Any, shares: Any, power: Any, with_powers: Any
+) -> Any:
+    """The share of the vertex that an arc leads to, beside the power of its own; 0 off shortest paths."""
+    u = np.uint64(arcs.targets[k])
+    if distance[u] != distance.dtype.type(here + length(arcs, k)):
+        return 0.0
+    if not with_powers or power[u] == mine:
+        return shares[u]
+    return shares[u] * _SMALL if power[u] == mine + 1 else 0.0
+
+
+@inlined_function
+def _go_back(
+    arcs: Any,
+    distance: Any,
+    count: Any,
+    power: Any,
+    queue: Any,
+    reached: Any,
+    with_powers: Any,
+    on: Any,
+    row: Any,
+) -> None:
+    """Write the dependency on each vertex that was reached, or on each arc on shortest paths.
+
+    A vertex has its share in `count` once it is done, as those that lie farther away are.
+    """
+    i = reached
+    while i > 0:
+        i -= _ONE
+        v = np.uint64(queue[i])
+        here, mine, paths, total = distance[v], power[v], count[v], 0.0
+        first, end = np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])
+        if on == ON_ARCS:
+            for k in range(first, end):
+                part = _share_along(arcs, k, here, mine, distance, count, power, with_powers)
+                total += part
+                row[k] = paths * part
+        else:
+            for k in range(first, end):
+                total += _share_along(arcs, k, here, mine, distance, count, power, with_powers)
+            row[v] = total * paths
+        count[v] = (1.0 + total * paths) / paths
+
+
+@inlined_function
+def _forget(distance: Any, on: Any, row: Any) -> None:
+    """Make distances what they were, and dependencies on vertices that were not reached 0."""
+    for v in range(len(distance)):
+        if on != ON_ARCS and distance[v] < 0:
+            row[v] = 0.0
+        distance[v] = -1
+
+
+@device_function
+def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: Any, row: Any) -> None:
+    """Write what one source adds for each vertex or arc."""
+    distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
+    queue, heap = state.queue[thread], state.heap
+    if on == ON_ARCS:
+        for k in range(len(row)):
+            row[k] = 0.0
+    if len(heap.key) > 0:
+        reached, grows = settle(
+            control,
+            arcs,
+            source,
+            distance,
+            queue,
+            heap.key[thread],
+            heap.vertex[thread],
+            heap.place[thread],
+        )
+        if not grows:
+            state.lost[0] = 1
+            return
+        with_powers = _count_in_order(control, arcs, source, distance, count, power, queue, reached)
+    else:
+        reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
+    _go_back(arcs, distance, count, power, queue, reached, with_powers, on, row)
+    _forget(distance, on, row)
+    if on != ON_ARCS:
+        row[source] = 0.0
+    if on == ON_VERTICES_AND_ENDS:
+        for i in range(np.uint64(1), reached):
+            row[queue[i]] += 1.0
+        row[source] = np.float64(reached - _ONE)
+
+
+@team_kernel
+def accumulate(
+    thread: Any, size: Any, control: Any, arcs: Any, sources: Any, begin: Any, end: Any, on: Any, state: Any
+) -> None:
+    """Add up the dependencies of some of the sources, after those before them.
+
+    Args:
+        arcs: see `common.lengths.Arcs`.
+        sources: int64, shape (k,), of which ``begin`` to ``end`` are meant.
+        on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
+        state: see `Accumulation`; `total` is what the sources before have, and is added to.
+    """
+    rows, total, width = state.rows, state.total, len(state.total)
+    if thread == 0:
+        report(control, begin)
+    for first in range(begin, end, len(rows)):
+        count = min(len(rows), end - first)
+        while True:
+            i = claim(control, _SOURCES, 1, count)
+            if i == count:
+                break
+            _depend(control, arcs, np.uint64(sources[first + i]), on, state, thread, rows[i])
+        if barrier(control, size) or state.lost[0] != 0:
+            return
+        if thread == 0:
+            rewind(control, _SOURCES)
+            report(control, first + count)
+        while True:
+            start = claim(control, _SUMS, _PIECE, width)
+            if start == width:
+                break
+            for i in range(count):
+                for place in range(np.uint64(start), np.uint64(min(start + _PIECE, width))):
+                    total[place] += rows[i, place]
+        if barrier(control, size):
+            return
+        if thread == 0:
+            rewind(control, _SUMS)

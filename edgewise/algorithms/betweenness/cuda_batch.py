@@ -1,0 +1,280 @@
+"""What a run of Brandes' accumulation on a GPU keeps, and its steps that add up nothing: see `cuda_batched`."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import GraphOnGpu
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    WARP,
+    atomic_add,
+    atomic_or,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    count_bits,
+    device_function,
+    grid_barrier,
+    lane,
+    num_threads,
+    thread_index,
+)
+from edgewise.kernels.cuda.memory import CANCEL, resident
+from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
+from edgewise.primitives.row_sums import LONG, list_long, take_long
+from edgewise.primitives.warp_buffers import make_outbox
+
+#: Words of `control`: word 0 counts arrivals at the barrier. A pass over vertices has a set of words, three sets in
+#: turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
+SETS, SET_WORDS = 16, 16
+#: Of a set: long rows listed and taken; vertices found; what blocks count; whether a count has grown too large, and
+#: whether the host asked for the end.
+LONG_ROWS, FOUND, COUNTED, TOO_LARGE, ENDED = 0, 2, 3, 5, 6
+#: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
+EDGES, UNFINISHED, COUNTS = 0, 1, 2
+#: Vertices that each source has reached.
+REACHED = SETS + 3 * SET_WORDS
+CONTROL_WORDS = REACHED + WARP
+#: Words of the host's array after CANCEL and PROGRESS: sources that are done; levels of either form; where the batch
+#: after these was stopped: its deepest level, out-edges of that, in-edges of vertices that some source had not reached.
+DONE, FORMS, KNOWN = 2, 3, 5
+HOST_WORDS = 8
+#: Passes between looks at the host's words.
+LOOK = 64
+
+
+class State(NamedTuple):
+    """Arrays of a run with b sources at a time.
+
+    Attributes:
+        masks: uint32, (4 n,): of three levels in turns, bits of the sources that have a vertex there; then of the
+            sources that have reached it.
+        listed, listed_masks: uint32, (n b,): the vertices of each level, and of which sources they are.
+        starts: int64, (n + 2,): where levels begin in these.
+        totals: float64, (n,): sums of dependencies.
+        control, host: CONTROL_WORDS zeros, and HOST_WORDS words in the host's memory.
+    """
+
+    masks: Any
+    listed: Any
+    listed_masks: Any
+    starts: Any
+    totals: Any
+    control: Any
+    host: Any
+
+
+class Batch(NamedTuple):
+    """What is done at a time.
+
+    Attributes:
+        n, m: vertices and arcs.
+        shift: vertices have values for 1 << shift sources.
+        done: how many sources were done before.
+        used: how many sources there are.
+        full: a mask of all of them.
+        has_long: whether there are long rows.
+        ends: what a vertex has for a path that ends at it.
+    """
+
+    n: Any
+    m: Any
+    shift: Any
+    done: Any
+    used: Any
+    full: Any
+    has_long: Any
+    ends: Any
+
+
+class Block(NamedTuple):
+    """What a block shares.
+
+    Attributes:
+        boxes, held: see `edgewise.primitives.warp_buffers`.
+        counts: int64, (COUNTS,).
+        sums, powers, taken: see `edgewise.primitives.row_sums.Desk`.
+    """
+
+    boxes: Any
+    held: Any
+    counts: Any
+    sums: Any
+    powers: Any
+    taken: Any
+
+
+class Level(NamedTuple):
+    """What the level after has.
+
+    Attributes:
+        words: the first of the pass's words of `control`.
+        after, reached: where the masks of that level, and of what was reached, begin.
+        tail: how many vertices were listed before.
+        pulled: whether its vertices are found in this pass.
+    """
+
+    words: Any
+    after: Any
+    reached: Any
+    tail: Any
+    pulled: Any
+
+
+@device_function
+def add_to_count(value: Any, which: Any, block: Any) -> None:
+    """Add the values of a warp's lanes to what the block counts."""
+    value = sum_to_lane(value)
+    if lane() == WARP - 1 and value > 0:
+        atomic_add(block.counts, which, value)
+
+
+@device_function
+def hand_in_counts(here: Any, block: Any, control: Any) -> None:
+    """Add what this block counted to the words of the pass. A barrier of all has to follow."""
+    block_barrier()
+    for i in range(block_thread(), COUNTS, block_size()):
+        if block.counts[i] > 0:
+            atomic_add(control, here + COUNTED + i, block.counts[i])
+        block.counts[i] = 0
+
+
+@device_function
+def _list_found(v: Any, wanted: Any, context: Any) -> Any:
+    """List vertices of the level after, with the masks that they have by now, and count their out-edges."""
+    offsets, state, level, block = context
+    place, edges = level.tail + reserve(np.int64(wanted), state.control, level.words + FOUND), np.int64(0)
+    if wanted:
+        state.listed[place] = np.uint32(v)
+        state.listed_masks[place] = state.masks[level.after + v]
+        edges = degree(v, offsets)
+    add_to_count(edges, EDGES, block)
+    return np.int64(0)
+
+
+put, flush = make_outbox(0, _list_found)
+
+
+@device_function
+def _discover(takes: Any, v: Any, mask: Any, k: Any, context: Any) -> Any:
+    """Look along one arc of the level, lanes of a warp at once."""
+    offsets, targets, state, level, block = context
+    fresh, target = False, np.int64(0)
+    if takes:
+        target = np.int64(targets[k])
+        place = level.after + target
+        new = mask & ~(np.int64(state.masks[level.reached + target]) | np.int64(state.masks[place]))
+        if new != 0:
+            fresh = atomic_or(state.masks, place, np.uint32(new)) == 0
+    put(target, fresh, block, (offsets, state, level, block))
+    return np.int64(0), np.int64(0)
+
+
+_discover_all = make_deal(_discover, vertex=False, key=True)
+
+
+@device_function
+def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
+    """Look along all arcs of listed vertices but those of long rows, which are listed."""
+    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    warp, warps = thread_index() // WARP, num_threads() // WARP
+    for first in range(begin + warp, end, warps * WARP):
+        i, v, start, count, mask = first + lane() * warps, np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        if i < end:
+            v, mask = np.int64(state.listed[i]), np.int64(state.listed_masks[i])
+            start, count = np.int64(offsets[v]), degree(v, offsets)
+        is_long = count > LONG
+        list_long(v, mask, is_long, desk)
+        if is_long:
+            count = np.int64(0)
+        _discover_all(v, start, count, mask, context)
+
+
+@device_function
+def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
+    """Look along all arcs of listed long rows, each by a block."""
+    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    count, i = desk.control[desk.word], take_long(desk)
+    while i < count:
+        v, mask = desk.rows[i] & 0xFFFFFFFF, np.int64(np.uint32(desk.rows[i] >> 32))
+        end = np.int64(offsets[v + 1])
+        for first in range(np.int64(offsets[v]), end, block_size()):
+            k = first + block_thread()
+            _discover(k < end, v, mask, k, context)
+        i = take_long(desk)
+
+
+@device_function
+def forget(n: Any, depth: Any, deepest: Any, state: Any) -> None:
+    """Set the masks of a level to 0, if there is such a level."""
+    if depth >= 0 and depth <= deepest:
+        masks = depth % 3 * n
+        for i in range(state.starts[depth] + thread_index(), state.starts[depth + 1], num_threads()):
+            state.masks[masks + np.int64(state.listed[i])] = 0
+
+
+@device_function
+def next_pass(passes: Any, state: Any) -> Any:
+    """Set up the words of a pass; its number, and where its words begin."""
+    passes += 1
+    here, control = SETS + passes % 3 * SET_WORDS, state.control
+    if thread_index() == 0:
+        for i in range(SET_WORDS):
+            control[SETS + (passes + 1) % 3 * SET_WORDS + i] = 0
+        if passes % LOOK == 0:
+            control[here + ENDED] = state.host[CANCEL]
+    return passes, here
+
+
+@device_function
+def begin_batch(batch: Any, state: Any, values: Any, sources: Any, first_count: Any, generation: Any) -> Any:
+    """Set up a batch: its sources are the first level, with so many paths."""
+    me, n = thread_index(), batch.n
+    for i in range(me, 4 * n, num_threads()):
+        state.masks[i] = 0
+    if me < WARP:
+        state.control[REACHED + me] = 0
+    generation = grid_barrier(state.control, generation)
+    if me < batch.used:
+        source, mask = sources[batch.done + me], np.uint32(np.int64(1) << me)
+        state.masks[source] = mask
+        state.masks[3 * n + source] = mask
+        state.listed[me] = np.uint32(source)
+        state.listed_masks[me] = mask
+        values[source << batch.shift | me] = first_count
+    if me == 0:
+        state.starts[0] = 0
+        state.starts[1] = batch.used
+    return grid_barrier(state.control, generation)
+
+
+@device_function
+def add_ends(batch: Any, state: Any, sources: Any, generation: Any) -> Any:
+    """Give each source of the batch the paths that begin at it."""
+    me, n, reached = thread_index(), batch.n, np.int64(0)
+    for first in range(me - lane(), n, num_threads()):
+        v, mask = first + lane(), np.uint32(0)
+        if v < n:
+            mask = state.masks[3 * n + v]
+        for slot in range(batch.used):
+            found = count_bits(ballot((mask >> np.uint32(slot)) & np.uint32(1) != 0))
+            if lane() == slot:
+                reached += found
+    if lane() < batch.used and reached > 0:
+        atomic_add(state.control, REACHED + lane(), reached)
+    generation = grid_barrier(state.control, generation)
+    if me < batch.used:
+        state.totals[sources[batch.done + me]] += np.float64(state.control[REACHED + me] - 1)
+    return grid_barrier(state.control, generation)
+
+
+def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
+    """Whether some vertex has so many out-edges or in-edges that a block takes them."""
+
+    def look() -> bool:
+        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.rows[0], on_gpu.columns[0]))
+
+    found: bool = resident(graph, "long rows", look)
+    return found

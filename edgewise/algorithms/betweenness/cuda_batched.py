@@ -1,0 +1,478 @@
+"""Brandes' accumulation of dependencies on a GPU: a batch of sources at a time, level by level for all of them at once.
+
+A vertex has a value for each source of the batch, side by side, and a mask of the sources that have it on the level
+that is being expanded, as in MS-BFS. There are two forms of a level.
+
+*push*
+    Arcs of listed vertices set bits of the masks of what they lead to, and list it. Then listed vertices add up the
+    numbers of paths of their in-neighbours.
+*pull*
+    Each vertex that some source has not reached adds up those of its in-neighbours: more than none is found. For the
+    levels at which most arcs are looked at anyway.
+
+On the way back the listed vertices of each level, the deepest first, add up the shares ``(1 + dependency) / paths`` of
+their out-neighbours of the level after, and write their own in place of the numbers of paths.
+
+Rows are added up by `edgewise.primitives.row_sums`, in an order that depends on the graph and the batch alone; a
+vertex's dependencies are added level by level, the deepest first, and within a level in the order of sources. So the
+same call gives the same bits, which differ from the CPU's by rounding.
+
+Where counts leave the range of float64, the batch goes on with powers from the level that it has reached, and all after
+it that are done in the same call have them from the start: see `cuda_path_counts`.
+
+References. Brandes, Journal of Mathematical Sociology 25 (2001); Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper,
+Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2015 (masks); Sariyüce, Kaya, Saule
+and Çatalyürek, "Betweenness centrality on GPUs and heterogeneous architectures", GPGPU 2013 (several sources at once).
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.betweenness import batch_bytes
+from edgewise.algorithms.betweenness.cuda_batch import (
+    CONTROL_WORDS,
+    COUNTED,
+    COUNTS,
+    DONE,
+    EDGES,
+    ENDED,
+    FORMS,
+    FOUND,
+    HOST_WORDS,
+    KNOWN,
+    LONG_ROWS,
+    TOO_LARGE,
+    UNFINISHED,
+    Batch,
+    Block,
+    Level,
+    State,
+    add_ends,
+    add_to_count,
+    begin_batch,
+    flush,
+    forget,
+    hand_in_counts,
+    has_long_rows,
+    next_pass,
+    push,
+    push_long,
+    put,
+)
+from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
+from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    FLOAT64,
+    HALVES,
+    INT32,
+    INT64,
+    UINT32,
+    WARP,
+    Kernel,
+    array,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import (
+    PROGRESS,
+    copy_of,
+    empty,
+    fits,
+    signals,
+    wait,
+    written_forms,
+    zeros,
+)
+from edgewise.primitives.deal import WARPS, degree
+from edgewise.primitives.row_sums import LONG, SHARED_SUMS, Desk, Rows, make_sums, slot_of_lane, turn_of_lane
+from edgewise.primitives.warp_buffers import BOX_WORDS
+
+FORM_NAMES = ("pushed", "pulled")
+
+#: An arc that is pushed costs as much as so many that are pulled.
+PULL_ADVANTAGE = 2
+
+
+def signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for graphs with offsets of this dtype."""
+    vertex, word, real = np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.float64)
+    lists = [pointer(dtype) for dtype in (vertex, vertex, word, real)]
+    return (
+        graph_types(offsets),
+        tuple_of([array(vertex), *lists, array(word), pointer(word)]),
+        tuple_of([pointer(real), pointer(np.dtype(np.int32)), pointer(word)]),
+        pointer(word),
+        *[INT64] * 10,
+    )
+
+
+def make_kernel(with_powers: bool) -> Any:
+    """The kernel for counts with or without powers."""
+    first_count, plus = 1.0 if with_powers else FIRST, make_plus(with_powers)
+
+    @device_function
+    def settle_paths(leads, v, wanted, paths, power, first, rows, context):
+        """Write numbers of paths to a vertex, and list it if it is found by this."""
+        offsets, batch, state, level, block = context
+        found = leads and paths > 0.0
+        if found:
+            place = np.int64(v) << rows.shift | np.int64(slot_of_lane(rows.shift))
+            if with_powers:
+                if paths > LARGE:
+                    paths *= SMALL
+                    power = np.int32(power + 1)
+                rows.powers[place] = power
+            elif paths > LIMIT:
+                state.control[level.words + TOO_LARGE] = 1
+            rows.values[place] = paths
+        bits = np.int64(ballot(found))
+        if level.pulled:
+            mine = np.uint32((bits >> first) & ((1 << (1 << rows.shift)) - 1))
+            fresh = leads and lane() == first and mine != 0
+            if fresh:
+                state.masks[level.after + v] = mine
+                state.masks[level.reached + v] = np.uint32(batch.full & ~np.uint32(wanted ^ mine))
+            put(v, fresh, block, (offsets, state, level, block))
+
+    @device_function
+    def settle_dependency(leads, v, wanted, shares, power, first, rows, context):
+        """Add a vertex's dependencies to their sum, and write its shares."""
+        totals, ends = context
+        slot, dependency = slot_of_lane(rows.shift), 0.0
+        if leads and (wanted >> slot) & np.uint32(1) != 0:
+            place = np.int64(v) << rows.shift | np.int64(slot)
+            paths = rows.values[place]
+            dependency = shares * paths
+            if with_powers:
+                together = power + rows.powers[place]
+                rows.powers[place] = np.int32(-rows.powers[place])
+                # A vertex has no more paths than those after it; their quotient is less than 2**-500 if this is not 0
+                # or -1.
+                if together != 0:
+                    dependency = dependency * SMALL if together == -1 else 0.0
+            rows.values[place] = (1.0 + dependency) / paths
+            dependency += ends
+        for step in HALVES:
+            if step < 1 << rows.shift:
+                dependency += shuffle_down(dependency, step)
+        if leads and lane() == first:
+            totals[v] += dependency
+
+    add_paths, add_long_paths = make_sums(with_powers, plus, settle_paths)
+    add_shares, add_long_shares = make_sums(with_powers, plus, settle_dependency)
+
+    @device_function
+    def pull(batch, level, rows, desk, context):
+        """Let every vertex that some source has not reached add up paths, but for long rows, which are listed."""
+        block = context[4]
+        for first in range(thread_index() - lane(), batch.n, num_threads()):
+            v, start, length, wanted = first + lane(), np.int64(0), np.int64(0), np.uint32(0)
+            if v < batch.n:
+                wanted = np.uint32(batch.full & ~rows.masks[level.reached + v])
+                if wanted != 0:
+                    start, length = np.int64(rows.offsets[v]), degree(v, rows.offsets)
+            add_to_count(length, UNFINISHED, block)
+            add_paths(v, start, length, wanted, length > 0, rows, desk, context)
+
+    @device_function
+    def count_paths(begin, end, state, level, rows, desk, context):
+        """Let vertices that were found add up paths, but for long rows, which are listed."""
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        for first in range(begin + warp, end, warps * WARP):
+            i = first + turn_of_lane(rows.shift) * warps
+            v, start, length, wanted = np.int64(0), np.int64(0), np.int64(0), np.uint32(0)
+            if i < end:
+                v = np.int64(state.listed[i])
+                start, length = np.int64(rows.offsets[v]), degree(v, rows.offsets)
+                wanted = state.masks[level.after + v]
+                state.listed_masks[i] = wanted
+                state.masks[level.reached + v] = np.uint32(state.masks[level.reached + v] | wanted)
+            add_paths(v, start, length, wanted, i < end, rows, desk, context)
+
+    @device_function
+    def search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation):
+        """Find the levels and numbers of paths of a batch.
+
+        Args:
+            depth: the deepest level that is known.
+            edges, unfinished: out-edges of that level, and in-edges of vertices that some source had not reached.
+            graph, state, numbers, batch, block: see the kernel.
+            passes, generation: passes, and the barrier's turn.
+
+        Returns:
+            The deepest level, how many were pushed and pulled, whether the run is to end, passes and the barrier's
+            turn.
+        """
+        n, control, has_long = batch.n, state.control, batch.has_long
+        begin, end = state.starts[depth], state.starts[depth + 1]
+        pushed, pulled, stopped = np.int64(0), np.int64(0), False
+        while end > begin and not stopped:
+            passes, here = next_pass(passes, state)
+            forget(n, depth - 1, depth, state)
+            pulls, after = edges * PULL_ADVANTAGE > unfinished + n, (depth + 1) % 3 * n
+            level = Level(here, after, 3 * n, end, pulls)
+            now = np.uint64(depth % 3 * n)
+            rows = Rows(graph[2], graph[3], state.masks, now, numbers[0], numbers[1], batch.shift)
+            desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
+            context = (graph[0], batch, state, level, block)
+            if pulls:
+                pulled += 1
+                pull(batch, level, rows, desk, context)
+                if has_long:
+                    generation = grid_barrier(control, generation)
+                    add_long_paths(rows, desk, context)
+            else:
+                pushed += 1
+                push(begin, end, graph, state, level, desk, block)
+                if has_long:
+                    generation = grid_barrier(control, generation)
+                    push_long(graph, state, level, desk, block)
+            flush(block, (graph[0], state, level, block))
+            hand_in_counts(here, block, control)
+            generation = grid_barrier(control, generation)
+            found, edges = control[here + FOUND], control[here + COUNTED + EDGES]
+            stopped = control[here + TOO_LARGE] != 0 or control[here + ENDED] != 0
+            if pulls:
+                unfinished = control[here + COUNTED + UNFINISHED]
+            else:
+                passes, here = next_pass(passes, state)
+                level = Level(here, after, 3 * n, end, pulls)
+                desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
+                context = (graph[0], batch, state, level, block)
+                count_paths(end, end + found, state, level, rows, desk, context)
+                if has_long:
+                    generation = grid_barrier(control, generation)
+                    add_long_paths(rows, desk, context)
+                generation = grid_barrier(control, generation)
+                stopped = stopped or control[here + TOO_LARGE] != 0 or control[here + ENDED] != 0
+            begin, end, depth = end, end + found, depth + 1
+            if thread_index() == 0:
+                state.starts[depth + 1] = end
+        if thread_index() == 0 and stopped:
+            state.host[KNOWN] = depth
+            state.host[KNOWN + 1] = edges
+            state.host[KNOWN + 2] = unfinished
+        return depth - 1, pushed, pulled, stopped, passes, generation
+
+    @device_function
+    def go_back(deepest, graph, state, numbers, batch, block, passes, generation):
+        """Add up the dependencies of a batch. Returns whether the run is to end, passes and the barrier's turn."""
+        n, control, context, stopped = batch.n, state.control, (state.totals, batch.ends), False
+        warp, warps, depth = thread_index() // WARP, num_threads() // WARP, deepest
+        while depth > 0 and not stopped:
+            passes, here = next_pass(passes, state)
+            forget(n, depth + 2, deepest, state)
+            now, mine, end = np.uint64((depth + 1) % 3 * n), depth % 3 * n, state.starts[depth + 1]
+            rows = Rows(graph[0], graph[1], state.masks, now, numbers[0], numbers[1], batch.shift)
+            desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
+            for first in range(state.starts[depth] + warp, end, warps * WARP):
+                i = first + turn_of_lane(batch.shift) * warps
+                v, start, length, wanted = np.int64(0), np.int64(0), np.int64(0), np.uint32(0)
+                if i < end:
+                    v, wanted = np.int64(state.listed[i]), state.listed_masks[i]
+                    start, length = np.int64(graph[0][v]), degree(v, graph[0])
+                    state.masks[mine + v] = wanted
+                add_shares(v, start, length, wanted, i < end, rows, desk, context)
+            if batch.has_long:
+                generation = grid_barrier(control, generation)
+                add_long_shares(rows, desk, context)
+            generation = grid_barrier(control, generation)
+            stopped = control[here + ENDED] != 0
+            depth -= 1
+        return stopped, passes, generation
+
+    @device_function
+    def give_powers(batch, numbers):
+        """Give powers to numbers of paths that had none."""
+        for i in range(thread_index(), batch.n << batch.shift, num_threads()):
+            is_large = numbers[0][i] > LARGE
+            numbers[1][i] = is_large
+            if is_large:
+                numbers[0][i] *= SMALL
+
+    def brandes_kernel(
+        graph,
+        arrays,
+        numbers,
+        sources,
+        n,
+        m,
+        num_sources,
+        done,
+        shift,
+        endpoints,
+        has_long,
+        depth,
+        edges,
+        unfinished,
+    ):
+        """Add up the dependencies of sources; see the module.
+
+        Args:
+            graph: offsets, targets, in_offsets, in_sources.
+            arrays: see `State`.
+            numbers: values, float64, shape (n, 1 << shift), and powers, int32, the same if there are any; room for long
+                rows, int64, shape (m // LONG + 1,).
+            sources: different vertices, int64, shape (num_sources,).
+            n, m, num_sources: vertices, arcs, sources.
+            done: how many sources are in the sums already. The host is told how many are in the end.
+            shift: 1 << shift sources at a time.
+            endpoints: whether paths count for their ends, too.
+            has_long: whether there are long rows.
+            depth, edges, unfinished: the level that the first batch has reached without powers, see `search`; 0 if it
+                is not begun.
+        """
+        boxes = cuda.shared.array(BOX_WORDS, UINT32)
+        held = cuda.shared.array(WARPS, UINT32)
+        counts = cuda.shared.array(COUNTS, INT64)
+        sums = cuda.shared.array(SHARED_SUMS, FLOAT64)
+        powers = cuda.shared.array(SHARED_SUMS, INT32)
+        taken = cuda.shared.array(1, INT64)
+        state, block = State(*arrays), Block(boxes, held, counts, sums, powers, taken)
+        for i in range(block_thread(), WARPS, block_size()):
+            held[i] = 0
+        for i in range(block_thread(), COUNTS, block_size()):
+            counts[i] = 0
+        block_barrier()
+        generation, passes, stopped = np.int64(0), np.int64(0), False
+        pushed, pulled, ends = np.int64(0), np.int64(0), 1.0 if endpoints else 0.0
+        while done < num_sources and not stopped:
+            used = min(np.int64(1) << shift, num_sources - done)
+            batch = Batch(n, m, shift, done, used, np.uint32((np.int64(1) << used) - 1), has_long, ends)
+            me = thread_index()
+            if depth == 0:
+                edges, unfinished = np.int64(0), m
+                if with_powers and me < used:
+                    numbers[1][sources[done + me] << shift | me] = 0
+                generation = begin_batch(batch, state, numbers[0], sources, first_count, generation)
+            elif with_powers:
+                give_powers(batch, numbers)
+                generation = grid_barrier(state.control, generation)
+            found = search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation)
+            deepest, more, others, stopped, passes, generation = found
+            depth = np.int64(0)
+            pushed += more
+            pulled += others
+            if not stopped:
+                gone = go_back(deepest, graph, state, numbers, batch, block, passes, generation)
+                stopped, passes, generation = gone
+            if not stopped:
+                if endpoints:
+                    generation = add_ends(batch, state, sources, generation)
+                done += used
+            if me == 0:
+                state.host[PROGRESS] = done
+        if thread_index() == 0:
+            state.host[DONE] = done
+            state.host[FORMS] = pushed
+            state.host[FORMS + 1] = pulled
+
+    return brandes_kernel
+
+
+@functools.cache
+def _kernel(offsets: np.dtype, with_powers: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(offsets), with_powers)
+
+
+def sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
+    """A power of two, no more than there is memory for."""
+    width = WARP
+    while width > 1:
+        needed = batch_bytes(graph.num_vertices, graph.num_arcs, width)
+        allowed = memory_limit is None or needed <= memory_limit
+        if width < 2 * num_sources and allowed and fits(needed):
+            break
+        width //= 2
+    return width
+
+
+def accumulate(
+    graph: Graph,
+    sources: np.ndarray,
+    done: int,
+    width: int,
+    step: int,
+    endpoints: bool,
+    total: Any,
+    run: Execution,
+) -> Iterator[int]:
+    """Add the dependencies of sources to sums; how many sources these are over, after each `step` more.
+
+    Args:
+        graph: in-edges are made if it has none.
+        sources: vertices, int64, of which some were done before.
+        done: how many.
+        width: how many sources to do at a time: see `sources_at_a_time`.
+        step: how many sources to do in one launch.
+        endpoints: whether paths count for their ends, too.
+        total: float64 on the GPU, shape (n,).
+        run: the run that this is.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    on_gpu = graph_on_gpu(graph, run)
+    has_long = has_long_rows(graph, on_gpu)
+    masks, listed, listed_masks = (empty(length, np.uint32) for length in (4 * n, n * width, n * width))
+    starts, d_sources = empty(n + 2, np.int64), copy_of(sources)
+    values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)
+    forms, had_powers = np.zeros(len(FORM_NAMES), np.int64), 0
+    while done < len(sources):
+        end, known = min(done + step, len(sources)), [0, 0, m]
+        for with_powers in (False, True):
+            control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+            host[PROGRESS] = done
+            powers = empty(n * width if with_powers else 1, np.int32)
+            _kernel(on_gpu.offsets, with_powers).start(
+                [
+                    *on_gpu.rows,
+                    *on_gpu.columns,
+                    words(masks),
+                    listed,
+                    listed_masks,
+                    starts,
+                    total,
+                    words(control),
+                    host,
+                    values,
+                    powers,
+                    long_rows,
+                    d_sources,
+                    n,
+                    m,
+                    end,
+                    done,
+                    width.bit_length() - 1,
+                    endpoints,
+                    has_long,
+                    *known,
+                ]
+            )
+            wait(host, run.progress)
+            forms += host[FORMS : FORMS + len(forms)]
+            done = int(host[DONE])
+            if done == end:
+                break
+            known = host[KNOWN:].tolist()
+            had_powers += end - done
+        yield done
+    if had_powers:
+        run.explain(f"counts of paths left float64: {had_powers:,} sources had powers, too")
+    run.explain(f"sources on the GPU: {width} at a time; levels: {written_forms(forms, FORM_NAMES)}")

@@ -1,0 +1,390 @@
+"""Brandes' accumulation of dependencies on a GPU, one source after the other: by weights, or on arcs.
+
+A source takes two launches: distances as `ew.sssp` finds them, and then the rest. An arc from v to w is on shortest
+paths if the distance of w is that of v and the length of the arc, in int64 or float64. For each vertex those of its
+in-arcs are counted that are. From the source on, supersteps take the vertices of which all these come from vertices of
+earlier supersteps: they add up numbers of paths over their in-arcs, and are counted off at the vertices after them. So
+nothing is sorted by distance, and a superstep may take vertices of very different ones. The way back goes through the
+same supersteps, the last one first: each vertex adds up, over its out-arcs on shortest paths, the shares
+``(1 + dependency) / paths`` of the vertices there, and writes its own. An arc is looked at by one lane then, which adds
+its dependency to its sum.
+
+Atomic operations only count arcs. What is added up follows from the graph alone, row by row
+(`edgewise.primitives.row_sums`), and source after source. So the same call gives the same bits, which differ from the
+CPU's by rounding.
+
+Where numbers of paths leave the range of float64, another launch goes on with powers: see `cuda_path_counts`.
+
+References. Brandes, Journal of Mathematical Sociology 25 (2001), and Social Networks 30 (2008), for arcs; Kahn,
+"Topological sorting of large networks", Communications of the ACM 5 (1962), for the supersteps.
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
+from edgewise.algorithms.betweenness.cuda_batch import (
+    CONTROL_WORDS,
+    ENDED,
+    FOUND,
+    TOO_LARGE,
+    has_long_rows,
+    next_pass,
+)
+from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
+from edgewise.algorithms.betweenness.cuda_weighted_passes import (
+    LOST,
+    Search,
+    Source,
+    in_desk,
+    make_passes,
+    out_desk,
+)
+from edgewise.algorithms.betweenness.dependencies import WeightLost
+from edgewise.algorithms.common.device_graph import (
+    graph_on_gpu,
+    weighted_graph_on_gpu,
+    weighted_graph_types,
+)
+from edgewise.algorithms.sssp import cuda as sssp_cuda
+from edgewise.algorithms.sssp import gpu_delta
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    FLOAT64,
+    INT32,
+    INT64,
+    WARP,
+    Kernel,
+    array,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.primitives.deal import degree
+from edgewise.primitives.near_far import HOST_WORDS, SUPERSTEPS, Piles, make_piles, piles_arguments
+from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.row_sums import (
+    LONG,
+    SHARED_SUMS,
+    Rows,
+    make_sums,
+    turn_of_lane,
+)
+
+#: Words of the host's array after those of the search: what became of a source, and its supersteps.
+OUTCOME, LEVELS = HOST_WORDS, HOST_WORDS + 1
+FINE, NEEDS_POWERS, WEIGHT_LOST = range(3)
+#: Vertices have one value each, and all of it is wanted.
+_ALL = np.uint32(1)
+
+
+def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    vertex, word, real, whole = map(np.dtype, (np.uint32, np.int64, np.float64, np.int32))
+    lists = [pointer(dtype) for dtype in (vertex, word, real, whole, real, real, word, word)]
+    return (
+        weighted_graph_types(offsets, weight),
+        tuple_of([pointer(key_dtype(distance)), array(whole), *lists, array(word), pointer(word)]),
+        *[INT64] * 5,
+    )
+
+
+def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or 1 for each arc. It counts paths without powers or goes on
+    with them."""
+    unreached = np.int64(sssp_cuda.unreached_key(distance))
+    is_shortest, walk, walk_long = make_passes(distance, weighted)
+
+    @device_function
+    def paths_before(v, k, context):
+        """The number of paths along an in-arc."""
+        it = context[0]
+        state, u = it.state, np.int64(it.graph[4][k])
+        paths, power = 0.0, np.int32(0)
+        if is_shortest(np.int64(state.dist[u]), np.int64(state.dist[v]), k, it.graph[5]):
+            paths = state.paths[u]
+            if with_powers:
+                power = state.powers[u]
+        return paths, power
+
+    @device_function
+    def settle_paths(leads, v, wanted, paths, power, first, rows, context):
+        it, here = context
+        if leads:
+            if v == it.source:
+                paths = FIRST
+            if with_powers:
+                if paths > LARGE:
+                    paths *= SMALL
+                    power = np.int32(power + 1)
+                it.state.powers[v] = power
+            elif paths > LIMIT:
+                it.state.control[here + TOO_LARGE] = 1
+            it.state.paths[v] = paths
+
+    @device_function
+    def share_after(v, k, context):
+        """The share along an out-arc, on which the dependency is added to its sum where sums are on arcs."""
+        it = context[0]
+        state, u = it.state, np.int64(it.graph[1][k])
+        share = 0.0
+        if is_shortest(np.int64(state.dist[v]), np.int64(state.dist[u]), k, it.graph[2]):
+            share = state.shares[u]
+            if with_powers:
+                # A vertex has no more paths than those after it; their quotient is less than 2**-500 where powers
+                # differ by more than 1.
+                more = state.powers[u] - state.powers[v]
+                if more != 0:
+                    share = share * SMALL if more == 1 else 0.0
+            if it.on == ON_ARCS:
+                state.totals[k] += state.paths[v] * share
+        return share, np.int32(0)
+
+    @device_function
+    def settle_share(leads, v, wanted, shares, power, first, rows, context):
+        it = context[0]
+        if leads:
+            paths = it.state.paths[v]
+            dependency = shares * paths
+            it.state.shares[v] = (1.0 + dependency) / paths
+            if it.on != ON_ARCS and v != it.source:
+                it.state.totals[v] += dependency + (1.0 if it.on == ON_VERTICES_AND_ENDS else 0.0)
+
+    add_paths, add_long_paths = make_sums(with_powers, make_plus(with_powers), settle_paths, paths_before)
+    add_shares, add_long_shares = make_sums(False, make_plus(False), settle_share, share_after)
+
+    @device_function
+    def count_arcs(it, passes, generation):
+        """Count in-arcs on shortest paths. Returns passes and the barrier's turn."""
+        state, n = it.state, it.n
+        passes, here = next_pass(passes, state)
+        level, desk = (np.int64(0), here, np.int64(1)), out_desk(here, it)
+        for first in range(thread_index() - lane(), n, num_threads()):
+            v, takes = first + lane(), False
+            if v < n:
+                takes = np.int64(state.dist[v]) != unreached
+            walk(v, takes, level, desk, it)
+        if it.has_long:
+            generation = grid_barrier(state.control, generation)
+            walk_long(level, desk, it)
+        return passes, grid_barrier(state.control, generation)
+
+    @device_function
+    def give_powers(depth, state):
+        """Give powers to numbers of paths of the supersteps before this one."""
+        for i in range(thread_index(), state.starts[depth], num_threads()):
+            v = np.int64(state.listed[i])
+            is_large = state.paths[v] > LARGE
+            state.powers[v] = is_large
+            if is_large:
+                state.paths[v] *= SMALL
+
+    @device_function
+    def count_paths(depth, it, passes, generation):
+        """Add up numbers of paths from a superstep on. Returns the last superstep, whether the run is to end, passes
+        and the barrier's turn."""
+        graph, state = it.graph, it.state
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        begin, end, stopped = state.starts[depth], state.starts[depth + 1], state.control[LOST] != 0
+        while end > begin and not stopped:
+            passes, here = next_pass(passes, state)
+            level, desk, long_out = (end, here, np.int64(-1)), in_desk(here, it), out_desk(here, it)
+            rows = Rows(
+                graph[3], graph[4], state.listed, np.uint64(0), state.paths, state.powers, np.int64(0)
+            )
+            for first in range(begin + warp, end, warps * WARP):
+                i = first + turn_of_lane(np.int64(0)) * warps
+                v, start, length = np.int64(0), np.int64(0), np.int64(0)
+                if i < end:
+                    v = np.int64(state.listed[i])
+                    start, length = np.int64(graph[3][v]), degree(v, graph[3])
+                add_paths(v, start, length, _ALL, i < end, rows, desk, (it, here))
+                walk(v, i < end, level, long_out, it)
+            if it.has_long:
+                generation = grid_barrier(state.control, generation)
+                add_long_paths(rows, desk, (it, here))
+                walk_long(level, long_out, it)
+            generation = grid_barrier(state.control, generation)
+            found = state.control[here + FOUND]
+            stopped = state.control[here + TOO_LARGE] != 0 or state.control[here + ENDED] != 0
+            begin, end, depth = end, end + found, depth + 1
+            if thread_index() == 0:
+                state.starts[depth + 1] = end
+        return depth - 1, stopped, passes, generation
+
+    @device_function
+    def go_back(deepest, it, passes, generation):
+        """Add up dependencies."""
+        graph, state, depth, stopped = it.graph, it.state, deepest, False
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        while depth >= 0 and not stopped:
+            passes, here = next_pass(passes, state)
+            desk, end = in_desk(here, it), state.starts[depth + 1]
+            rows = Rows(
+                graph[0], graph[1], state.listed, np.uint64(0), state.shares, state.powers, np.int64(0)
+            )
+            for first in range(state.starts[depth] + warp, end, warps * WARP):
+                i = first + turn_of_lane(np.int64(0)) * warps
+                v, start, length = np.int64(0), np.int64(0), np.int64(0)
+                if i < end:
+                    v = np.int64(state.listed[i])
+                    start, length = np.int64(graph[0][v]), degree(v, graph[0])
+                add_shares(v, start, length, _ALL, i < end, rows, desk, (it, here))
+            if it.has_long:
+                generation = grid_barrier(state.control, generation)
+                add_long_shares(rows, desk, (it, here))
+            generation = grid_barrier(state.control, generation)
+            stopped = state.control[here + ENDED] != 0
+            depth -= 1
+
+    def source_kernel(graph, arrays, n, source, on, has_long, depth):
+        """Add up the dependencies of a source whose distances are known; see the module.
+
+        Args:
+            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
+            arrays: see `Search`.
+            n, source: vertices and the source.
+            on: what dependencies are on; see `cpu`.
+            has_long: whether there are long rows.
+            depth: the superstep from which on paths are counted, not 0 with powers.
+        """
+        sums = cuda.shared.array(SHARED_SUMS, FLOAT64)
+        powers = cuda.shared.array(SHARED_SUMS, INT32)
+        taken = cuda.shared.array(1, INT64)
+        state = Search(*arrays)
+        it = Source(graph, state, n, source, on, has_long, sums, powers, taken)
+        passes, generation = np.int64(0), np.int64(0)
+        if with_powers:
+            give_powers(depth, state)
+            generation = grid_barrier(state.control, generation)
+        else:
+            for v in range(thread_index(), n, num_threads()):
+                state.waiting[v] = 0
+            if thread_index() == 0:
+                state.listed[0] = np.uint32(source)
+                state.starts[0] = 0
+                state.starts[1] = 1
+            generation = grid_barrier(state.control, generation)
+            passes, generation = count_arcs(it, passes, generation)
+        deepest, stopped, passes, generation = count_paths(depth, it, passes, generation)
+        if thread_index() == 0:
+            outcome = NEEDS_POWERS if stopped else FINE
+            state.host[OUTCOME] = WEIGHT_LOST if state.control[LOST] != 0 else outcome
+            state.host[LEVELS] = deepest + 1
+            if not stopped and on == ON_VERTICES_AND_ENDS:
+                state.totals[source] += np.float64(state.starts[deepest + 1] - 1)
+        if not stopped:
+            go_back(deepest, it, passes, generation)
+
+    return source_kernel
+
+
+@functools.cache
+def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, with_powers: bool) -> Kernel:
+    types = signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_kernel, types, distance, weight is not None, with_powers)
+
+
+def _arrays_of(graph: Graph, weighted: bool, run: Execution) -> tuple[list[Any], Any]:
+    """The arrays that kernels take, and the dtypes of offsets and of weights, None without."""
+    if weighted:
+        return weighted_graph_on_gpu(graph, run)
+    on_gpu = graph_on_gpu(graph, run)
+    (offsets, targets), (in_offsets, in_sources) = on_gpu.rows, on_gpu.columns
+    return [offsets, targets, targets, in_offsets, in_sources, in_sources], (on_gpu.offsets, None)
+
+
+def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Search:
+    """Arrays for sums, as a kernel takes them, without room for powers."""
+    room = m // LONG + 1
+    return Search(
+        dist=piles.best,
+        waiting=words(empty(n, np.int32)),
+        listed=empty(n, np.uint32),
+        starts=empty(n + 2, np.int64),
+        paths=empty(n, np.float64),
+        powers=empty(1, np.int32),
+        shares=empty(n, np.float64),
+        totals=total,
+        long_rows=empty(room, np.int64),
+        long_out_rows=empty(room, np.int64),
+        control=words(control),
+        host=piles.host,
+    )
+
+
+def accumulate(
+    graph: Graph,
+    sources: np.ndarray,
+    done: int,
+    weighted: bool,
+    on: int,
+    distance: np.dtype,
+    total: Any,
+    run: Execution,
+) -> Iterator[int]:
+    """Add the dependencies of sources to sums; how many sources these are over, after each.
+
+    Args:
+        graph: in-edges are made if it has none.
+        sources: vertices, int64, of which some were done before.
+        done: how many.
+        weighted: whether arcs have the lengths of their weights.
+        on: what dependencies are on; see `cpu`.
+        distance: the dtype of distances.
+        total: float64 on the GPU, shape (n,) or (m,).
+        run: the run that this is.
+
+    Raises:
+        WeightLost: a weight is lost beside a distance.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    arrays, kinds = _arrays_of(graph, weighted, run)
+    has_long = has_long_rows(graph, graph_on_gpu(graph, run))
+    delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
+    host = signals(HOST_WORDS + 2)
+    piles = make_piles(n, m, distance)._replace(host=host)
+    control = zeros(CONTROL_WORDS, np.int64)
+    search = _make_search(piles, n, m, control, total)
+    over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
+
+    def ask(_: int) -> None:
+        if run.progress is not None:
+            run.progress(over)
+
+    def count(source: int, with_powers: bool, depth: int) -> None:
+        control.fill(0)
+        _kernel(*kinds, distance, with_powers).start([*arrays, *search, n, source, on, has_long, depth])
+        wait(host, ask)
+
+    for over, source in enumerate(sources[done:].tolist(), done):
+        piles.control.fill(0)
+        distances = sssp_cuda.distances_kernel(*kinds, distance)
+        distances.start([*arrays, *piles_arguments(piles), delta, n, source, unreached])
+        count(source, False, 0)
+        if host[OUTCOME] == NEEDS_POWERS:
+            if not had_powers:
+                search = search._replace(powers=empty(n, np.int32))
+            had_powers += 1
+            count(source, True, int(host[LEVELS]))
+        if host[OUTCOME] == WEIGHT_LOST:
+            raise WeightLost
+        supersteps += host[SUPERSTEPS], host[LEVELS]
+        yield over + 1
+    if had_powers:
+        run.explain(f"counts of paths left float64: {had_powers:,} sources had powers, too")
+    run.explain(
+        f"sources on the GPU: one at a time; supersteps of searches: {supersteps[0]:,}, of counting: {supersteps[1]:,}"
+    )

@@ -1,0 +1,157 @@
+"""What a run of `cuda_weighted` keeps, and its walks along arcs, which add up nothing."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.cuda_batch import FOUND, LONG_ROWS, SET_WORDS, SETS
+from edgewise.algorithms.sssp import cuda as sssp_cuda
+from edgewise.kernels.cuda.device import (
+    atomic_add,
+    ballot,
+    block_size,
+    block_thread,
+    device_function,
+)
+from edgewise.primitives.deal import degree, make_deal, reserve
+from edgewise.primitives.row_sums import LONG, Desk, list_long, take_long
+
+#: Two more of a pass's words of `control`: long rows of out-arcs that were listed, and taken.
+LONG_OUT_ROWS = 8
+#: A word of `control`: whether the weight of some arc was lost beside a distance.
+LOST = SETS + 3 * SET_WORDS
+
+
+class Search(NamedTuple):
+    """The arrays of a run.
+
+    Attributes:
+        dist: keys of distances, (n,).
+        waiting: int32, (n,): in-arcs on shortest paths from vertices that are not done.
+        listed: uint32, (n,): vertices in the order of supersteps.
+        starts: int64, (n + 2,): where supersteps begin in it.
+        paths, powers: float64 and int32, (n,): numbers of paths; powers only if there are any.
+        shares: float64, (n,).
+        totals: float64: sums of dependencies on vertices, (n,), or on arcs, (m,).
+        long_rows, long_out_rows: int64, (m // LONG + 1,): room for long rows.
+        control, host: CONTROL_WORDS zeros; words in the host's memory.
+    """
+
+    dist: Any
+    waiting: Any
+    listed: Any
+    starts: Any
+    paths: Any
+    powers: Any
+    shares: Any
+    totals: Any
+    long_rows: Any
+    long_out_rows: Any
+    control: Any
+    host: Any
+
+
+class Source(NamedTuple):
+    """What the functions of a source work with.
+
+    Attributes:
+        graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
+        state: see `Search`.
+        n, source: vertices and the source.
+        on: what dependencies are on; see `cpu`.
+        has_long: whether there are long rows.
+        sums, powers, taken: see `edgewise.primitives.row_sums.Desk`.
+    """
+
+    graph: Any
+    state: Any
+    n: Any
+    source: Any
+    on: Any
+    has_long: Any
+    sums: Any
+    powers: Any
+    taken: Any
+
+
+@device_function
+def in_desk(here, it):
+    """Where a pass lists long rows that are added up."""
+    state = it.state
+    return Desk(state.long_rows, state.control, here + LONG_ROWS, it.sums, it.powers, it.taken)
+
+
+@device_function
+def out_desk(here, it):
+    """Where a pass lists long rows that are gone along."""
+    state = it.state
+    return Desk(state.long_out_rows, state.control, here + LONG_OUT_ROWS, it.sums, it.powers, it.taken)
+
+
+def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
+    """Device functions for distances of this dtype, with weights or with 1 for each arc.
+
+    ``is_shortest(before, after, k, weights)`` says whether an arc between vertices of such distances is on shortest
+    paths; ``walk(v, takes, level, desk, it)`` and ``walk_long(level, desk, it)`` go along the out-arcs of vertices.
+    """
+    plus, _, weight_of = sssp_cuda.make_sums(distance, weighted)
+
+    @device_function
+    def is_shortest(before, after, k, weights):
+        return before < after and plus(before, weight_of(k, weights)) == after
+
+    @device_function
+    def visit(takes, v, before, k, context):
+        """Count an arc at its target if it is on shortest paths, or count it off and list the target if it is the last
+        one."""
+        level, it = context
+        tail, here, change = level
+        state, is_ready, target = it.state, False, np.int64(0)
+        if takes:
+            target = np.int64(it.graph[1][k])
+            after = plus(before, weight_of(k, it.graph[2]))
+            if after <= before:
+                state.control[LOST] = 1
+            elif after == np.int64(state.dist[target]):
+                is_ready = atomic_add(state.waiting, target, np.int32(change)) == 1 and change < 0
+        if ballot(is_ready) != 0:
+            place = tail + reserve(np.int64(is_ready), state.control, here + FOUND)
+            if is_ready:
+                state.listed[place] = np.uint32(target)
+        return np.int64(0), np.int64(0)
+
+    visit_all = make_deal(visit, vertex=False, key=True)
+
+    @device_function
+    def walk(v, takes, level, desk, it):
+        """Go along the out-arcs of the vertices of a warp's lanes but those of long rows, which are listed.
+
+        Args:
+            v, takes: this lane's vertex, if it has one.
+            level: how many vertices are listed, where the pass's words begin, and by how much arcs are counted.
+            desk: for long rows.
+            it: see `Source`.
+        """
+        start, length, before = np.int64(0), np.int64(0), np.int64(0)
+        if takes:
+            start, length = np.int64(it.graph[0][v]), degree(v, it.graph[0])
+            before = np.int64(it.state.dist[v])
+        is_long = length > LONG
+        list_long(v, np.int64(0), is_long, desk)
+        if is_long:
+            length = np.int64(0)
+        visit_all(v, start, length, before, (level, it))
+
+    @device_function
+    def walk_long(level, desk, it):
+        """Go along the arcs of listed rows, each by a block."""
+        count, i = desk.control[desk.word], take_long(desk)
+        while i < count:
+            v = desk.rows[i]
+            before, end = np.int64(it.state.dist[v]), np.int64(it.graph[0][v + 1])
+            for first in range(np.int64(it.graph[0][v]), end, block_size()):
+                k = first + block_thread()
+                visit(k < end, v, before, k, (level, it))
+            i = take_long(desk)
+
+    return is_shortest, walk, walk_long

@@ -1,0 +1,132 @@
+"""Betweenness as a program: what `cuda_batched` does for many sources at a time, one source after the other.
+
+Programs send along out-edges only, so edges are laid out both ways; each superstep goes over all of them.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.execution import Execution, rest_of
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import copy_of, cupy
+from edgewise.program.declare import (
+    ACTIVE,
+    HALT,
+    MAX,
+    WEIGHT,
+    Program,
+    aggregator,
+    combiner,
+    edge,
+    parameter,
+    vertex,
+)
+
+#: Which ways an edge can be taken.
+THERE, BACK, BOTH_WAYS = 1, 2, 3
+#: The logarithm of nothing; with anything that is added it gives that.
+LOG_OF_NOTHING = -1e300
+
+
+def _log_of_sum(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b))."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+class Dependencies(Program):
+    """Dependencies of a source, where every edge goes both ways: levels and numbers of shortest paths on the way there,
+    and after the deepest level d the way back, on which vertices of level k send in superstep 2 d + 2 - k.
+
+    Numbers of paths may be greater than any float, and are kept as logarithms; so are messages.
+    """
+
+    source = parameter("int64")
+    ways = edge("int32", init=BOTH_WAYS)
+    level = vertex("int32", init=-1)
+    log_paths = vertex("float64")
+    dependency = vertex("float64")
+    combine = combiner(_log_of_sum, identity=LOG_OF_NOTHING)
+    message = "float64"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        if v == state.source:
+            state.level[v] = 0
+            return ACTIVE
+        return HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if edge.ways != BACK and state.level[edge.target] == -1:
+            return state.log_paths[edge.source]
+        is_next = state.level[edge.source] == 2 * state.deepest + 2 - state.superstep
+        if edge.ways != THERE and is_next and state.level[edge.target] == state.level[edge.source] - 1:
+            share = math.log1p(state.dependency[edge.source]) - state.log_paths[edge.source]
+            return state.log_paths[edge.target] + share
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if state.level[v] == -1:
+            state.level[v] = state.superstep
+            state.log_paths[v] = message
+            return ACTIVE
+        if state.level[v] > 0 and message > LOG_OF_NOTHING / 2:
+            state.dependency[v] = math.exp(message)
+        waits = state.level[v] > 1 and state.level[v] < 2 * state.deepest + 2 - state.superstep
+        return ACTIVE if waits else HALT
+
+    @aggregator(MAX, "int64")
+    @staticmethod
+    def deepest(v: Any, state: Any) -> Any:
+        return state.level[v]
+
+
+class DirectedDependencies(Dependencies):
+    """The same for a directed graph that has every edge the other way, too; weights say which ways there are."""
+
+    ways = edge(WEIGHT)
+
+
+def accumulate(
+    graph: Graph,
+    sources: np.ndarray,
+    done: int,
+    endpoints: bool,
+    total: Any,
+    memory_limit: int | None,
+    run: Execution,
+) -> Iterator[int]:
+    """Add the dependencies of sources to sums, one after the other; arguments and results as of
+    `cuda_batched.accumulate`.
+
+    Messages go along edges and back, so those of a directed graph are laid out both ways; the graph keeps that.
+    """
+    n, xp, program, both_ways = graph.num_vertices, cupy(), Dependencies, graph
+    if graph.directed:
+
+        def make() -> Graph:
+            here, there = copy_of(graph.sources), graph.on_gpu("targets")
+            ends = xp.concatenate([here, there]), xp.concatenate([there, here])
+            ways = xp.full(2 * graph.num_arcs, THERE, np.int32)
+            ways[graph.num_arcs :] = BACK
+            return Graph.from_edges(*ends, ways, num_vertices=n)
+
+        program = DirectedDependencies
+        both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
+    prepared = prepared_for(program, both_ways, run)
+    for over, source in enumerate(sources[done:].tolist(), done + 1):
+        result = prepared(source=source, memory_limit=rest_of(memory_limit, total.nbytes))
+        total += result.on_device("dependency")
+        if endpoints:
+            after = result.on_device("level") > 0
+            total += after
+            total[source] += after.sum()
+        yield over
+    run.layout_seconds += prepared.layout_seconds
+    explain(run, result)

@@ -1,0 +1,234 @@
+"""Breadth-first search.
+
+Result. The level of each vertex, which is the least number of arcs on a path from the source, and a tree of such
+paths.
+
+Idea. The frontier, which is the last level found, is expanded in one of two directions. Pushing looks at the targets
+of its vertices; pulling lets each unreached vertex look for a parent among its in-neighbours, which may stop at the
+first. Most edges of a small-world graph are never looked at. Each level takes the cheaper direction.
+
+Encoding. Levels and parents are int32, -1 for none. The frontier is a queue for each thread while pushing and a bitmap
+while pulling. The parent is the first, in the order of in-edges, that is one level higher up: of a directed graph the
+lowest index. So answers depend neither on threads nor on directions.
+
+Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
+
+Steps. `cpu_push`, `cpu_pull`; `cpu` chooses, with a cost model in place of the paper's thresholds;
+`cpu_state` is what they share.
+"""
+
+import operator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.bfs.cpu import traverse
+from edgewise.algorithms.bfs.cpu_state import (
+    AUTO,
+    DIRECTION,
+    FROM_LEVEL,
+    FRONTIER_EDGES,
+    LEVELS,
+    LOGGED,
+    PULL,
+    PUSH,
+    SCANNED,
+    STATE,
+    WANTS_COLUMNS,
+    Search,
+    make_search,
+    rows_and_columns,
+    search_work,
+    searching,
+)
+from edgewise.algorithms.bfs.verify import verify_levels
+from edgewise.algorithms.common.derived import check_derived, index_of_source
+from edgewise.errors import ParameterError
+from edgewise.execution import Execution, Progress, choose, execution, rest_of, threads_of
+from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
+from edgewise.memory import Step, held, in_turn
+from edgewise.result import HostArray, Result, ids_or_none
+from edgewise.schedule import Buffered, Pull, Push, Schedule
+
+
+class BFSResult(Result):
+    """Levels and parents from one source or several.
+
+    Attributes:
+        source: the user's id of the source, or the list of ids, as given.
+        level: int32, shape (n,): arcs on a shortest path from the nearest source; -1 where there is none.
+        parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
+        max_depth: the highest level looked for, or None.
+        supersteps: levels that were expanded.
+    """
+
+    level, parent_index = HostArray(), HostArray()
+
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        found: tuple[Any, Any, int],
+        source: Any,
+        max_depth: int | None,
+    ) -> None:
+        super().__init__(graph, run, found[2], {"level": found[0], "parent_index": found[1]})
+        self.source, self.max_depth = copy(source), max_depth
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """The parents as the user's ids, shape (n,); where there is none, `edgewise.result.no_vertex`, mostly -1."""
+        return ids_or_none(self.graph, self.parent_index)
+
+    @cached_property
+    def num_reached(self) -> int:
+        """Vertices that were reached, sources included."""
+        return int(np.count_nonzero(self.level >= 0))
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns ``level`` and ``parent``."""
+        return {"level": self.level, "parent": self.parent}
+
+    def verify(self, graph: Graph) -> bool:
+        """Check that these are the levels: see `verify.verify_levels`."""
+        check_derived(self, "parent", "num_reached")
+        sources = np.atleast_1d(index_of_source(graph, self.source))
+        return verify_levels(graph, sources, self.max_depth, self.level, self.parent_index)
+
+
+def bfs(
+    graph: Graph,
+    source: Any,
+    *,
+    max_depth: int | None = None,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+) -> BFSResult:
+    """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
+
+    Pulling needs the in-edges of a directed graph. A search that finds them missing and would gain by them makes
+    them, if `memory_limit` allows; the graph keeps them, and `layout_seconds` says what that took.
+    ``Schedule(delivery=Push())`` does without. On a GPU they are always made, for the parents.
+
+    Args:
+        graph: directed or undirected.
+        source: the user's id of a vertex, or a list of ids: the nearest one counts.
+        max_depth: look no further than this level; None for all.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. ``Push()`` or
+            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
+            makes it run as a program.
+
+    Returns:
+        A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
+
+    Raises:
+        GraphError: a source that is not in the graph.
+        ParameterError: no source, or a `max_depth` that is no integer of at least 0.
+        ScheduleError: a balance or a layout on the CPU.
+    """
+    looking_up = graph.looking_up(source)
+    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
+    if len(sources) == 0:
+        raise ParameterError("bfs: the list of sources is empty; expected at least one")
+    limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
+    work, rounds = _cost(graph)
+    arrays = "offsets", "targets", "in_offsets", "in_sources"
+    chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+    with execution(
+        "bfs",
+        chosen,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory_needed=lambda: in_turn(looking_up, _needed(graph, chosen.schedule)).most,
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
+        gpu_memory=lambda: (
+            0 if chosen.as_program else in_turn(graph.making_on_gpu(*arrays), _held_on_gpu(graph)).most
+        ),
+    ) as run:
+        forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
+        if chosen.as_program:
+            from edgewise.algorithms.common import programs
+
+            found = programs.search(graph, np.unique(sources), limit, memory_limit, run)
+        elif run.on_gpu:
+            from edgewise.algorithms.bfs import cuda
+
+            found = cuda.search(graph, np.unique(sources), limit, forced, run)
+        else:
+            found = _search(graph, sources, limit, forced, memory_limit, run)
+    return BFSResult(graph, run, found, source, max_depth)
+
+
+def _search(
+    graph: Graph, sources: np.ndarray, limit: int, forced: int, memory_limit: int | None, run: Execution
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Levels, parents and the number of levels, on the CPU."""
+    search = make_search(graph.num_vertices, run.num_threads)
+    direction = forced
+    room = rest_of(memory_limit, sources.nbytes)
+    if forced == AUTO and room is not None and room < _needed_to_pull(graph, run.schedule).most:
+        run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
+        direction = PUSH
+    work, rounds = _cost(graph)
+    settings = search, sources, limit, graph.directed, direction
+    run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
+    if search.status[STATE] == WANTS_COLUMNS:
+        run.make_in_edges(graph, "made the in-edges for pulling")
+        run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
+    _explain(run, search, direction)
+    return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
+
+
+def _cost(graph: Graph) -> tuple[float, float]:
+    """About the nanoseconds that one thread takes, and how often all wait for each other."""
+    n, m = graph.num_vertices, graph.num_arcs
+    return search_work(n, m), levels(n, m)
+
+
+def as_depth(max_depth: Any) -> int:
+    """A depth limit that int64 holds."""
+    try:
+        depth = -1 if isinstance(max_depth, bool) else operator.index(max_depth)
+    except TypeError:
+        depth = -1
+    if depth < 0:
+        raise ParameterError(f"bfs: max_depth is {max_depth!r}; expected an integer of at least 0, or None")
+    return min(depth, 2**31)
+
+
+def _needed(graph: Graph, schedule: Schedule) -> Step:
+    """The memory that a search takes on the CPU; one that may push makes in-edges only where there is room."""
+    if isinstance(schedule.delivery, Pull):
+        return _needed_to_pull(graph, schedule)
+    return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
+
+
+def _held_on_gpu(graph: Graph) -> Step:
+    """The memory that a search takes on a GPU beside the graph."""
+    return held(graph.num_vertices * 28 + graph.num_arcs // 4)
+
+
+def _needed_to_pull(graph: Graph, schedule: Schedule) -> Step:
+    """The memory that a search takes on the CPU which makes in-edges on the way."""
+    search = searching(graph.num_vertices, threads_of("bfs", schedule))
+    return in_turn(held(search.most), graph.making("in_edges"))
+
+
+def _explain(run: Execution, search: Search, forced: int) -> None:
+    """A line for each run of levels of one direction."""
+    log = search.log[: search.status[LOGGED]]
+    ends = np.append(log[1:, FROM_LEVEL] - 1, search.status[LEVELS])
+    for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
+        first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
+        levels = f"level {first}" if first == end else f"levels {first}-{end}"
+        if forced != AUTO:
+            run.explain(f"{levels}: {direction} (as the schedule says)")
+        else:
+            edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
+            reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
+            run.explain(f"{levels}: {direction} ({reason})")

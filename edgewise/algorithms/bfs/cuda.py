@@ -1,0 +1,391 @@
+"""Breadth-first search on a GPU: one cooperative launch, three forms of a level.
+
+*few*
+    A frontier of few vertices is kept in the blocks that found it: `edgewise.primitives.block_queues`. A level is then
+    a chain of two accesses to memory: the exchange on the level of a target, and the barrier.
+*push*
+    Pieces of vertices are dealt out to warps, arc by arc to their lanes: see `edgewise.primitives.deal`.
+*pull*
+    Each unreached vertex looks for its first in-neighbour in the frontier: one lane looks at a few, its warp at the
+    rest.
+
+Levels are written by compare-and-swap, so each vertex is found once. A parent is the first in-neighbour one level up,
+as on the CPU, so answers depend on no order: pulling finds it; pushing does where only one arc leads from the frontier
+to a vertex, and leaves the others to the end.
+
+References. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; one launch for all
+levels as in Hong, Oguntebi and Olukotun, PACT 2011, and LonestarGPU.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    INT64,
+    UINT32,
+    Kernel,
+    array,
+    atomic_add,
+    atomic_min,
+    block_index,
+    block_size,
+    block_thread,
+    compare_and_swap,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    num_blocks,
+    num_threads,
+    pointer,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
+from edgewise.primitives.block_queues import (
+    FEW_EDGES,
+    LOCAL,
+    LONG_WORDS,
+    WORDS,
+    clear,
+    fits,
+    held_in,
+    keep,
+    make_few,
+    share,
+)
+from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.first_match import make_find
+from edgewise.primitives.warp_buffers import make_outbox
+
+AUTO, PUSH, PULL = range(3)
+#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. ENDED says that the run is to end; PIECES, EDGES
+#: and FOUND are the pieces, the out-edges and the vertices of a frontier. Each has three words in turns: for this
+#: level, the next, and the one after, which is set to 0 meanwhile. SPILLED counts what queues had no room for.
+SPILLED, PIECES, EDGES, FOUND, ENDED = 33, 48, 51, 54, 57
+CONTROL_WORDS = 64
+#: Words of the host's array after CANCEL and PROGRESS.
+LEVELS, FORMS = 2, 3
+HOST_WORDS = 8
+FORM_NAMES = ("few", "push", "pull")
+
+#: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
+NOBODY, SEVERAL = 2**31 - 1, -2
+#: An arc that is pushed costs as much as so many that are pulled.
+PULL_ADVANTAGE = 14
+
+
+def signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for graphs with offsets of this dtype."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    return (
+        graph_types(offsets),
+        array(np.dtype(np.int32)),
+        array(np.dtype(np.int32)),
+        tuple_of([pointer(word), pointer(word), pointer(vertex)]),
+        pointer(np.dtype(np.int64)),
+        array(word),
+        pointer(word),
+        *[INT64] * 5,
+    )
+
+
+@device_function
+def _claim(v: Any, target: Any, depth: Any, level: Any, parent: Any) -> Any:
+    """Look along an arc of the frontier; whether this thread is the one that gives its target a level.
+
+    A target that is found along several arcs gets its parent at the end.
+    """
+    before = compare_and_swap(level, target, np.int32(-1), np.int32(depth))
+    if before == -1:
+        atomic_min(parent, target, np.int32(v))
+    elif before == depth:
+        parent[target] = SEVERAL
+    return before == -1
+
+
+@device_function
+def _list_found(v: Any, wanted: Any, context: Any) -> Any:
+    """List the pieces of vertices that were found; the degree of this lane's."""
+    pieces, control, counter, offsets = context
+    return list_pieces(v, wanted, pieces, control, counter, offsets)
+
+
+_put, _flush = make_outbox(0, _list_found)
+
+
+@device_function
+def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
+    """Look at one arc of the frontier, lanes of a warp at once. Returns degrees of vertices that are listed, and 1 for
+    each that was found."""
+    graph, level, parent, depth, block, listing = context
+    fresh, target = False, np.int64(0)
+    if takes:
+        target = np.int64(graph[1][k])
+        seen = level[target]
+        if seen == -1 or seen == depth:
+            fresh = _claim(v, target, depth, level, parent)
+    return _put(target, fresh, block, listing), np.int64(fresh)
+
+
+_push = make_walk(_visit)
+
+
+@device_function
+def _visit_few(
+    v: Any, key: Any, k: Any, target: Any, depth: Any, queue: Any, block: Any, control: Any, context: Any
+) -> None:
+    """Look at one arc of a frontier of few vertices."""
+    level, parent, spill = context
+    if _claim(v, target, depth, level, parent) and not keep(target, np.int64(0), 1 - queue, block):
+        spill[atomic_add(control, SPILLED, 1)] = target
+
+
+@device_function
+def _is_current(v: Any, key: Any, context: Any) -> Any:
+    return True
+
+
+_few = make_few(_visit_few, _is_current)
+
+
+@device_function
+def _count(edges: Any, found: Any, tally: Any, control: Any, turn: Any) -> None:
+    """Add what the threads of this block found to the frontier's totals."""
+    add_to_total(edges, 0, tally, control, EDGES + turn)
+    add_to_total(found, 1, tally, control, FOUND + turn)
+
+
+@device_function
+def _is_on_level(u: Any, depth: Any, level: Any) -> Any:
+    return level[u] == depth
+
+
+_find = make_find(_is_on_level)
+
+
+@device_function
+def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any:
+    """The first in-neighbour on a level, or -1, for the vertices of those lanes that want it. All lanes take part."""
+    return _find(wanted, v, depth, graph[2], graph[3], level)
+
+
+@device_function
+def _pull(n: Any, depth: Any, graph: Any, level: Any, parent: Any) -> Any:
+    """Let every unreached vertex look for a parent in the frontier; out-edges and number of those that found one."""
+    edges, found = np.int64(0), np.int64(0)
+    for begin in range(thread_index() - lane(), n, num_threads()):
+        v = begin + lane()
+        u = _find_parent(v < n and level[min(v, n - 1)] == -1, v, depth - 1, graph, level)
+        if u >= 0:
+            level[v] = depth
+            parent[v] = u
+            found += 1
+            edges += degree(v, graph[0])
+    return edges, found
+
+
+def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_sources, limit, forced):
+    """Levels and parents from sources; see the module.
+
+    Args:
+        graph: offsets, targets, in_offsets, in_sources.
+        level, parent: int32, shape (n,).
+        lists: two of pieces, shape (n + m / PIECE + 1,), one of vertices, shape (n,).
+        sources: different vertices.
+        control: CONTROL_WORDS zeros.
+        host: HOST_WORDS words in the host's memory; LEVELS and FORMS are results.
+        n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
+        forced: AUTO, or the form of all levels.
+    """
+    words_of_32 = cuda.shared.array(WORDS, UINT32)
+    words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+    block = share(words_of_32, words_of_64)
+    me, generation = thread_index(), np.int64(0)
+    clear(block, control)
+    for v in range(me, n, num_threads()):
+        level[v] = -1
+        parent[v] = NOBODY
+    generation = grid_barrier(control, generation)
+    depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
+    few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
+    edges, found = np.int64(0), np.int64(0)
+    for begin in range(me - lane(), num_sources, num_threads()):
+        i, v = begin + lane(), np.int64(0)
+        if i < num_sources:
+            v = sources[i]
+            level[v] = 0
+            found += 1
+        edges += list_pieces(v, i < num_sources, lists[0], control, PIECES, graph[0])
+    _count(edges, found, block.tally, control, turn)
+    generation = grid_barrier(control, generation)
+    while True:
+        edges, found = control[EDGES + turn], control[FOUND + turn]
+        if found == 0 or depth == limit or control[ENDED + turn] != 0:
+            break
+        explored += edges
+        following, spare = (turn + 1) % 3, (turn + 2) % 3
+        pull = forced == PULL
+        if forced == AUTO:
+            pull = edges * PULL_ADVANTAGE > m - explored and edges > FEW_EDGES
+        pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
+        if not pull and not listed:
+            for begin in range(me - lane(), n, num_threads()):
+                v = begin + lane()
+                list_pieces(
+                    v, v < n and level[min(v, n - 1)] == depth, pieces, control, PIECES + turn, graph[0]
+                )
+            generation = grid_barrier(control, generation)
+        if me == 0:
+            control[PIECES + spare] = 0
+            control[EDGES + spare] = 0
+            control[FOUND + spare] = 0
+            host[PROGRESS] = depth
+            control[ENDED + following] = host[CANCEL]
+        # A vertex of many arcs has more pieces than one: a block has to have room for its share of all.
+        count = control[PIECES + turn]
+        if not pull and fits(found, edges) and count <= num_blocks() * LOCAL:
+            clear(block, control)
+            for i in range(block_index() + block_thread() * num_blocks(), count, num_threads()):
+                if pieces[i] >> 32 == 0:
+                    keep(np.int64(np.uint32(pieces[i])), np.int64(0), 0, block)
+            if me == 0:
+                control[SPILLED] = 0
+            generation = grid_barrier(control, generation)
+            before = depth
+            depth, queue, _, _ = _few(depth, limit, graph, block, control, host, (level, parent, lists[2]))
+            few_levels += depth - before
+            generation = grid_barrier(control, generation)
+            edges, found = np.int64(0), np.int64(0)
+            held, spilled = held_in(queue, block), control[SPILLED]
+            for begin in range(block_thread() - lane(), held, block_size()):
+                i, v = begin + lane(), np.int64(0)
+                if i < held:
+                    v = np.int64(block.queues[queue * LOCAL + i])
+                    found += 1
+                edges += list_pieces(v, i < held, next_pieces, control, PIECES + following, graph[0])
+            for begin in range(me - lane(), spilled, num_threads()):
+                i, v = begin + lane(), np.int64(0)
+                if i < spilled:
+                    v = np.int64(lists[2][i])
+                    found += 1
+                edges += list_pieces(v, i < spilled, next_pieces, control, PIECES + following, graph[0])
+            listed = True
+        elif pull:
+            depth += 1
+            pulled += 1
+            edges, found = _pull(n, depth, graph, level, parent)
+            listed = False
+        else:
+            depth += 1
+            pushed += 1
+            listing = (next_pieces, control, PIECES + following, graph[0])
+            edges, found = _push(pieces, count, graph[0], (graph, level, parent, depth, block, listing))
+            edges += _flush(block, listing)
+            listed = True
+        _count(edges, found, block.tally, control, following)
+        generation = grid_barrier(control, generation)
+        turn, flipped = following, not flipped
+    if me == 0:
+        host[LEVELS] = depth
+        host[FORMS] = few_levels
+        host[FORMS + 1] = pushed
+        host[FORMS + 2] = pulled
+    generation = grid_barrier(control, generation)
+    for begin in range(me - lane(), n, num_threads()):
+        v, depth, several = begin + lane(), np.int64(0), False
+        if v < n:
+            depth, several = np.int64(level[v]), parent[v] == SEVERAL
+            if parent[v] == NOBODY:
+                parent[v] = -1
+        u = _find_parent(several, v, depth - 1, graph, level)
+        if u >= 0:
+            parent[v] = u
+
+
+def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `parents_kernel` for graphs with offsets of this dtype."""
+    return (graph_types(offsets), *[array(np.dtype(np.int32))] * 2, INT64)
+
+
+def parents_kernel(graph, level, parent, n):
+    """Parents from finished levels.
+
+    Args:
+        graph: offsets, targets, in_offsets, in_sources.
+        level, parent: int32, shape (n,); all parents are -1 before.
+        n: vertices.
+    """
+    for begin in range(thread_index() - lane(), n, num_threads()):
+        v, depth = begin + lane(), np.int64(0)
+        if v < n:
+            depth = np.int64(level[v])
+        u = _find_parent(depth > 0, v, depth - 1, graph, level)
+        if u >= 0:
+            parent[v] = u
+
+
+@functools.cache
+def _kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(bfs_kernel, signature(offsets))
+
+
+@functools.cache
+def _parents_kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(parents_kernel, parents_signature(offsets))
+
+
+def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
+    """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
+    on_gpu = graph_on_gpu(graph, run)
+    arguments = [*on_gpu.rows, *on_gpu.columns, words(level), words(parent), graph.num_vertices]
+    _parents_kernel(on_gpu.offsets).start(arguments)
+    wait(signals(HOST_WORDS), None)
+
+
+def search(
+    graph: Graph, sources: np.ndarray, limit: int, forced: int, run: Execution
+) -> tuple[Any, Any, int]:
+    """Levels and parents, int32 on the GPU, and how many levels were expanded.
+
+    Args:
+        graph: in-edges are made if it has none.
+        sources: int64, at least one vertex, all different.
+        limit: the highest level looked for.
+        forced: AUTO, or the form of all levels.
+        run: the run that this is.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    on_gpu = graph_on_gpu(graph, run)
+    kernel, count = _kernel(on_gpu.offsets), len(sources)
+    level, parent = empty(n, np.int32), empty(n, np.int32)
+    lists = [empty(most_pieces(n, m), np.int64) for _ in range(2)] + [empty(n, np.uint32)]
+    control, host, seen = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(count, np.int64)
+    seen[:] = sources
+    kernel.start(
+        [
+            *on_gpu.rows,
+            *on_gpu.columns,
+            words(level),
+            words(parent),
+            *lists,
+            seen,
+            words(control),
+            host,
+            n,
+            m,
+            count,
+            min(limit, n),
+            forced,
+        ]
+    )
+    wait(host, run.progress)
+    run.explain(f"levels on the GPU: {written_forms(host[FORMS:], FORM_NAMES) or 'none'}")
+    return level, parent, int(host[LEVELS])

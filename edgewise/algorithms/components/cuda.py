@@ -1,0 +1,242 @@
+"""Connected components on a GPU: one cooperative launch, the same steps as `cpu` on the CPU.
+
+Hook each vertex to its first smaller neighbour, link along the second arc, find the tree that most of a sample is in,
+link along the arcs of all other vertices, point every vertex to its root. Roots are hooked to smaller roots by
+compare-and-swap, so every root is the smallest vertex of its tree whatever the order.
+
+References. Sutton, Ben-Nun and Barak, IPDPS 2018 (Afforest); Jaiganesh and Burtscher, HPDC 2018 (ECL-CC).
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    INT32,
+    INT64,
+    THREADS,
+    WARP,
+    Kernel,
+    array,
+    atomic_add,
+    block_barrier,
+    block_size,
+    block_thread,
+    compare_and_swap,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    words,
+)
+from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.primitives.deal import make_deal
+
+CONTROL_WORDS = 8
+#: Words of the host's array after CANCEL and PROGRESS.
+ROOTS, SKIPPED, SAMPLED = 2, 3, 4
+HOST_WORDS = 5
+#: Words of control after the barrier's.
+_ROOTS = 1
+#: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
+SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, 2
+#: Passes over all vertices.
+PASSES = 5
+
+
+def signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for graphs with offsets of this dtype."""
+    word = np.dtype(np.int64)
+    return (
+        graph_types(offsets),
+        array(np.dtype(np.int32)),
+        array(word),
+        pointer(word),
+        *[INT64] * 3,
+    )
+
+
+@device_function
+def _root(v: Any, label: Any) -> Any:
+    """The root of a vertex's tree, halving the path on the way."""
+    parent = np.int64(label[v])
+    while parent != v:
+        above = np.int64(label[parent])
+        if above == parent:
+            return parent
+        label[v] = above
+        v, parent = above, np.int64(label[above])
+    return v
+
+
+@device_function
+def link(u: Any, v: Any, label: Any) -> Any:
+    """Join the trees of two vertices."""
+    a, b = _root(u, label), _root(v, label)
+    while a != b:
+        low, high = min(a, b), max(a, b)
+        before = np.int64(compare_and_swap(label, high, np.int32(high), np.int32(low)))
+        if before == high:
+            break
+        a, b = before, low
+
+
+@device_function
+def flatten(n: Any, label: Any) -> Any:
+    """Point every vertex to its root; how many roots this thread saw.
+
+    Paths are not halved here: that would write what was an ancestor over the root that another thread wrote.
+    """
+    roots = np.int64(0)
+    for v in range(thread_index(), n, num_threads()):
+        root, above = v, np.int64(label[v])
+        while above != root:
+            root, above = above, np.int64(label[above])
+        label[v] = root
+        roots += root == v
+    return roots
+
+
+@device_function
+def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any:
+    """The root that most of a sample has; every block finds the same. The result is in `best`: count, root."""
+    for i in range(block_thread(), SLOTS, block_size()):
+        roots[i] = -1
+        counts[i] = 0
+    if block_thread() == 0:
+        best[0] = 0
+    block_barrier()
+    for i in range(block_thread(), SAMPLE, block_size()):
+        root = np.int64(label[(2 * i + 1) * n // (2 * SAMPLE)])
+        # The upper bits of the product: the lower ones of all roots are the same where rows of a lattice are so long.
+        slot = (root * 2654435761 & 0xFFFFFFFF) * SLOTS >> 32
+        while True:
+            there = np.int64(compare_and_swap(roots, slot, np.int32(-1), np.int32(root)))
+            if there == -1 or there == root:
+                break
+            slot = (slot + 1) % SLOTS
+        atomic_add(counts, slot, np.int32(1))
+    block_barrier()
+    if block_thread() < WARP:
+        most = np.int64(0)
+        for i in range(block_thread(), SLOTS, WARP):
+            if counts[i] > 0:
+                most = max(most, np.int64(counts[i]) << 32 | (0x7FFFFFFF - np.int64(roots[i])))
+        for step in HALVES:
+            most = max(most, shuffle_down(most, step))
+        if block_thread() == 0:
+            best[0] = most
+    block_barrier()
+    return best[0]
+
+
+@device_function
+def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
+    """Link a vertex along one arc."""
+    neighbours, label = context
+    if takes:
+        link(v, np.int64(neighbours[k]), label)
+    return np.int64(0), np.int64(0)
+
+
+_link_all = make_deal(_visit)
+
+
+def components_kernel(graph, label, control, host, n, directed, has_columns):
+    """Labels; see the module. `control` is zeros, `host` gets the results.
+
+    Args:
+        graph: offsets, targets, in_offsets, in_sources; the last two are those of a directed graph that has them.
+        label: int32, shape (n,).
+        control: CONTROL_WORDS zeros.
+        host: HOST_WORDS words in the host's memory.
+        n, directed, has_columns: vertices; whether arcs go one way; whether there are in-edges.
+    """
+    offsets, targets = graph[0], graph[1]
+    me, generation = thread_index(), np.int64(0)
+    roots = cuda.shared.array(SLOTS, INT32)
+    counts = cuda.shared.array(SLOTS, INT32)
+    best = cuda.shared.array(1, INT64)
+    for v in range(me, n, num_threads()):
+        parent, k, end = v, np.int64(offsets[v]), np.int64(offsets[v + 1])
+        if k < end:
+            parent = min(v, np.int64(targets[k]))
+        label[v] = parent
+    generation = grid_barrier(control, generation)
+    for v in range(me, n, num_threads()):
+        k, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+        for arc in range(k, min(end, k + FIRST_ARCS)):
+            target = np.int64(targets[arc])
+            if arc > k or target > v:
+                link(v, target, label)
+    generation = grid_barrier(control, generation)
+    flatten(n, label)
+    generation = grid_barrier(control, generation)
+    most = most_frequent(n, label, roots, counts, best)
+    # Nobody links before all have sampled: every block has to skip the same tree.
+    generation = grid_barrier(control, generation)
+    largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)
+    sampled = most >> 32
+    # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen
+    # from its target only where there are in-edges.
+    skip = directed == 0 or has_columns != 0
+    if skip and sampled * 10 < SAMPLE:
+        skip = False
+    for begin in range(me - lane(), n, num_threads()):
+        v, start, count, in_start, in_count = (
+            begin + lane(),
+            np.int64(0),
+            np.int64(0),
+            np.int64(0),
+            np.int64(0),
+        )
+        if v < n and not (skip and label[v] == largest):
+            start = np.int64(offsets[v]) + FIRST_ARCS
+            count = max(np.int64(0), np.int64(offsets[v + 1]) - start)
+            if skip and directed != 0:
+                in_start = np.int64(graph[2][v])
+                in_count = np.int64(graph[2][v + 1]) - in_start
+        _link_all(v, start, count, np.int64(0), (targets, label))
+        if skip and directed != 0:
+            _link_all(v, in_start, in_count, np.int64(0), (graph[3], label))
+    generation = grid_barrier(control, generation)
+    found = flatten(n, label)
+    for step in HALVES:
+        found += shuffle_down(found, step)
+    if lane() == 0 and found > 0:
+        atomic_add(control, _ROOTS, found)
+    generation = grid_barrier(control, generation)
+    if me == 0:
+        host[ROOTS] = control[_ROOTS]
+        host[SKIPPED] = skip
+        host[SAMPLED] = sampled
+
+
+@functools.cache
+def _kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(components_kernel, signature(offsets))
+
+
+def components(graph: Graph, run: Execution) -> tuple[Any, int]:
+    """Labels, int32 on the GPU, and the number of components. In-edges are used if the graph has them."""
+    n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
+    on_gpu = graph_on_gpu(graph, run, in_edges)
+    kernel = _kernel(on_gpu.offsets)
+    label, control, host = empty(n, np.int32), zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    kernel.start(
+        [*on_gpu.rows, *on_gpu.columns, words(label), words(control), host, n, graph.directed, in_edges]
+    )
+    wait(host, None)
+    share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"
+    run.explain(f"{share}: arcs inside it were {'skipped' if host[SKIPPED] else 'looked at, too'}")
+    return label, int(host[ROOTS])

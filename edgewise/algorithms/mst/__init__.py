@@ -1,0 +1,207 @@
+"""Minimum spanning forests.
+
+Result. The edges of a forest that joins whatever the graph joins, and has the least weight of all that do.
+
+Idea. The lightest edge that leaves a set of vertices is in every minimum spanning forest, if no two edges are equally
+heavy. So all components take the lightest edges that leave them at the same time and grow together, until no edge
+leaves any. There are at most half as many after each round.
+
+Ties. Of equally heavy edges that with the lower index of an end comes first, then that with the lower index of the
+other. So there is one answer, whatever threads do.
+
+Encoding. A weight is compared as it is, integer or float, and the total is exact: a Python integer, or the float that
+is nearest to the sum.
+
+References. Borůvka (1926); the cycle property, by which answers are verified, is Tarjan's "red rule", in "Data
+Structures and Network Algorithms" (1983), chapter 6.
+
+Steps. `cpu`.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.derived import check_derived
+from edgewise.algorithms.common.lengths import arcs_of, arrays_both_ways, in_arcs_of
+from edgewise.algorithms.mst.cpu import (
+    EDGES,
+    FOUND_WORDS,
+    GIANT,
+    LIVE,
+    ROOTS,
+    ROUNDS,
+    forest_bytes,
+    grow,
+    make_forest,
+    sort_edges,
+)
+from edgewise.algorithms.mst.verify import exact_sum, verify_forest
+from edgewise.errors import GraphError
+from edgewise.execution import Execution, Progress, choose, execution, rest_of
+from edgewise.graph import Graph
+from edgewise.kernels.cpu.team import run_alone
+from edgewise.memory import held, in_turn
+from edgewise.result import HostArray, Result
+from edgewise.schedule import Buffered, Pull, Push, Schedule
+
+
+class MSTResult(Result):
+    """A minimum spanning forest.
+
+    Attributes:
+        source_index, target_index: int32, shape (num_edges,): the lower and the higher index of each edge's ends; edges
+            are in the order of these.
+        weight: shape (num_edges,), in the dtype of the graph's weights: of each edge; int32 ones without weights.
+        num_edges: edges of the forest.
+        num_components: trees, those of a single vertex included.
+        supersteps: rounds.
+    """
+
+    source_index, target_index, weight = HostArray(), HostArray(), HostArray()
+
+    def __init__(self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int]) -> None:
+        arrays = dict(zip(("source_index", "target_index", "weight"), found, strict=False))
+        super().__init__(graph, run, found[3], arrays)
+        self.num_edges = len(found[0])
+        self.num_components = graph.num_vertices - self.num_edges
+
+    @cached_property
+    def source(self) -> np.ndarray:
+        """The users' ids of the ends of lower index, shape (num_edges,)."""
+        return self.graph.ids_of(self.source_index)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """The users' ids of the other ends, shape (num_edges,)."""
+        return self.graph.ids_of(self.target_index)
+
+    @cached_property
+    def total_weight(self) -> int | float:
+        """The sum of all weights: see `verify.exact_sum`."""
+        return exact_sum(self.weight)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns ``source``, ``target`` and ``weight``: of edges, not of vertices."""
+        return {"source": self.source, "target": self.target, "weight": self.weight}
+
+    def table(self) -> dict[str, np.ndarray]:
+        """The same: there is no column of vertices."""
+        return self.columns()
+
+    def verify(self, graph: Graph) -> bool:
+        """Check that this is a minimum spanning forest: see `verify.verify_forest`."""
+        check_derived(self, "source", "target")
+        return verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
+
+
+def mst(
+    graph: Graph,
+    *,
+    symmetrize: bool = False,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+) -> MSTResult:
+    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads, but
+    for the sign of weights that are 0.0 or -0.0.
+
+    Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
+    can be.
+
+    Args:
+        graph: undirected, or directed with `symmetrize`.
+        symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
+            yet, and the graph keeps them.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
+            that has deliveries.
+
+    Returns:
+        An `MSTResult`. O(m log n) work.
+
+    Raises:
+        GraphError: a directed graph without `symmetrize`.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
+    """
+    if graph.directed and not symmetrize:
+        raise GraphError(
+            "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "
+            "each arc for an edge, or make the graph with directed=False"
+        )
+    n = graph.num_vertices
+    dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
+    arrays = ("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets")
+    chosen = choose("mst", graph, device, schedule, work=_work(graph), rounds=60, arrays=arrays)
+    of_program = gpu_bytes(n, 0, np.dtype(np.int64))
+    with execution(
+        "mst",
+        chosen,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory_needed=lambda: _bytes_needed(graph, dtype),
+        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
+        gpu_memory=lambda: of_program if chosen.as_program else _needed_on_gpu(graph, dtype),
+    ) as run:
+        if chosen.as_program and n > 0:
+            from edgewise.algorithms.common import programs
+
+            found = programs.forest(graph, dtype, rest_of(memory_limit, of_program), run)
+        elif run.on_gpu and n > 0:
+            from edgewise.algorithms.mst import cuda
+
+            found = cuda.spanning_forest(graph, dtype, run)
+        else:
+            found = _forest(graph, dtype, run)
+    return MSTResult(graph, run, found)
+
+
+def _work(graph: Graph) -> float:
+    """About the nanoseconds that one thread takes."""
+    return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
+
+
+def _bytes_needed(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on the CPU."""
+    making = graph.making("in_edges") if graph.directed else graph.making()
+    return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
+
+
+def _needed_on_gpu(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on a GPU."""
+    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    arcs = graph.num_arcs * (1 + graph.directed)
+    return in_turn(making, held(gpu_bytes(graph.num_vertices, arcs, weight))).most
+
+
+def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
+    """What Borůvka's rounds take on a GPU: for each vertex its component and edge; for each piece its lightest arc; for
+    each edge in the end, that it is sorted, and what it is turned into. Each arc is counted from both of its ends."""
+    longer = num_arcs // 64
+    of_pieces = (num_vertices + longer) * (8 + weight.itemsize) + 8 * longer
+    return num_vertices * (68 + 5 * weight.itemsize) + of_pieces
+
+
+def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Ends and weights of the forest's edges in order, and the number of rounds."""
+    n, rows = graph.num_vertices, arcs_of(graph)
+    columns = rows
+    if graph.directed:
+        run.make_in_edges(graph)
+        columns = in_arcs_of(graph)
+    forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
+    found[[GIANT, LIVE, ROOTS]] = -1, n, n
+    heaviest = dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
+    run.launch(grow, rows, columns, graph.directed, heaviest, forest, found, work=_work(graph))
+    count = found[EDGES]
+    edges = forest.edge_source[:count], forest.edge_target[:count], forest.edge_weight[:count]
+    spare = forest.live[0, :count], forest.live[1, :count], forest.weight[:count]
+    run_alone(sort_edges, *edges, np.empty(n + 1, np.int64), spare)
+    if found[GIANT] >= 0:
+        run.explain(
+            "one component had most vertices in the end: it took no edges, the others took those to it"
+        )
+    source, target, weight = (each.copy() for each in edges)
+    return source.view(np.int32), target.view(np.int32), weight, int(found[ROUNDS])

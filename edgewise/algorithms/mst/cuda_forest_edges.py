@@ -1,0 +1,160 @@
+"""The edges of a forest in the order of their ends, on a GPU.
+
+Each vertex that has an edge counts itself at the lower end of this. Sums of these counts say where the edges of each
+lower end begin, and the few there are put in order by one thread. Where some vertex is the lower end of many edges, all
+are sorted.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.mst.cuda_lightest import weights_of
+from edgewise.kernels.cuda.device import (
+    INT64,
+    SIMULATED,
+    Kernel,
+    array,
+    atomic_add,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    num_threads,
+    pointer,
+    thread_index,
+    words,
+)
+from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
+from edgewise.primitives.ordered_keys import key_dtype
+
+#: The ends of no edge.
+NO_EDGE = np.int64(2**63 - 1)
+#: Edges of one lower end that a thread puts in order.
+FEW = 2 if SIMULATED else 32
+_LOWER_HALF = 0xFFFFFFFF
+
+_VERTEX, _WORD = np.dtype(np.int32), np.dtype(np.int64)
+COUNT_TYPES = (pointer(_WORD), array(_VERTEX), pointer(_VERTEX), INT64)
+
+
+def count_kernel(ends: Any, counts: Any, places: Any, n: Any) -> None:
+    """Count the edges of lower ends; each learns how many were counted there before it.
+
+    Args:
+        ends: int64, shape (n,): the lower end of each vertex's edge in the upper half, or NO_EDGE.
+        counts: int32, shape (n,), zeros.
+        places: int32, shape (n,).
+        n: vertices.
+    """
+    for v in range(thread_index(), n, num_threads()):
+        if ends[v] != NO_EDGE:
+            places[v] = atomic_add(counts, ends[v] >> 32, np.int32(1))
+
+
+def place_types(weight: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `place_kernel` for weights of this dtype."""
+    key, lists = pointer(key_dtype(weight)), [pointer(dtype) for dtype in (_VERTEX, _WORD, _VERTEX, _VERTEX)]
+    return pointer(_WORD), key, *lists, key, array(_WORD), INT64
+
+
+def place_kernel(
+    ends: Any,
+    keys: Any,
+    places: Any,
+    upto: Any,
+    lower: Any,
+    higher: Any,
+    sorted_keys: Any,
+    control: Any,
+    n: Any,
+) -> None:
+    """Write edges in the order of their ends.
+
+    Args:
+        ends, places, n: as for `count_kernel`.
+        keys: shape (n,), of weights.
+        upto: int64, shape (n,): how many edges have this lower end or one before it.
+        lower, higher, sorted_keys: shape (number of edges,), to be filled.
+        control: int64: a zero.
+    """
+    for v in range(thread_index(), n, num_threads()):
+        if ends[v] != NO_EDGE:
+            low = ends[v] >> 32
+            i = _begin(low, upto) + places[v]
+            lower[i], higher[i], sorted_keys[i] = low, ends[v] & _LOWER_HALF, keys[v]
+    grid_barrier(control, np.int64(0))
+    for v in range(thread_index(), n, num_threads()):
+        begin = _begin(v, upto)
+        for i in range(begin + 1, upto[v]):
+            end, key, k = higher[i], sorted_keys[i], i
+            while k > begin and higher[k - 1] > end:
+                higher[k], sorted_keys[k] = higher[k - 1], sorted_keys[k - 1]
+                k -= 1
+            higher[k], sorted_keys[k] = end, key
+
+
+@device_function
+def _begin(v: Any, upto: Any) -> Any:
+    """Where the edges of a lower end begin."""
+    return upto[v - 1] if v > 0 else np.int64(0)
+
+
+@functools.cache
+def _count_kernel() -> Kernel:
+    return fixed_kernel(count_kernel, COUNT_TYPES)
+
+
+@functools.cache
+def _place_kernel(weight: np.dtype) -> Kernel:
+    return fixed_kernel(place_kernel, place_types(weight))
+
+
+class Counted(NamedTuple):
+    """Edges whose lower ends were counted.
+
+    Attributes:
+        ends, places: as for `count_kernel`.
+        upto: as for `place_kernel`.
+        totals: int64, shape (2,): how many edges there are, and the most of one lower end.
+    """
+
+    ends: Any
+    places: Any
+    upto: Any
+    totals: Any
+
+
+def count_edges(ends: Any) -> Counted:
+    """Count the edges of lower ends, on the GPU, without waiting for it.
+
+    Args:
+        ends: int64, shape (n,), n > 0: the ends of each vertex's edge, the lower one in the upper half, or NO_EDGE.
+    """
+    xp, n = cupy(), len(ends)
+    counts, places = zeros(n, np.int32), empty(n, np.int32)
+    _count_kernel().start([ends, words(counts), places, n])
+    upto = xp.cumsum(counts, dtype=np.int64)
+    return Counted(ends, places, upto, xp.stack([upto[-1], counts.max().astype(np.int64)]))
+
+
+def sorted_edges(counted: Counted, keys: Any, weight: np.dtype) -> tuple[Any, Any, Any]:
+    """Lower and higher ends (int32) and weights of edges, on the GPU, in the order of their ends.
+
+    Args:
+        counted: from `count_edges`.
+        keys: shape (n,), of the weights of each vertex's edge.
+        weight: the dtype of these.
+    """
+    xp, (ends, places, upto, totals) = cupy(), counted
+    num_edges, most = host_copy(totals).tolist()
+    if most > FEW:
+        order = xp.argsort(ends)[:num_edges]
+        ends, keys = ends[order], keys[order]
+        return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights_of(keys, weight, xp)
+    lower, higher = empty(num_edges, np.int32), empty(num_edges, np.int32)
+    sorted_keys, control = empty(num_edges, keys.dtype), zeros(1, np.int64)
+    _place_kernel(weight).start(
+        [ends, keys, places, upto, lower, higher, sorted_keys, words(control), len(ends)]
+    )
+    return lower, higher, weights_of(sorted_keys, weight, xp)

@@ -1,0 +1,274 @@
+"""PageRank.
+
+Result. The stationary distribution of a walk that follows an arc with probability ``damping`` and otherwise jumps.
+
+Idea. Power iteration. Each vertex gathers what its in-neighbours give, in a fixed order, so nothing is written by two
+threads. What a vertex gives along one arc is computed once for the next iteration, as soon as its rank
+is known: one random read for each arc.
+
+Encoding. ``share[v]`` is the rank of v over its out-degree (over the sum of its weights, if they are used). Vertices
+without out-arcs give their rank to all by the jump distribution, as NetworkX does. Changes and dangling rank are summed
+in blocks of fixed size and the blocks in order: the same bits for every number of threads.
+
+Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
+from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
+
+Steps. `cpu`: gather, settle, sum up, decide.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.common.lengths import weight_range
+from edgewise.algorithms.common.numbers import as_float, as_steps
+from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
+from edgewise.algorithms.pagerank.verify import Outcome, verify_outcome
+from edgewise.algorithms.pagerank.walk import Walk, distributing, distribution, walking
+from edgewise.errors import GraphError, ParameterError
+from edgewise.execution import Execution, Progress, choose, execution
+from edgewise.graph import Graph
+from edgewise.memory import held, in_turn
+from edgewise.result import HostArray, Result
+from edgewise.schedule import Buffered, Pull, Schedule
+
+
+class Ranked(NamedTuple):
+    """What the iterations leave.
+
+    Attributes:
+        rank: shape (n,), here or on the GPU.
+        iterations, residual: as in `PageRankResult`.
+        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+    """
+
+    rank: Any
+    iterations: int
+    residual: float
+    shares: Callable[[], np.ndarray]
+
+
+class PageRankResult(Result):
+    """Ranks that sum to 1.
+
+    Attributes:
+        rank: shape (n,), of the dtype asked for.
+        iterations: iterations that were run.
+        converged: whether the last iteration changed at most tol.
+        residual: the sum of absolute changes of the last iteration.
+        tol: the change that was asked for.
+        damping: the probability of following an arc.
+    """
+
+    rank = HostArray()
+
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        ranked: Ranked,
+        walk: Walk,
+        begin: np.ndarray | None,
+        tol: float,
+        limit: int,
+    ) -> None:
+        super().__init__(graph, run, ranked.iterations, {"rank": ranked.rank})
+        self.iterations, self.residual, self.tol = ranked.iterations, ranked.residual, tol
+        self.converged = graph.num_vertices == 0 or (self.iterations > 0 and self.residual <= tol)
+        self.damping, self._walk = walk.damping, walk
+        self._begin, self._limit, self._shares = begin, limit, ranked.shares
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The column ``rank``."""
+        return {"rank": self.rank}
+
+    def verify(self, graph: Graph) -> bool:
+        """Check that these are the ranks: see `verify.verify_outcome`."""
+        same = graph is self.graph and self.damping == self._walk.damping
+        walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        outcome = Outcome(
+            self.rank,
+            self.iterations,
+            self.residual,
+            self.converged,
+            self.tol,
+            self._limit,
+            self._begin,
+            self._shares,
+        )
+        return verify_outcome(walk, outcome)
+
+
+def pagerank(
+    graph: Graph,
+    *,
+    damping: float = 0.85,
+    tol: float | None = None,
+    max_iterations: int = 200,
+    personalization: Mapping[Any, float] | np.ndarray | None = None,
+    start: Mapping[Any, float] | np.ndarray | None = None,
+    weighted: bool = False,
+    dtype: Any = np.float64,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    progress: Progress = None,
+    memory_limit: int | None = None,
+) -> PageRankResult:
+    """Rank vertices by how often a random walk visits them. Parallel arcs count each.
+
+    Args:
+        graph: directed, or undirected (each edge both ways).
+        damping: probability of following an arc, 0 to 1.
+        tol: end when the absolute changes of an iteration sum to at most this, whatever the number of vertices. None
+            is 1e-8 in float64 and 1e-6 in float32, whose rounding alone can change about 1e-7 for ever; 0 runs all
+            iterations. Ranks are then within ``tol * damping / (1 - damping)`` of the exact ones, in sum.
+        max_iterations: end in any case. Not converging is no error: see ``converged``. An iteration changes at most
+            ``2 * damping ** (k - 1)`` after k of them: 119 are enough for 1e-8 with a damping of 0.85.
+        personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
+            array of shape (n,); not negative, not all 0; uniform without it.
+        start: the ranks to begin with, in the same form; uniform without it.
+        weighted: follow arcs in proportion to the graph's weights, which must not be negative.
+        dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
+            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
+            dtype on a GPU else.
+        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+            delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
+            program.
+
+    Returns:
+        A `PageRankResult`. O(n + m) for each iteration.
+
+    Raises:
+        ParameterError: a parameter out of its range.
+        GraphError: weights that are missing or negative, an id that is not in the graph.
+        ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
+    """
+    kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
+    n = graph.num_vertices
+    work = _work(n, graph.num_arcs, limit)
+    arrays = "in_offsets", "in_sources"
+    chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
+    with execution(
+        "pagerank",
+        chosen,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory_needed=lambda: _bytes_needed(graph, kind, weighted, personalization, start),
+        deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
+        total=limit,
+        gpu_memory=lambda: 0 if chosen.as_program else _needed_on_gpu(graph, kind, weighted),
+    ) as run:
+        jump = None if personalization is None else distribution(graph, "personalization", personalization)
+        begin = None if start is None else distribution(graph, "start", start)
+        walk = Walk(graph, damping, jump, weighted)
+        if chosen.as_program and n > 0:
+            from edgewise.algorithms.common import programs
+
+            ranked = programs.rank(walk, begin, kind, enough, limit, memory_limit, run)
+        elif run.on_gpu and n > 0:
+            from edgewise.algorithms.pagerank import cuda
+
+            ranked = cuda.rank(walk, begin, kind, enough, limit, run)
+        else:
+            ranked = _rank(walk, begin, kind, enough, limit, run)
+    return PageRankResult(graph, run, ranked, walk, begin, enough, limit)
+
+
+def default_tolerance(kind: np.dtype) -> float:
+    """The change of an iteration at which ranks of this dtype are right to the digits that users read."""
+    return 1e-6 if kind == np.float32 else 1e-8
+
+
+#: Iterations that ranks mostly take to converge; each has two barriers.
+_LIKELY_ITERATIONS = 20
+_ROUNDS = 2 * _LIKELY_ITERATIONS
+
+
+def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
+    """About the nanoseconds that one thread takes for so many iterations, or for those that it mostly takes."""
+    return (1.5 * num_vertices + 0.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
+
+
+def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
+    """The memory that a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
+    n = graph.num_vertices
+    given = distributing(graph, personalization), distributing(graph, start)
+    of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
+    ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
+    return in_turn(*given, walking(graph, weighted), held(of_walk + ranks)).most
+
+
+def _needed_on_gpu(graph: Graph, kind: np.dtype, weighted: bool) -> int:
+    """The memory that a run takes on a GPU."""
+    from edgewise.algorithms.pagerank import cuda
+
+    return cuda.running(graph, kind, weighted).most
+
+
+def _rank(
+    walk: Walk, begin: np.ndarray | None, kind: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """Iterate on the CPU."""
+    n = walk.graph.num_vertices
+    if n == 0:
+        nobody = np.empty(0, kind)
+        return Ranked(nobody, iterations=0, residual=0.0, shares=lambda: nobody)
+    run.make_in_edges(walk.graph)
+    web = _web(walk, kind)
+    rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
+    shares = np.zeros((2, n + 1), kind)
+    ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
+    work = _work(n, walk.graph.num_arcs, limit)
+    run.launch(iterate, web, ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS)
+    run.explain("pull: each vertex gathers over its in-edges")
+    iterations = int(ranks.counters[DONE])
+    return Ranked(rank, iterations, float(ranks.sums[0]), lambda: shares[iterations & 1][:-1])
+
+
+def _web(walk: Walk, kind: np.dtype) -> Web:
+    """The walk in arrays of the dtype of ranks."""
+    graph, none = walk.graph, np.empty(0, kind)
+    weights = graph.in_weights if walk.weighted and graph.in_weights is not None else none
+    return Web(
+        graph.in_offsets.view(f"u{graph.in_offsets.itemsize}"),
+        graph.in_sources.view(np.uint32),
+        weights,
+        walk.scale.astype(kind, copy=False),
+        none if walk.jump is None else walk.jump.astype(kind, copy=False),
+    )
+
+
+class Parameters(NamedTuple):
+    """What was asked for: the dtype of ranks, the damping, the change that is small enough, the most iterations."""
+
+    kind: np.dtype
+    damping: float
+    enough: float
+    limit: int
+
+
+def check_parameters(
+    graph: Graph, damping: Any, tol: Any, max_iterations: Any, weighted: bool, dtype: Any
+) -> Parameters:
+    """Refuse parameters out of their ranges, and weights that are missing or negative."""
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
+    damping = as_float("pagerank: damping", damping, "a number from 0 to 1", most=1.0)
+    enough = (
+        default_tolerance(kind) if tol is None else as_float("pagerank: tol", tol, "a number of at least 0")
+    )
+    limit = as_steps("pagerank: max_iterations", max_iterations)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ParameterError(f"pagerank: dtype is {kind}; expected float64 or float32")
+    if weighted and graph.weights is None:
+        raise GraphError(
+            "pagerank: weighted=True, but the graph has no weights; read it with weights, or leave it out"
+        )
+    if weighted and weight_range(graph)[0] < 0:
+        raise GraphError(
+            f"pagerank: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"
+        )
+    return Parameters(kind, damping, enough, limit)

@@ -1,0 +1,397 @@
+"""PageRank on a GPU: all iterations in one cooperative launch with one barrier each, over the layout of `cuda_layout`.
+
+A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of
+rows, what vertices give (their shares) in the order of numbers. Sums have a fixed order, so the same call gives the
+same ranks.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.pagerank import Ranked
+from edgewise.algorithms.pagerank.cuda_layout import Columns, make_columns, making_columns, places
+from edgewise.algorithms.pagerank.walk import Walk
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    FLOAT64,
+    HALVES,
+    INT64,
+    THREADS,
+    WARP,
+    Kernel,
+    array,
+    block_barrier,
+    block_index,
+    block_size,
+    block_thread,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    load_once,
+    num_blocks,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import (
+    CANCEL,
+    PROGRESS,
+    copy_of,
+    cupy,
+    empty,
+    host_copy,
+    is_resident,
+    pinned,
+    signals,
+    wait,
+    zeros,
+)
+from edgewise.memory import Step, held, in_turn
+
+#: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
+ABORTED = 16
+CONTROL_WORDS = 32
+#: The word of the host's array after CANCEL and PROGRESS: iterations done.
+DONE = 2
+HOST_WORDS = 3
+
+
+def signature(dtype: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for ranks of this dtype."""
+    vertex, word, real = np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.float64)
+    return (
+        tuple_of([pointer(vertex), pointer(vertex), pointer(word), pointer(vertex), pointer(dtype)]),
+        tuple_of([pointer(dtype)] * 6),
+        pointer(real),
+        array(word),
+        pointer(word),
+        pointer(real),
+        *[FLOAT64] * 2,
+        *[INT64] * 5,
+    )
+
+
+@functools.cache
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps)
+
+
+def rank(
+    walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
+    graph, weighted, jump = walk.graph, walk.weighted, walk.jump
+    n, xp = graph.num_vertices, cupy()
+    columns = laid_out(
+        graph,
+        ("columns", weighted),
+        lambda: make_columns(graph.on_gpu("offsets"), graph.on_gpu("targets"), weighted),
+        "laid in-edges out on the GPU",
+        run,
+    )
+    scale, weights = laid_out(
+        graph,
+        ("scale", weighted, dtype),
+        lambda: _scale(graph, columns, weighted, dtype),
+        "laid scales and weights out on the GPU",
+        run,
+    )
+    kernel = _kernel(dtype, weighted, jump is not None)
+    begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
+    shares, result = [empty(n + 1, dtype) for _ in range(2)], empty(n, dtype)
+    jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
+    control, host, residual = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(1, np.float64)
+    kernel.start(
+        [
+            *columns[:4],
+            weights,
+            begin,
+            *shares,
+            scale,
+            jumps,
+            result,
+            empty(4 * kernel.blocks, np.float64),
+            words(control),
+            host,
+            residual,
+            walk.damping,
+            enough,
+            n,
+            columns.heaviest,
+            columns.heavy,
+            columns.groups,
+            limit,
+        ]
+    )
+    wait(host, run.progress)
+    iterations = int(host[DONE])
+    alone = columns.heavy + columns.heaviest
+    run.explain(f"pull on the GPU: {columns.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
+
+    def last_shares() -> np.ndarray:
+        found = xp.empty(n, dtype)
+        found[columns.vertices] = shares[(iterations - 1) & 1][columns.numbers]
+        return host_copy(found)
+
+    return Ranked(result, iterations, float(residual[0]), last_shares)
+
+
+def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
+    """The GPU's memory that a run takes: the graph's rows, its in-edges laid out and what belongs to them, unless they
+    are there, and six arrays of ranks."""
+    n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
+    rows = graph.making_on_gpu("offsets", "targets", *["weights"] * weighted)
+    steps = [rows]
+    if not is_resident(graph, ("columns", weighted)):
+        steps.append(making_columns(n, m, graph.stored("offsets").itemsize * weighted))
+    if not is_resident(graph, ("scale", weighted, dtype)):
+        weights = of_rank * places(m) * weighted
+        of_arcs = (
+            m * weighted * (2 * of_rank + 4 + 8 + 8)
+        )  # weights twice, sources, and both as `bincount` takes them
+        steps.append(Step(of_rank * n + weights, of_rank * n + weights + of_arcs + 40 * n))
+    return in_turn(*steps, held(6 * of_rank * (n + 1)))
+
+
+def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
+    xp = cupy()
+    if weighted:
+        weights = xp.concatenate([graph.on_gpu("weights").astype(dtype), xp.zeros(1, dtype)])[columns.arcs]
+        out = xp.bincount(
+            copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
+        )
+    else:
+        weights, out = xp.empty(0, dtype), graph.on_gpu("out_degree")
+    out = out[columns.vertices].astype(np.float64)
+    gives = xp.greater(out, 0)
+    return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
+
+
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
+    cast = dtype.type
+    nothing = cast(0)
+
+    @device_function
+    def gather(first, left, step, n, sources, weights, shares):
+        """The sum over arcs first, first + step, ... of the next `left`, eight at a time, so that accesses overlap."""
+        total, none, k = nothing, np.uint32(n), first
+        while left > 0:
+            u0 = load_once(sources, k)
+            u1 = load_once(sources, k + step) if step < left else none
+            u2 = load_once(sources, k + 2 * step) if 2 * step < left else none
+            u3 = load_once(sources, k + 3 * step) if 3 * step < left else none
+            u4 = load_once(sources, k + 4 * step) if 4 * step < left else none
+            u5 = load_once(sources, k + 5 * step) if 5 * step < left else none
+            u6 = load_once(sources, k + 6 * step) if 6 * step < left else none
+            u7 = load_once(sources, k + 7 * step) if 7 * step < left else none
+            if weighted:
+                last = left - 1
+                a = shares[u0] * weights[k] + shares[u1] * weights[k + min(step, last)]
+                b = (
+                    shares[u2] * weights[k + min(2 * step, last)]
+                    + shares[u3] * weights[k + min(3 * step, last)]
+                )
+                c = (
+                    shares[u4] * weights[k + min(4 * step, last)]
+                    + shares[u5] * weights[k + min(5 * step, last)]
+                )
+                d = (
+                    shares[u6] * weights[k + min(6 * step, last)]
+                    + shares[u7] * weights[k + min(7 * step, last)]
+                )
+                total += (a + b) + (c + d)
+            else:
+                a, b = shares[u0] + shares[u1], shares[u2] + shares[u3]
+                c, d = shares[u4] + shares[u5], shares[u6] + shares[u7]
+                total += (a + b) + (c + d)
+            k += 8 * step
+            left = np.int32(left - 8 * step)
+        return total
+
+    @device_function
+    def settle(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
+        """A row's new rank; by how much it changed, and the rank if it has no out-arcs."""
+        handed = spread * np.float64(jump) if jumps else spread
+        value, change = cast(handed + damping * np.float64(total)), 0.0
+        if keep:
+            change = abs(np.float64(value) - np.float64(before))
+            ranks[0][row] = value
+        new[number] = value * scale
+        return change, (np.float64(value) if scale == nothing else 0.0)
+
+    @device_function
+    def bounds(unit, units, begin):
+        """Where a unit's arcs begin for this lane, and how many there are from there; none beyond the last unit."""
+        if unit < units:
+            first = begin[unit] + lane()
+            return first, np.int32(begin[unit + 1] - first)
+        return np.int64(0), np.int32(0)
+
+    @device_function
+    def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums):
+        """One iteration over all units; what this thread's rows changed, and their dangling rank."""
+        changed, dangling = 0.0, 0.0
+        begin = walk[2]
+        for row in range(block_index(), heaviest, num_blocks()):
+            first = begin[row] + block_thread()
+            left = np.int32(begin[row + 1] - first)
+            total = np.float64(gather(first, left, np.int32(THREADS), n, walk[3], walk[4], old))
+            for step in HALVES:
+                total += shuffle_down(total, step)
+            block_barrier()
+            if lane() == 0:
+                sums[2 + block_thread() // WARP] = total
+            block_barrier()
+            if block_thread() == 0:
+                total = 0.0
+                for warp in range(block_size() // WARP):
+                    total += sums[2 + warp]
+                scale, number, before = ranks[3][row], walk[1][row], ranks[0][row]
+                jump = ranks[4][row] if jumps else nothing
+                more, hanging = settle(
+                    row, total, spread, damping, keep, scale, number, before, jump, ranks, new
+                )
+                changed += more
+                dangling += hanging
+        # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
+        # depend on the sum is loaded before it.
+        warp, warps = np.int32(thread_index() // WARP), np.int32(num_threads() // WARP)
+        alone = np.int32(heaviest + heavy)
+        units, base, forth = np.int32(alone + groups), np.int32(heaviest), True
+        unit = np.int32(base + warp)
+        first, left = bounds(unit, units, begin)
+        while base < units:
+            base, forth, now, here, count = np.int32(base + warps), not forth, unit, first, left
+            unit = np.int32(base + (warp if forth else warps - 1 - warp))
+            first, left = bounds(unit, units, begin)
+            row = now
+            if now >= alone:
+                row = np.int32(alone + (now - alone) * WARP + lane())
+            elif lane() != 0:
+                row = np.int32(n)
+            has_row = now < units and row < n
+            scale, number, before, jump = nothing, np.uint32(0), nothing, nothing
+            if has_row:
+                scale, number = ranks[3][row], walk[1][row]
+                if keep:
+                    before = ranks[0][row]
+                if jumps:
+                    jump = ranks[4][row]
+            total = gather(here, count, np.int32(WARP), n, walk[3], walk[4], old)
+            if now < alone:
+                for step in HALVES:
+                    total += shuffle_down(total, step)
+            if has_row:
+                more, hanging = settle(
+                    row, total, spread, damping, keep, scale, number, before, jump, ranks, new
+                )
+                changed += more
+                dangling += hanging
+        return changed, dangling
+
+    @device_function
+    def add_up(changed, dangling, partial, parity, control, generation, sums):
+        """Sums over all threads, in a fixed order, in `sums`; a barrier of all."""
+        for step in HALVES:
+            changed += shuffle_down(changed, step)
+            dangling += shuffle_down(dangling, step)
+        warp, warps = block_thread() // WARP, block_size() // WARP
+        block_barrier()
+        if lane() == 0:
+            sums[2 + warp] = changed
+            sums[34 + warp] = dangling
+        block_barrier()
+        row = partial_row(parity)
+        if warp == 0:
+            changed, dangling = 0.0, 0.0
+            for w in range(lane(), warps, WARP):
+                changed += sums[2 + w]
+                dangling += sums[34 + w]
+            for step in HALVES:
+                changed += shuffle_down(changed, step)
+                dangling += shuffle_down(dangling, step)
+            if lane() == 0:
+                partial[row + block_index()] = changed
+                partial[row + num_blocks() + block_index()] = dangling
+        generation = grid_barrier(control, generation)
+        if warp == 0:
+            changed, dangling = 0.0, 0.0
+            for b in range(lane(), num_blocks(), WARP):
+                changed += partial[row + b]
+                dangling += partial[row + num_blocks() + b]
+            for step in HALVES:
+                changed += shuffle_down(changed, step)
+                dangling += shuffle_down(dangling, step)
+            if lane() == 0:
+                sums[0] = changed
+                sums[1] = dangling
+        block_barrier()
+        return generation
+
+    @device_function
+    def partial_row(parity):
+        return parity * 2 * num_blocks()
+
+    def pagerank_kernel(
+        walk, ranks, partial, control, host, results, damping, enough, n, heaviest, heavy, groups, limit
+    ):
+        """Iterate; see the module.
+
+        Args:
+            walk: vertices, numbers, begin and sources of the layout, and weights in its order.
+            ranks: in the order of rows: ranks to begin with and to end with; two of shares (n + 1 each) by number;
+                scale and jump in the order of rows; the result by vertex.
+            partial: float64, (4 * blocks,).
+            control: CONTROL_WORDS zeros.
+            host: HOST_WORDS words in the host's memory.
+            results: one word in the host's memory, for the change of the last iteration.
+            damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
+            n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
+        """
+        sums = cuda.shared.array(66, FLOAT64)
+        me, generation = thread_index(), np.int64(0)
+        dangling = 0.0
+        for row in range(me, n, num_threads()):
+            value = ranks[0][row]
+            ranks[1][np.int64(walk[1][row])] = value * ranks[3][row]
+            if ranks[3][row] == nothing:
+                dangling += np.float64(value)
+        if me == 0:
+            ranks[1][n] = nothing
+            ranks[2][n] = nothing
+        generation = add_up(0.0, dangling, partial, 0, control, generation, sums)
+        iteration, converged = np.int64(0), False
+        while iteration < limit and not converged and control[ABORTED + (iteration & 1)] == 0:
+            spread = 1.0 - damping + damping * sums[1]
+            if not jumps:
+                spread /= n
+            block_barrier()
+            iteration += 1
+            old, new = (ranks[1], ranks[2]) if iteration & 1 else (ranks[2], ranks[1])
+            keep = enough > 0.0 or iteration >= limit - 1  # the last change is one from the iteration before
+            changed, dangling = iterate(
+                spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums
+            )
+            if me == 0:
+                host[PROGRESS] = iteration
+                control[ABORTED + (iteration & 1)] = host[CANCEL]
+            generation = add_up(changed, dangling, partial, iteration & 1, control, generation, sums)
+            converged = enough > 0.0 and sums[0] <= enough
+        for row in range(me, n, num_threads()):
+            ranks[5][np.int64(walk[0][row])] = ranks[0][row]
+        if me == 0:
+            host[DONE] = iteration
+            results[0] = sums[0]
+
+    return pagerank_kernel

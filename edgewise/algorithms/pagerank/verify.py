@@ -1,0 +1,208 @@
+"""Whether ranks are those of PageRank: all iterations, or the last ones, repeated in float64 by NumPy's sums.
+
+An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
+iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
+at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.pagerank.cpu import BLOCK
+from edgewise.algorithms.pagerank.walk import Walk
+from edgewise.errors import VerificationError
+
+#: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
+WORK = 1 << 28
+#: Products and roundings that lead to a rank, and additions in its dtype on a GPU: those of most rows, and of arcs that
+#: a block looks at together.
+_ROUNDINGS, _GPU_ADDITIONS, _GPU_ARCS = 8, 24, 8192
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Outcome(NamedTuple):
+    """What is verified.
+
+    Attributes:
+        rank: shape (n,).
+        iterations, residual, converged, tol: as in `PageRankResult`.
+        limit: iterations at most.
+        begin: the ranks to begin with, float64, shape (n,), or None for uniform ones.
+        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+    """
+
+    rank: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+    tol: float
+    limit: int
+    begin: np.ndarray | None
+    shares: Callable[[], np.ndarray]
+
+
+def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
+    """Check ranks, and how they are said to have come about, in O(n + m) for each iteration that is repeated.
+
+    All iterations are repeated from the start where that is work for some seconds (`WORK`). Else the last one is, from
+    what it began with, and one more: that finds any rank that is off by more than rounding, and more iterations than
+    there were where they would have changed ranks less.
+
+    Raises:
+        VerificationError: naming the vertex that is wrong, or what else is.
+    """
+    rank, n = outcome.rank, walk.graph.num_vertices
+    _check_ranks(walk, rank)
+    _check_end(outcome, n)
+    if n == 0:
+        return True
+    if outcome.iterations * (n + walk.graph.num_arcs) <= WORK:
+        _repeat_all(walk, outcome)
+        return True
+    _repeat_last(walk, outcome)
+    most = 2 * walk.damping ** (outcome.iterations - 1) + _rounding(walk, rank, rank.dtype)
+    if outcome.residual > most:
+        raise VerificationError(
+            f"the residual is {outcome.residual:.3e}; after {outcome.iterations} iterations expected at most {most:.3e}"
+        )
+    return verify_converged(walk, rank, outcome.residual)
+
+
+def verify_converged(walk: Walk, rank: np.ndarray, residual: float) -> bool:
+    """Check ranks of which only the change of the last iteration is known, by their sum and by one more iteration.
+
+    Raises:
+        VerificationError: naming the vertex that is wrong, or that would change most.
+    """
+    _check_ranks(walk, rank)
+    if walk.graph.num_vertices == 0:
+        return True
+    exact = rank.astype(np.float64)
+    rounding = _rounding(walk, exact, rank.dtype)
+    drift = rounding / max(1 - walk.damping, 1e-3)
+    if not abs(exact.sum() - 1) <= drift:
+        raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {drift:.1e}")
+    change = np.abs(next_ranks(walk, exact) - exact)
+    allowed = walk.damping * residual + 2 * rounding
+    if not change.sum() <= allowed:
+        v = int(np.argmax(change))
+        raise VerificationError(
+            f"one more iteration changes the ranks by {change.sum():.3e}, expected at most {allowed:.3e}; vertex "
+            f"{_name(walk, v)} by {change[v]:.3e}"
+        )
+    return True
+
+
+def next_ranks(walk: Walk, rank: np.ndarray) -> np.ndarray:
+    """One iteration in float64."""
+    spread = 1 - walk.damping + walk.damping * rank[walk.scale == 0].sum()
+    return _mixed(walk, spread, _gathered(walk, rank * walk.scale))
+
+
+def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
+    """What each vertex gathers over its in-edges, of what each gives along one arc (of weight 1)."""
+    graph = walk.graph
+    given = shares[graph.sources]
+    if walk.weighted and graph.weights is not None:
+        given = given * graph.weights
+    return np.bincount(graph.targets, weights=given, minlength=graph.num_vertices)
+
+
+def _mixed(walk: Walk, spread: float, gathered: np.ndarray) -> np.ndarray:
+    """Ranks of what was gathered and of what is handed out by the jump distribution."""
+    jump = 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
+    return spread * jump + walk.damping * gathered
+
+
+def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
+    """By how much the ranks that an iteration ends with may differ in sum, twice done, for rounding in this dtype."""
+    graph, n = walk.graph, walk.graph.num_vertices
+    gathered = float(graph.in_degree @ rank)
+    additions = gathered + BLOCK + n / BLOCK
+    if walk.weighted:  # sums of weights, too, depend on the order
+        additions += float(graph.out_degree @ rank)
+    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + gathered / _GPU_ARCS)
+    return float(np.finfo(kind).eps) * of_kind + _EPS * additions
+
+
+def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
+    """Refuse ranks of another shape, negative ones and NaN."""
+    n = walk.graph.num_vertices
+    if rank.dtype.kind != "f":
+        raise VerificationError(f"rank is an array of {rank.dtype}; expected floats")
+    if rank.shape != (n,):
+        raise VerificationError(f"got {rank.shape} ranks, expected one for each of {n} vertices")
+    right = rank >= 0
+    if not right.all():
+        v = int(np.argmin(right))
+        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]}; expected at least 0")
+
+
+def _check_end(outcome: Outcome, num_vertices: int) -> None:
+    """Refuse a residual that is none, and iterations and `converged` that do not fit it."""
+    iterations, residual, tol = outcome.iterations, outcome.residual, outcome.tol
+    if not 0 <= residual < np.inf:
+        raise VerificationError(f"the residual is {residual}; expected a finite number of at least 0")
+    converged = num_vertices == 0 or (iterations > 0 and residual <= tol)
+    if outcome.converged != converged:
+        raise VerificationError(
+            f"converged is {outcome.converged}; after {iterations} iterations the residual is {residual:.3e}, and tol "
+            f"{tol:.3e}"
+        )
+    if not (converged or iterations == outcome.limit) or not 0 <= iterations <= outcome.limit:
+        raise VerificationError(
+            f"iterations is {iterations}; expected {outcome.limit}, or fewer where they converged"
+        )
+
+
+def _repeat_all(walk: Walk, outcome: Outcome) -> None:
+    """Repeat all iterations, and compare ranks and the last change. Rounding is summed up on the way."""
+    n, kind = walk.graph.num_vertices, outcome.rank.dtype
+    rank = np.full(n, 1 / n) if outcome.begin is None else outcome.begin
+    before, earlier, rounding = rank, 0.0, float(np.finfo(kind).eps)
+    for _ in range(outcome.iterations):
+        before, rank = rank, next_ranks(walk, rank)
+        earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, kind)
+    _compare(
+        walk, outcome.rank, rank, rounding, f"{outcome.iterations} iterations from the start, repeated, give"
+    )
+    change = np.abs(rank - before).sum()
+    if not abs(change - outcome.residual) <= rounding + earlier:
+        raise VerificationError(
+            f"the residual is {outcome.residual!r}; the last iteration, repeated, changes {change!r}"
+        )
+
+
+def _repeat_last(walk: Walk, outcome: Outcome) -> None:
+    """Repeat the last iteration.
+
+    What vertices without out-arcs began it with is not known. So what they handed out is taken from the sum of ranks,
+    and the residual is compared with the changes of the other vertices.
+    """
+    exact, shares = outcome.rank.astype(np.float64), outcome.shares().astype(np.float64)
+    rounding, gathered, gives = (
+        _rounding(walk, exact, outcome.rank.dtype),
+        _gathered(walk, shares),
+        walk.scale > 0,
+    )
+    again = _mixed(walk, exact.sum() - walk.damping * gathered.sum(), gathered)
+    _compare(walk, outcome.rank, again, rounding, "the last iteration, repeated, gives")
+    change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
+    if change > outcome.residual + 2 * rounding or (gives.all() and change < outcome.residual - 2 * rounding):
+        raise VerificationError(
+            f"the residual is {outcome.residual!r}; the last iteration changed {change!r} of vertices with out-arcs"
+        )
+
+
+def _compare(walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, what: str) -> None:
+    """Refuse ranks that differ from others by more than rounding, in sum."""
+    difference = np.abs(again - rank)
+    if not difference.sum() <= rounding:
+        v = int(np.argmax(difference))
+        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]!r}; {what} {again[v]!r}")
+
+
+def _name(walk: Walk, v: int) -> str:
+    return repr(walk.graph.ids_of(np.array([v])).tolist()[0])

@@ -1,0 +1,164 @@
+"""The random walk that PageRank ranks: where it jumps to, and how a vertex divides its rank among its arcs."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.lengths import weight_range
+from edgewise.errors import ParameterError
+from edgewise.graph import Graph, csr
+from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.team import claim, team_kernel
+from edgewise.memory import Step, held, in_turn
+
+#: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
+_EXTREME = 2.0**64
+_ROWS_PER_PIECE = 1024
+#: An id and its value in a list each, as a Python number each, and in an array each.
+_ID_BYTES = 2 * (8 + 32 + 8)
+_ONE = np.uint64(1)
+
+
+class Walk:
+    """The random walk on a graph.
+
+    Attributes:
+        graph: the graph; its weights are those given, or, where sums of these could leave float32, such that the
+            heaviest arc from each vertex has the weight 1.
+        jump: the jump distribution, shape (n,), float64, or None for the uniform one.
+        scale: what a vertex's rank is multiplied with for one arc (of weight 1): 0 without out-arcs; float64, (n,).
+    """
+
+    def __init__(self, graph: Graph, damping: float, jump: np.ndarray | None, weighted: bool) -> None:
+        self.graph = _with_moderate_weights(graph) if weighted else graph
+        self.damping, self.jump, self.weighted = damping, jump, weighted
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        graph = self.graph
+        if self.weighted:
+            assert graph.weights is not None
+            out = np.empty(graph.num_vertices)
+            launch(_sum_rows, graph.offsets, graph.weights, out, work=graph.num_arcs)
+        else:
+            out = graph.out_degree.astype(np.float64)
+        return np.divide(1.0, out, out=out, where=out > 0)
+
+
+def walking(graph: Graph, weighted: bool) -> Step:
+    """The host's memory that a walk takes with its scale, and in-edges of its graph."""
+    n, m = graph.num_vertices, graph.num_arcs
+    scale = Step(8 * n, 9 * n)
+    if not weighted:
+        return in_turn(graph.making("in_edges", "out_degree"), scale)
+    if has_moderate_weights(graph):
+        return in_turn(graph.making("in_edges"), scale)
+    in_edges = csr.transposing(graph.offsets, graph.targets, 8)
+    return in_turn(graph.making(), Step(8 * m, 8 * (m + n)), in_edges, scale)
+
+
+def has_moderate_weights(graph: Graph) -> bool:
+    """Whether the weights can be added up in float32 as they are."""
+    least, heaviest = weight_range(graph)
+    return least >= 1 / _EXTREME and heaviest * graph.num_arcs <= _EXTREME
+
+
+def _with_moderate_weights(graph: Graph) -> Graph:
+    """The graph, or one of the same walk: only ratios of the weights of a vertex's arcs count."""
+    if has_moderate_weights(graph):
+        return graph
+    assert graph.weights is not None
+    most = np.empty(graph.num_vertices)
+    launch(_find_heaviest, graph.offsets, graph.weights, most, work=graph.num_arcs)
+    if most.min() >= 1 / _EXTREME and most.max() * graph.num_arcs <= _EXTREME:
+        return graph
+    weights = np.empty(graph.num_arcs)
+    launch(_divide_rows, graph.offsets, graph.weights, most, weights, work=graph.num_arcs)
+    return graph.with_weights(weights)
+
+
+@team_kernel
+def _sum_rows(thread: Any, size: Any, control: Any, offsets: Any, weights: Any, sums: Any) -> None:
+    """Add up the weights of each row, in its order."""
+    while True:
+        start = claim(control, 0, _ROWS_PER_PIECE, len(sums))
+        if start == len(sums):
+            return
+        for v in range(np.uint64(start), np.uint64(min(start + _ROWS_PER_PIECE, len(sums)))):
+            total = 0.0
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                total += np.float64(weights[k])
+            sums[v] = total
+
+
+@team_kernel
+def _find_heaviest(thread: Any, size: Any, control: Any, offsets: Any, weights: Any, most: Any) -> None:
+    """The largest weight of each row, or 1 where it is 0 or there is none."""
+    while True:
+        start = claim(control, 0, _ROWS_PER_PIECE, len(most))
+        if start == len(most):
+            return
+        for v in range(np.uint64(start), np.uint64(min(start + _ROWS_PER_PIECE, len(most)))):
+            heaviest = 0.0
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                heaviest = max(heaviest, np.float64(weights[k]))
+            most[v] = heaviest if heaviest > 0.0 else 1.0
+
+
+@team_kernel
+def _divide_rows(
+    thread: Any, size: Any, control: Any, offsets: Any, weights: Any, most: Any, ratios: Any
+) -> None:
+    """Divide each weight by a number for its row."""
+    while True:
+        start = claim(control, 0, _ROWS_PER_PIECE, len(most))
+        if start == len(most):
+            return
+        for v in range(np.uint64(start), np.uint64(min(start + _ROWS_PER_PIECE, len(most)))):
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                ratios[k] = np.float64(weights[k]) / most[v]
+
+
+def distributing(graph: Graph, given: Mapping[Any, float] | np.ndarray | None) -> Step:
+    """The memory that `distribution` takes: for each id its index and its value, as objects and in arrays."""
+    if given is None:
+        return held(0)
+    values, masks = 8 * graph.num_vertices, 2 * graph.num_vertices
+    of_given = _ID_BYTES * len(given) if isinstance(given, Mapping) else 0
+    return Step(values, values + max(masks, of_given))
+
+
+def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
+    """A distribution over the vertices, float64, shape (n,), that sums to 1."""
+    values = np.zeros(graph.num_vertices)
+    if isinstance(given, Mapping):
+        values[graph.index_of(list(given))] = _as_floats(name, list(given.values()))
+    else:
+        array = np.asarray(given)
+        if array.shape != values.shape or array.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"pagerank: {name} is an array of {array.dtype} and shape {array.shape}; expected numbers of shape "
+                f"{values.shape}, or a dictionary by id"
+            )
+        values[:] = array
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ParameterError(f"pagerank: {name} has negative, NaN or infinite values; expected none")
+    most = values.max(initial=0.0)
+    if most == 0 and graph.num_vertices:
+        raise ParameterError(f"pagerank: {name} sums to 0; expected a positive value for at least one vertex")
+    values /= most or 1.0  # so that no sum overflows
+    values /= values.sum() or 1.0
+    return values
+
+
+def _as_floats(name: str, values: list[Any]) -> np.ndarray:
+    """Numbers of any kind, integers of any size among them, as float64."""
+    if not all(isinstance(value, Real | np.bool_) for value in values):
+        raise ParameterError(f"pagerank: {name} has the values {values!r}; expected numbers")
+    try:
+        return np.array([float(value) for value in values])
+    except OverflowError:
+        raise ParameterError(f"pagerank: {name} has a value beyond float64; scale its values down") from None

@@ -1,0 +1,304 @@
+"""Strongly connected components on a GPU: one cooperative launch, phases made of supersteps.
+
+1. *Trim.* A vertex without arcs in, or out, is alone. Taking it away may leave others so.
+2. *Reach.* Two searches at once, forward and backward, find the component of the vertex with the most arcs. They push,
+   or pull where most vertices are reached, as in `bfs.cuda`. Where most arcs of a sample go both ways, as streets do,
+   vertices joined by such arcs are joined to trees first, and the searches begin at all vertices of the largest tree.
+3. What is left is in groups: reached forward, backward, or by none. In rounds: *count* arcs inside groups, *trim*;
+   *colour* each vertex with the largest priority that reaches it; *collect* what reaches the vertex whose priority its
+   colour is, which is that one's component. Colours are the groups of the next round.
+
+Work. Phases go over lists of vertices that are left or were found, not over all vertices; so 1 and 2 take O(n + m).
+Priorities are random: a component is found after as many rounds as its depth in a random search tree, so O(log n) are
+expected on every graph, whatever the order of its vertices.
+
+References. McLendon and others, JPDC 65 (2005) (trimming); Fleischer, Hendrickson and Pinar, IPDPS Workshops 2000
+(forward and backward); Orzan, "On distributed verification and verified distribution", thesis,
+2004 (colouring); Slota, Rajamanickam and Madduri, IPDPS 2014 (these three, one after the other).
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, flatten, most_frequent
+from edgewise.algorithms.scc.cuda_passes import (
+    LEAST,
+    PIVOT,
+    Round,
+    begin_at_roots,
+    fill,
+    finish,
+    free,
+    give_colours,
+    join_both_ways,
+    list_sources,
+    lower_roots,
+    mostly_both_ways,
+    next_round,
+    split,
+    vote,
+)
+from edgewise.algorithms.scc.cuda_supersteps import (
+    COLLECT,
+    COLOUR,
+    COUNT,
+    REACH,
+    TRIM,
+    VERTEX,
+    Listing,
+    State,
+    flush,
+    pull,
+    push,
+)
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    INT32,
+    INT64,
+    UINT32,
+    Kernel,
+    array,
+    block_size,
+    block_thread,
+    cuda,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    pointer,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
+from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
+from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
+
+#: Words of `control`; word 0 counts arrivals at barriers. PIECES and ARCS are those of a list, ENDED says that the run
+#: is to end: three words each in turns, for this superstep, the next, and the one after. REST counts the vertices of
+#: two lists in turns. REACHED counts what both searches reached, ROOTS components found by colours, FOUND all.
+PIECES, ARCS, ENDED, REST, REACHED, ROOTS, FOUND = 16, 19, 22, 25, 29, 30, 31
+CONTROL_WORDS = 32
+#: Words of the host's array after CANCEL and PROGRESS.
+COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = range(2, 10)
+HOST_WORDS = 10
+#: Supersteps between looks at the host's words.
+LOOK = 16
+#: An arc that is pushed costs as much as so many that are pulled; few are always pushed.
+PULL_ADVANTAGE, FEW_ARCS = 14, 100_000
+
+
+def signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments for graphs with offsets of this dtype."""
+    narrow, word, vertex = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32)
+    return (
+        graph_types(offsets),
+        *[array(narrow)] * 3,
+        array(word),
+        pointer(word),
+        tuple_of([pointer(word)] * 2),
+        tuple_of([pointer(vertex)] * 2),
+        array(word),
+        pointer(word),
+        *[INT64] * 2,
+    )
+
+
+@device_function
+def _choose_tree(
+    n: Any, both_ways: Any, state: Any, listing: Any, roots: Any, tallies: Any, best: Any, generation: Any
+) -> Any:
+    """The root of the tree from whose vertices the searches begin, or -1 if no vertex is left; the barrier's turn."""
+    control, mark = listing.control, state.mark
+    vote(n, state, control)
+    if both_ways:
+        join_both_ways(n, listing.graph, mark)
+    generation = grid_barrier(control, generation)
+    voted = control[PIVOT]
+    if voted == 0:
+        return np.int64(-1), generation
+    tree = VERTEX - (voted & VERTEX)
+    if both_ways:
+        flatten(n, mark)
+        generation = grid_barrier(control, generation)
+        tree = np.int64(mark[tree])
+        most = most_frequent(n, mark, roots, tallies, best)
+        largest = VERTEX - (most & VERTEX)
+        # Its arcs say whether it is left: others may have begun to list sources, which changes components.
+        is_left = min(state.counts[largest], state.counts[n + largest]) > 0
+        if is_left and (most >> 32) * 10 >= SAMPLE:
+            tree = largest
+    return tree, generation
+
+
+@device_function
+def _phase_after(phase: Any, tree: Any) -> Any:
+    """What follows a phase; `tree` is -1 before the searches."""
+    if phase == TRIM:
+        return np.int64(REACH) if tree < 0 else np.int64(COLOUR)
+    if phase == COUNT:
+        return np.int64(TRIM)
+    return np.int64(COLLECT) if phase == COLOUR else np.int64(COUNT)
+
+
+def scc_kernel(graph, component, counts, mark, colour, group, lists, rests, control, host, n, m):
+    """Labels; see the module.
+
+    Args:
+        graph: offsets, targets, in_offsets, in_sources, the sources of each vertex in ascending order.
+        component, counts, mark, colour, group: see `State`.
+        lists: two of pieces, shape (2 * most_pieces(n, m),).
+        rests: two of vertices, shape (n,).
+        control: CONTROL_WORDS zeros.
+        host: HOST_WORDS words in the host's memory; all after PROGRESS are results.
+        n, m: vertices, at least one; arcs.
+    """
+    boxes = cuda.shared.array(BOX_WORDS, UINT32)
+    held = cuda.shared.array(WARPS, UINT32)
+    tally = cuda.shared.array(TALLY_WORDS, INT64)
+    roots = cuda.shared.array(SLOTS, INT32)
+    tallies = cuda.shared.array(SLOTS, INT32)
+    best = cuda.shared.array(1, INT64)
+    block, state = Boxes(boxes, held), State(component, counts, mark, colour, group)
+    for i in range(block_thread(), WARPS, block_size()):
+        held[i] = 0
+    both_ways = mostly_both_ways(n, graph, tallies)
+    me, generation = thread_index(), np.int64(0)
+    if me == 0:
+        control[LEAST] = n
+    phase, turn, flipped, side = np.int64(TRIM), np.int64(0), False, np.int64(0)
+    tree, explored = np.int64(-1), np.int64(0)
+    step, searched, rounds = np.int64(0), np.int64(0), np.int64(0)
+    listing = Listing(graph, phase, step, lists[0], control, PIECES + turn)
+    fill(n, state, listing, block)
+    flush(block, listing)
+    generation = grid_barrier(control, generation)
+    while control[ENDED + turn] == 0:
+        count, arcs, total = control[PIECES + turn], control[ARCS + turn], np.int64(0)
+        following, spare = (turn + 1) % 3, (turn + 2) % 3
+        pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
+        rest, next_rest = (rests[1], rests[0]) if side == 1 else (rests[0], rests[1])
+        around = Round(rest, control[REST + side], next_rest, control, REST + 1 - side)
+        before, step = phase, step + 1
+        if me == 0:
+            control[PIECES + spare] = 0
+            control[ARCS + spare] = 0
+            if step % LOOK == 0:
+                host[PROGRESS] = step
+                control[ENDED + following] = host[CANCEL]
+        if count == 0:
+            phase = _phase_after(before, tree)
+            if phase != REACH and before != REACH and around.count == 0:
+                break
+        listing = Listing(graph, phase, step, next_pieces, control, PIECES + following)
+        if count > 0:
+            pulls = False
+            if phase == REACH:
+                searched += 1
+                explored += arcs
+                pulls = arcs > FEW_ARCS and arcs * PULL_ADVANTAGE > 2 * m - explored
+            arcs = pull(state, listing, block) if pulls else push(pieces, count, state, listing, block)
+        elif phase == REACH:
+            tree, generation = _choose_tree(n, both_ways, state, listing, roots, tallies, best, generation)
+            if tree < 0:
+                break
+            arcs = list_sources(n, tree, state, listing, block)
+        elif before == REACH:
+            total = split(n, state, around, listing, block)
+        elif phase == TRIM:
+            free(state, around, listing, block)
+        elif phase == COLOUR:
+            give_colours(state, around, listing, block)
+        elif phase == COLLECT:
+            rounds += 1
+            total = begin_at_roots(state, around, listing, block)
+        else:
+            lower_roots(state, around)
+            generation = grid_barrier(control, generation)
+            next_round(state, around, listing, block)
+        arcs += flush(block, listing)
+        add_to_total(arcs, 0, tally, control, ARCS + following)
+        if count == 0:
+            add_to_total(total, 1, tally, control, REACHED if before == REACH else ROOTS)
+            if phase in (COUNT, COLOUR):
+                side = 1 - side
+            elif me == 0 and phase != REACH:
+                # Nobody reads the list before any more, and the next but one pass makes a new one there.
+                control[REST + 1 - side] = 0
+        generation = grid_barrier(control, generation)
+        turn, flipped = following, not flipped
+    total = finish(n, component, control[LEAST])
+    add_to_total(total, 1, tally, control, FOUND)
+    generation = grid_barrier(control, generation)
+    if me == 0:
+        host[COMPONENTS] = control[FOUND]
+        host[SEARCHED] = searched
+        host[STEPS] = step
+        host[ROUNDS] = rounds
+        host[BY_SEARCH] = control[REACHED]
+        host[BY_COLOUR] = control[ROOTS]
+        host[TREE] = tree
+        host[JOINED] = both_ways
+
+
+@functools.cache
+def _kernel(offsets: np.dtype) -> Kernel:
+    return fixed_kernel(scc_kernel, signature(offsets))
+
+
+def strong_components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
+    """Labels, int32 on the GPU, the number of components, and supersteps of the two searches.
+
+    Args:
+        graph: directed, at least one vertex; in-edges are made if it has none.
+        run: the run that this is.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    on_gpu = graph_on_gpu(graph, run)
+    kernel = _kernel(on_gpu.offsets)
+    component, counts, mark = (empty(length, np.int32) for length in (n, 2 * n, n))
+    colour, group = (empty(n, np.int64) for _ in range(2))
+    lists = [empty(2 * most_pieces(n, m), np.int64) for _ in range(2)]
+    rests = [empty(n, np.uint32) for _ in range(2)]
+    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    kernel.start(
+        [
+            *on_gpu.rows,
+            *on_gpu.columns,
+            *map(words, (component, counts, mark, colour)),
+            group,
+            *lists,
+            *rests,
+            words(control),
+            host,
+            n,
+            m,
+        ]
+    )
+    wait(host, run.progress)
+    _explain(graph, run, host)
+    return component, int(host[COMPONENTS]), int(host[SEARCHED])
+
+
+def _explain(graph: Graph, run: Execution, host: np.ndarray) -> None:
+    """Say which steps found which components."""
+    searched = 0
+    if host[BY_SEARCH] > 0:
+        searched, name = 1, graph.ids_of(host[[TREE]]).tolist()[0]
+        begin = (
+            f"all vertices that arcs both ways join to vertex {name!r}"
+            if host[JOINED]
+            else f"vertex {name!r}"
+        )
+        run.explain(
+            f"{host[BY_SEARCH]:,} of {graph.num_vertices:,} vertices are in the component that two searches from "
+            f"{begin} found on the GPU"
+        )
+    alone = host[COMPONENTS] - host[BY_COLOUR] - searched
+    run.explain(
+        f"{alone:,} vertices are alone by their arcs; {host[BY_COLOUR]:,} components were found by colours in "
+        f"{host[ROUNDS]:,} rounds; {host[STEPS]:,} supersteps on the GPU in all"
+    )

@@ -1,0 +1,180 @@
+"""Strongly connected components as programs: what `cuda` does in one kernel, in calls of three programs.
+
+Programs send along out-edges only, so what looks against arcs is run on the graph with all arcs turned round, which
+stays with the graph. *Trim* takes away vertices without an arc in inside their group, *Reach* finds what can be reached
+inside a group, *Colours* spreads the largest priority inside groups. Between calls, groups are made on the host.
+
+Rounds of colours are the depth of a random search tree, O(log n) expected on every graph.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.common.programs import call, prepared_for, tell_schedule
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import copy_of
+from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
+from edgewise.run import Prepared, ProgramResult
+
+#: The group of vertices whose component is known.
+KNOWN = -1
+
+
+class Trim(Program):
+    """Vertices to which no arc leads from another one in their group, and those to which none does without them."""
+
+    group = vertex("int32")
+    sources = vertex("int32")
+    alone = vertex("bool")
+    combine = SUM
+    message = "int32"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        return ACTIVE if state.group[v] >= 0 else HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if edge.source != edge.target and state.group[edge.source] == state.group[edge.target]:
+            return 1
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        # All say that they are there, then each says once that it was taken away.
+        state.sources[v] = message if state.superstep == 1 else state.sources[v] - message
+        if state.sources[v] == 0 and not state.alone[v]:
+            state.alone[v] = True
+            return ACTIVE
+        return HALT
+
+
+class Reach(Program):
+    """What arcs inside groups lead to from vertices that are given as reached."""
+
+    group = vertex("int32")
+    reached = vertex("bool")
+    combine = ANY
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        return ACTIVE if state.reached[v] else HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if not state.reached[edge.target] and state.group[edge.source] == state.group[edge.target]:
+            return True
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if message and not state.reached[v]:
+            state.reached[v] = True
+            return ACTIVE
+        return HALT
+
+
+class Colours(Program):
+    """The largest colour from which arcs inside a group lead to each vertex."""
+
+    group = vertex("int32")
+    colour = vertex("int32")
+    combine = MAX
+    message = "int32"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        return ACTIVE if state.group[v] >= 0 else HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if state.group[edge.source] == state.group[edge.target]:
+            return state.colour[edge.source]
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if message > state.colour[v]:
+            state.colour[v] = message
+            return ACTIVE
+        return HALT
+
+
+def strong_components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[np.ndarray, int, int]:
+    """Labels, the number of components, and supersteps of the two searches.
+
+    Args:
+        graph: directed, at least one vertex; it keeps its arcs turned round.
+        memory_limit: for each call of a program.
+        run: the run that this is.
+    """
+    tell_schedule(run, "programs")
+    n = graph.num_vertices
+    ways = graph, laid_out(graph, "turned round", lambda: _turned_round(graph), "turned all arcs round", run)
+    trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
+    colours = prepared_for(Colours, graph, run)
+    carry_out = functools.partial(call, run=run, memory_limit=memory_limit)
+    component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
+    _trim(trims, group, carry_out)
+    if (group != KNOWN).any():
+        arcs = np.minimum(ways[0].out_degree, ways[1].out_degree)
+        start = int(np.argmax(np.where(group == KNOWN, -1, arcs)))
+        supersteps = _search(start, reaches, group, component, carry_out)
+        searched, (name,) = np.count_nonzero(component == component[start]), graph.ids_of([start]).tolist()
+        run.explain(f"{searched:,} of {n:,} vertices are in the component of vertex {name!r}: two searches")
+    # Any order will do that has nothing to do with the graph's.
+    priority, rounds = np.random.default_rng(0).permutation(n).astype(np.int32), 0
+    while True:
+        _trim(trims, group, carry_out)
+        if (group == KNOWN).all():
+            break
+        rounds += 1
+        colour = carry_out(colours, group=group, colour=priority).colour
+        roots = (colour == priority) & (group != KNOWN)
+        collected = carry_out(reaches[1], group=colour, reached=roots).reached
+        _label(collected, colour, component)
+        group = np.where(collected | (group == KNOWN), KNOWN, colour).astype(np.int32)
+    run.explain(f"the rest took {rounds:,} rounds of colours; vertices are trimmed before each")
+    return component, int(np.count_nonzero(component == np.arange(n))), supersteps
+
+
+def _turned_round(graph: Graph) -> Graph:
+    """The graph with each arc from its target to its source, on the GPU."""
+    ends = graph.on_gpu("targets"), copy_of(graph.sources)
+    return Graph.from_edges(*ends, num_vertices=graph.num_vertices)
+
+
+def _trim(trims: list[Prepared], group: np.ndarray, carry_out: Callable[..., ProgramResult]) -> None:
+    """Take vertices out of their groups that are alone by their arcs. Each is its own label from the start."""
+    for each in trims:
+        group[carry_out(each, group=group).alone] = KNOWN
+
+
+def _search(
+    start: int,
+    reaches: list[Prepared],
+    group: np.ndarray,
+    component: np.ndarray,
+    carry_out: Callable[..., ProgramResult],
+) -> int:
+    """Label the component of a vertex, and group the rest by which searches from it came; their supersteps."""
+    sources = np.arange(len(group)) == start
+    forward, backward = (carry_out(each, group=group, reached=sources) for each in reaches)
+    both = forward.reached & backward.reached
+    component[both] = np.argmax(both)
+    left = group != KNOWN
+    group[left] = forward.reached[left] + 2 * backward.reached[left]
+    group[both] = KNOWN
+    return forward.supersteps + backward.supersteps
+
+
+def _label(collected: np.ndarray, colour: np.ndarray, component: np.ndarray) -> None:
+    """Give vertices of each colour that were collected the smallest of them as label."""
+    vertices = np.flatnonzero(collected)
+    _, first, place = np.unique(colour[vertices], return_index=True, return_inverse=True)
+    component[vertices] = vertices[first][place]

@@ -1,0 +1,127 @@
+"""Whether labels are the strongly connected components of a graph, in near-linear time.
+
+No component is too large: from the vertex that names it, its vertices are reached along arcs inside it, and against
+them. None is too small: with components as vertices there is no cycle, for taking away those that no arc leads to, one
+after the other, leaves none.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.components import check_labels
+from edgewise.errors import VerificationError
+from edgewise.graph import Graph
+from edgewise.kernels.cpu.team import run_alone, team_kernel
+
+
+def verify_strong_components(graph: Graph, component: np.ndarray, num_components: int) -> bool:
+    """Check strongly connected components against the graph.
+
+    Args:
+        graph: the graph, n vertices.
+        component: integers, shape (n,).
+        num_components: the number of different labels.
+
+    Raises:
+        VerificationError: naming the first vertex that is wrong.
+    """
+    check_labels(graph, component, num_components)
+    labels = component.astype(np.int64)
+    roots = np.flatnonzero(labels == np.arange(len(labels)))
+    columns = (graph.in_offsets, graph.in_sources) if graph.directed else (graph.offsets, graph.targets)
+    for name, rows in (("from", (graph.offsets, graph.targets)), ("to", columns)):
+        reached, queue = np.zeros(len(labels), bool), np.empty(len(labels), np.int64)
+        queue[: len(roots)] = roots
+        run_alone(_reach_inside, *rows, labels, reached, queue, len(roots))
+        if not reached.all():
+            v, root = graph.ids_of(np.array([np.argmin(reached), labels[np.argmin(reached)]])).tolist()
+            raise VerificationError(
+                f"vertex {v!r} has the label {root!r}: no path inside that component leads {name} the vertex "
+                "that it names"
+            )
+    order, entering = np.argsort(labels, kind="stable"), np.zeros(len(labels), np.int64)
+    begins = np.searchsorted(labels[order], np.arange(len(labels) + 1))
+    left = np.array([len(roots)])
+    run_alone(
+        _take_away, graph.offsets, graph.targets, labels, order, begins, entering, np.empty_like(order), left
+    )
+    if left[0]:
+        root = int(roots[np.argmax(entering[roots] > 0)])
+        v = graph.ids_of(np.array([root])).tolist()[0]
+        raise VerificationError(
+            f"the component of vertex {v!r} is on a cycle of {left[0]} or fewer components, or behind one: they are one"
+        )
+    return True
+
+
+@team_kernel
+def _reach_inside(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    labels: Any,
+    reached: Any,
+    queue: Any,
+    tail: Any,
+) -> None:
+    """Mark what is reached from the queue along arcs between equal labels."""
+    for i in range(tail):
+        reached[queue[i]] = True
+    head = 0
+    while head < tail:
+        v = queue[head]
+        head += 1
+        for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
+            u = targets[k]
+            if labels[u] == labels[v] and not reached[u]:
+                reached[u] = True
+                queue[tail] = u
+                tail += 1
+
+
+@team_kernel
+def _take_away(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    labels: Any,
+    order: Any,
+    begins: Any,
+    entering: Any,
+    queue: Any,
+    left: Any,
+) -> None:
+    """Take components away that no arc leads to from one that is left; `left` counts them down.
+
+    Args:
+        order, begins: vertices by label, and where those of each label begin.
+        entering: zeros; for each label, arcs that lead to its component from others that are left.
+    """
+    n = len(labels)
+    for v in range(n):
+        for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
+            if labels[targets[k]] != labels[v]:
+                entering[labels[targets[k]]] += 1
+    head = tail = 0
+    for v in range(n):
+        if labels[v] == v and entering[v] == 0:
+            queue[tail] = v
+            tail += 1
+    while head < tail:
+        label = queue[head]
+        head += 1
+        for i in range(begins[label], begins[label + 1]):
+            v = order[i]
+            for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
+                other = labels[targets[k]]
+                if other != label:
+                    entering[other] -= 1
+                    if entering[other] == 0:
+                        queue[tail] = other
+                        tail += 1
+    left[0] -= tail

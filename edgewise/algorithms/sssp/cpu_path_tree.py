@@ -1,0 +1,202 @@
+"""Parents for finished distances: the lowest index rule, and no cycles on arcs that add nothing.
+
+An arc (u, v) of weight w is tight if distance[u] + w is distance[v]; every parent is the source of a tight arc. Where
+that arc is from a smaller distance the parents lead to ever smaller distances and cannot form a cycle. Arcs of weight
+0 (and floats that rounding makes no difference) join equal distances and can. So a vertex takes, of its tight arcs
+from smaller distances, the one of the lowest source. Only a vertex that has none is attached to one of equal distance
+that already has its place, in rounds outwards from those that have one; of the candidates of a round, the lowest.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.lengths import length
+from edgewise.algorithms.sssp.cpu_distances import NONE, distance_in, parent_in
+from edgewise.errors import NegativeCycleError
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.graph.csr import row_of
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
+from edgewise.kernels.cpu.team import barrier, claim, rewind, team_kernel
+from edgewise.memory import Step
+
+_ONE = np.uint64(1)
+#: Vertices, and arcs, that a thread takes at a time.
+_VERTICES, _ARCS = 64, 16_384
+#: In `level`: a vertex that looks for no parent, and one that does. Later, the round in which it found one.
+PLACED, WAITING = 0, -1
+
+
+@team_kernel
+def unpack(
+    thread: Any,
+    size: Any,
+    control: Any,
+    state: Any,
+    like: Any,
+    unreached: Any,
+    beyond: Any,
+    distance: Any,
+    parent: Any,
+) -> None:
+    """Part packed words into distances and parents (uint32).
+
+    Args:
+        state: words with distances of the dtype of `like`; `unreached` where there is none.
+        distance: of that dtype, or a wider integer; `beyond` is put where there is none.
+    """
+    n = len(state)
+    for v in range(np.uint64(n * thread // size), np.uint64(n * (thread + 1) // size)):
+        found = distance_in(state, v, like)
+        distance[v] = found
+        parent[v] = parent_in(state[v])
+        if found == unreached:
+            distance[v] = beyond
+            parent[v] = NONE
+
+
+@team_kernel
+def nearer_parents(
+    thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
+) -> None:
+    """The lowest source of a tight arc from a smaller distance, for each vertex; `parent` (uint32) is all `NONE`."""
+    num_arcs = len(arcs.targets)
+    while True:
+        start = claim(control, 0, _ARCS, num_arcs)
+        if start == num_arcs:
+            return
+        arc, end = np.uint64(start), np.uint64(min(start + _ARCS, num_arcs))
+        u = row_of(arcs.offsets, arc)
+        while arc < end:
+            last = min(np.uint64(arcs.offsets[u + _ONE]), end)
+            if distance[u] < unreached:
+                while arc < last:
+                    v = np.uint64(arcs.targets[arc])
+                    found = distance.dtype.type(distance[u] + length(arcs, arc))
+                    if distance[v] == found and distance[u] < found < unreached and np.uint32(u) < parent[v]:
+                        atomic_min(parent, v, np.uint32(u))
+                    arc += _ONE
+            arc = last
+            u += _ONE
+
+
+@team_kernel
+def attach(
+    thread: Any,
+    size: Any,
+    control: Any,
+    arcs: Any,
+    distance: Any,
+    parent: Any,
+    level: Any,
+    order: Any,
+    tail: Any,
+) -> None:
+    """Parents for vertices that only arcs of length zero reach.
+
+    Args:
+        parent: uint32.
+        level: int32, `PLACED` or `WAITING`.
+        order: uint32, shape (n,): the placed vertices, then room for those that find their place.
+        tail: int64, shape (1,): how many stand in `order`.
+    """
+    begin, end, turn = np.int64(0), tail[0], np.int32(PLACED + 1)
+    if barrier(control, size):  # all have read the tail
+        return
+    while begin < end:
+        while True:
+            start = begin + claim(control, 0, _VERTICES, end - begin)
+            if start == end:
+                break
+            for place in range(np.uint64(start), np.uint64(min(start + _VERTICES, end))):
+                _attach_targets(arcs, distance, parent, level, order, tail, np.uint64(order[place]), turn)
+        if barrier(control, size):
+            return
+        begin, end, turn = end, tail[0], np.int32(turn + 1)
+        if thread == 0:
+            rewind(control, 0)
+        if barrier(control, size):
+            return
+
+
+@device_function
+def _attach_targets(
+    arcs: Any, distance: Any, parent: Any, level: Any, order: Any, tail: Any, u: Any, turn: Any
+) -> None:
+    """Offer a vertex as parent to the waiting targets of its tight arcs."""
+    for arc in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + _ONE])):
+        v = np.uint64(arcs.targets[arc])
+        if level[v] == PLACED or distance[v] != distance.dtype.type(distance[u] + length(arcs, arc)):
+            continue
+        if level[v] == WAITING and compare_and_swap(level, v, np.int32(WAITING), turn):
+            order[np.uint64(atomic_add(tail, 0, 1))] = v
+        if level[v] == turn:
+            atomic_min(parent, v, np.uint32(u))
+
+
+def attach_rest(
+    arcs: Any, distance: np.ndarray, parent: np.ndarray, start: int, unreached: Any, run: Execution
+) -> None:
+    """Find parents for the vertices that only arcs of length zero reach, if there are any."""
+    placed = parent != NONE
+    placed[start] = True
+    reached = distance != unreached
+    if np.count_nonzero(placed) == np.count_nonzero(reached):
+        return
+    level = np.where(reached & ~placed, np.int32(WAITING), np.int32(PLACED))
+    order = np.empty(len(parent), np.uint32)
+    tail = np.array([np.count_nonzero(placed)])
+    order[: tail[0]] = np.flatnonzero(placed)
+    run.launch(attach, arcs, distance, parent, level, order, tail, work=3 * len(arcs.targets))
+
+
+def attaching(num_vertices: int) -> Step:
+    """The memory that `attach_rest` takes: who is placed, who is reached, both in one, levels, the order, and in which
+    place of it each comes."""
+    return Step(0, num_vertices * (4 * 1 + 4 + 4 + 8))
+
+
+@team_kernel
+def mark_targets(
+    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, chosen: Any, marked: Any
+) -> None:
+    """Mark the targets of chosen vertices, by one thread."""
+    for v in range(np.uint64(len(chosen))):
+        if chosen[v]:
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                marked[np.uint64(targets[k])] = True
+
+
+def looking_for_cycle(num_vertices: int) -> int:
+    """The memory that `first_on_cycle` takes: where steps lead, where twice as many do, and that as indices."""
+    return 18 * num_vertices
+
+
+def first_on_cycle(parent: np.ndarray) -> int | None:
+    """The lowest vertex on a cycle of parents (-1 for none), or None; O(n log n).
+
+    After 2**k >= n steps along the parents a vertex has come to the end of its chain, or round a cycle.
+    """
+    n = len(parent)
+    following = np.append(np.where(parent < 0, n, parent), n)
+    for _ in range(n.bit_length()):
+        following = following[following]
+    on_cycle = following[following < n]
+    return int(on_cycle.min()) if len(on_cycle) else None
+
+
+def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
+    """Refuse a cycle of parents, which is one of negative weight while distances still fall.
+
+    Raises:
+        NegativeCycleError: it names a vertex on the cycle.
+    """
+    cycle = first_on_cycle(parent)
+    if cycle is not None:
+        on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
+        raise NegativeCycleError(
+            f"sssp: vertex {on_cycle!r} is on a cycle of negative weight that can be reached from {source!r}, so "
+            "there are no shortest paths. Make its weights positive, or drop an edge of it"
+        )

@@ -1,0 +1,365 @@
+"""Shortest paths over weights of at least 0 on a GPU: one cooperative launch, a near and a far pile.
+
+The loop is `edgewise.primitives.near_far`; the key of a vertex is its distance: floats of at least 0 are ordered as
+their bits are. Parents are made at the end: of the in-neighbours that give the distance and are nearer to the source,
+the one of lowest index, as on the CPU. So answers depend on no order.
+
+References. Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
+Paths", IPDPS 2014 (near-far); Meyer and Sanders, Journal of Algorithms 49 (2003).
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import weighted_graph_on_gpu, weighted_graph_types
+from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import (
+    FLOAT64,
+    HALVES,
+    INT64,
+    UINT32,
+    Kernel,
+    array,
+    atomic_add,
+    atomic_min,
+    block_index,
+    block_size,
+    block_thread,
+    cuda,
+    device_function,
+    fixed_kernel,
+    float_bits,
+    grid_barrier,
+    lane,
+    load_fresh,
+    num_blocks,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    words,
+)
+from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
+from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
+from edgewise.primitives.deal import append, degree, make_deal
+from edgewise.primitives.near_far import (
+    CONTROL_WORDS,
+    EDGES,
+    FORM_NAMES,
+    FORMS,
+    HOST_WORDS,
+    LARGEST,
+    NEAR,
+    RISES,
+    SUPERSTEPS,
+    make_near_far,
+    make_piles,
+    piles_arguments,
+    piles_types,
+    prepare,
+)
+from edgewise.primitives.ordered_keys import key_dtype
+
+#: Words of `control` that `near_far` leaves free.
+HUBS, ORPHANED = 72, 73
+#: A word of the host's array that it leaves free.
+ORPHANS = 7
+#: In-degree from which the arcs of one vertex are shared by a block when parents are made.
+HUB = 2048
+
+
+def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    vertex = np.dtype(np.uint32)
+    return (
+        weighted_graph_types(offsets, weight),
+        piles_types(distance),
+        array(vertex),
+        FLOAT64,
+        *[INT64] * 3,
+    )
+
+
+def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
+    """Device functions for distances of this dtype, with weights or with 1 for each arc.
+
+    ``plus(key, weight)`` and ``raised(key, delta)`` give keys; ``weight_of(k, weights)`` is the length of an arc.
+    """
+    kind, key_type = distance.type, key_dtype(distance).type
+    is_float = distance.kind == "f"
+
+    if is_float:
+        bits, real = float_bits(distance)
+
+        @device_function
+        def plus(key, weight):
+            """The key of a distance and a weight's sum."""
+            return np.int64(bits(kind(real(key_type(key)) + kind(weight))))
+
+        @device_function
+        def raised(key, delta):
+            return max(key + 1, np.int64(bits(kind(real(key_type(key)) + kind(delta)))))
+
+    else:
+
+        @device_function
+        def plus(key, weight):
+            return key + np.int64(weight)
+
+        @device_function
+        def raised(key, delta):
+            step = max(np.int64(1), np.int64(min(delta, 9.2e18)))
+            return key + step if key < LARGEST - step else LARGEST
+
+    @device_function
+    def weight_of(k, weights):
+        return weights[k] if weighted else kind(1)
+
+    return plus, raised, weight_of
+
+
+def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
+    """A device function that makes parents from finished distances, for the same variants as `make_kernel`."""
+    plus, _, weight_of = make_sums(distance, weighted)
+
+    @device_function
+    def offer_parent(takes, v, mine, k, context):
+        """Take the source of an in-arc for a parent, if it is nearer to the source and gives the distance."""
+        graph, dist, parent = context
+        if takes:
+            u = np.int64(graph[4][k])
+            other = np.int64(dist[u])
+            if other < mine and plus(other, weight_of(k, graph[5])) == mine:
+                atomic_min(parent, v, np.uint32(u))
+        return np.int64(0), np.int64(0)
+
+    offer_all = make_deal(offer_parent, vertex=True, key=True)
+
+    @device_function
+    def find_parents(n, source, unreached, graph, dist, parent, hubs, control, generation):
+        """Give every reached vertex but the source a parent, if one is nearer; how many have none."""
+        context = (graph, dist, parent)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v, start, count, mine, hub = begin + lane(), np.int64(0), np.int64(0), np.int64(0), False
+            if v < n:
+                mine = np.int64(dist[v])
+                if mine != unreached:
+                    start = np.int64(graph[3][v])
+                    count = np.int64(graph[3][v + 1]) - start
+                    if count >= HUB:
+                        hub, count = True, np.int64(0)
+            append(hubs, control, HUBS, v, hub)
+            offer_all(v, start, count, mine, context)
+        generation = grid_barrier(control, generation)
+        for i in range(block_index(), control[HUBS], num_blocks()):
+            v = np.int64(hubs[i])
+            for k in range(np.int64(graph[3][v]) + block_thread(), np.int64(graph[3][v + 1]), block_size()):
+                offer_parent(True, v, np.int64(dist[v]), k, context)
+        generation = grid_barrier(control, generation)
+        orphans = np.int64(0)
+        for v in range(thread_index(), n, num_threads()):
+            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
+                orphans += 1
+        for lanes in HALVES:
+            orphans += shuffle_down(orphans, lanes)
+        if lane() == 0 and orphans > 0:
+            atomic_add(control, ORPHANED, orphans)
+        generation = grid_barrier(control, generation)
+        return control[ORPHANED]
+
+    return find_parents
+
+
+def make_search(distance: np.dtype, weighted: bool) -> Any:
+    """A device function that finds distances, for the same variants as `make_kernel`."""
+    plus, raised, weight_of = make_sums(distance, weighted)
+
+    @device_function
+    def message(v, key, k, target, step, context):
+        return True, plus(key, weight_of(k, context[0][2]))
+
+    @device_function
+    def waiting(v, below, best, context):
+        return np.int64(best[v])
+
+    @device_function
+    def is_current(v, key, best, context):
+        return np.int64(load_fresh(best, v)) >= key
+
+    @device_function
+    def rise(below, start, far, count, width, best, block, context):
+        return raised(start, context[1]), width
+
+    near_far = make_near_far(distance, message, waiting, rise, is_current)
+
+    @device_function
+    def search(graph, piles, block, delta, n, source, unreached):
+        """Write distances; what the last barrier returned. Arguments as for the kernels."""
+        dist, near, control = piles[0], piles[2], piles[7]
+        prepare(n, unreached, piles, block)
+        generation = grid_barrier(control, np.int64(0))
+        if thread_index() == 0:
+            dist[source] = 0
+            near[0] = source
+            control[NEAR] = 1
+            control[EDGES] = degree(source, graph[0])
+        generation = grid_barrier(control, generation)
+        threshold = raised(np.int64(0), delta)
+        return near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
+
+    return search
+
+
+def make_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
+    search, find_parents = make_search(distance, weighted), make_find_parents(distance, weighted)
+
+    def sssp_kernel(graph, piles, parent, delta, n, source, unreached):
+        """Distances and parents; see the module.
+
+        Args:
+            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
+            piles: see `edgewise.primitives.near_far.Piles`; `best` gets the distances.
+            parent: uint32, shape (n,); 2**32 - 1 for none.
+            delta: by how much the threshold rises.
+            n, source, unreached: vertices, the source, the key of no distance.
+        """
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        block = share(words_of_32, words_of_64)
+        dist, control, host = piles[0], piles[7], piles[8]
+        me = thread_index()
+        for v in range(me, n, num_threads()):
+            parent[v] = np.uint32(0xFFFFFFFF)
+        generation = search(graph, piles, block, delta, n, source, unreached)
+        orphans = find_parents(n, source, unreached, graph, dist, parent, piles[3], control, generation)
+        if me == 0:
+            host[ORPHANS] = orphans
+
+    return sssp_kernel
+
+
+def distances_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of what `make_distances_kernel` makes."""
+    return (weighted_graph_types(offsets, weight), piles_types(distance), FLOAT64, *[INT64] * 3)
+
+
+def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
+    search = make_search(distance, weighted)
+
+    def distances_kernel(graph, piles, delta, n, source, unreached):
+        """Distances; arguments as for the other kernel."""
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        search(graph, piles, share(words_of_32, words_of_64), delta, n, source, unreached)
+
+    return distances_kernel
+
+
+def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of what `make_parents_kernel` makes."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    return (
+        weighted_graph_types(offsets, weight),
+        array(key_dtype(distance)),
+        array(vertex),
+        pointer(vertex),
+        array(word),
+        pointer(word),
+        *[INT64] * 3,
+    )
+
+
+def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel that only makes parents, for the same variants as `make_kernel`."""
+    find_parents = make_find_parents(distance, weighted)
+
+    def parents_kernel(graph, dist, parent, hubs, control, host, n, source, unreached):
+        """Parents from finished distances.
+
+        Args:
+            graph, n, source, unreached: as for the other kernel.
+            dist: the keys of distances, shape (n,).
+            parent: uint32, shape (n,); 2**32 - 1 before, and after for none.
+            hubs: shape (m // HUB + 1,).
+            control: CONTROL_WORDS zeros.
+            host: HOST_WORDS words in the host's memory.
+        """
+        orphans = find_parents(n, source, unreached, graph, dist, parent, hubs, control, np.int64(0))
+        if thread_index() == 0:
+            host[ORPHANS] = orphans
+
+    return parents_kernel
+
+
+@functools.cache
+def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    types = signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_kernel, types, distance, weight is not None)
+
+
+@functools.cache
+def distances_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    """The kernel for graphs with such offsets and weights, or 1 for each arc, on the current GPU."""
+    types = distances_signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_distances_kernel, types, distance, weight is not None)
+
+
+@functools.cache
+def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    types = parents_signature(offsets, weight or np.dtype(np.int32), distance)
+    return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
+
+
+def unreached_key(dtype: np.dtype) -> Any:
+    """The key of no distance."""
+    return np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]
+
+
+def shortest_paths(
+    graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution
+) -> tuple[Any, Any, int, int]:
+    """Distances and parents on the GPU, supersteps, and how many vertices were reached but have no parent.
+
+    Args:
+        graph: weights of at least 0.
+        start: the source.
+        dtype: of distances.
+        delta: by how much the threshold rises.
+        run: the run that this is.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    arrays, kinds = weighted_graph_on_gpu(graph, run)
+    kernel = _kernel(*kinds, dtype)
+    piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
+    unreached = unreached_key(dtype)
+    kernel.start([*arrays, *piles_arguments(piles), words(parent), delta, n, start, unreached])
+    host = piles.host
+    wait(host, run.progress)
+    forms = written_forms(host[FORMS:], FORM_NAMES)
+    run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
+    return piles.best.view(dtype), parent.view(np.int32), int(host[SUPERSTEPS]), int(host[ORPHANS])
+
+
+def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: Execution) -> int:
+    """Fill in parents, which are -1, from finished distances; how many vertices were reached but have none.
+
+    Args:
+        graph, start: as for `shortest_paths`.
+        distance, parent: on the GPU, shape (n,); int32 for parents.
+        run: the run that this is.
+    """
+    dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
+    arrays, kinds = weighted_graph_on_gpu(graph, run)
+    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    hubs = empty(graph.num_arcs // HUB + 1, np.uint32)
+    found = [words(keys), words(parent.view(np.uint32)), hubs, words(control), host]
+    numbers = [graph.num_vertices, start, unreached_key(dtype)]
+    _parents_kernel(*kinds, dtype).start([*arrays, *found, *numbers])
+    wait(host, None)
+    return int(host[ORPHANS])

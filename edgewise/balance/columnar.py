@@ -1,0 +1,67 @@
+"""A lane for each row of a layout of in-edges (`edgewise.layout.units`); a warp or a block for each heavy row.
+
+What is gathered over lies in the layout's order, so lanes of a warp read places that lie side by side: those of a group
+column by column, those of a heavy row one after the other.
+
+Reference. Zhong et al., "Optimizing Graph Processing on GPUs", TPDS 2016, section 4.2.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.contract import WHOLE
+from edgewise.kernels.cuda.device import (
+    WARP,
+    block_index,
+    block_size,
+    block_thread,
+    device_function,
+    lane,
+    num_blocks,
+    num_threads,
+    thread_index,
+)
+from edgewise.layout.slots_cuda import row_place
+
+
+def make_columnar(gather: Any) -> Any:
+    """``pull_all`` of a strategy, see `edgewise.balance.contract`, over ``run.layout``."""
+
+    @device_function
+    def pull_all(n, generation, context, run):
+        layout = run.layout
+        heaviest, alone = layout[4][0], layout[4][0] + layout[4][1]
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        # One loop for the three kinds of units, so that the body is in the code once.
+        for kind in range(0 if alone > 0 else 2, 3):
+            begin, upto, stride, lanes, place = (
+                block_index(),
+                heaviest,
+                num_blocks(),
+                block_size(),
+                block_thread(),
+            )
+            if kind == 1:
+                begin, upto, stride, lanes, place = heaviest + warp, alone, warps, np.int64(WARP), lane()
+            elif kind == 2:
+                begin, upto, stride, lanes, place = (
+                    alone + warp * WARP,
+                    n,
+                    warps * WARP,
+                    np.int64(1),
+                    np.int64(0),
+                )
+            for unit in range(begin, upto, stride):
+                row, v, first, end, step = np.int64(unit), np.int64(-1), np.int64(0), np.int64(0), lanes
+                if kind == 2:
+                    row += lane()
+                if row < n:
+                    v = np.int64(layout[0][row])
+                    first, end, step = row_place(row, layout)
+                    if kind < 2:
+                        first, step = first + place, lanes
+                gather(v, first, end, step, lanes, np.int64(WHOLE), context)
+        return generation
+
+    return pull_all

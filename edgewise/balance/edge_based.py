@@ -1,0 +1,78 @@
+"""Edge-based (EP): listed edges are handed out to all threads round-robin, whatever their vertices.
+
+Edges lie as pairs of their ends (COO): each thread finds the source of its edge beside it. Instead of vertices, the
+out-edges of active vertices are listed. A vertex is listed once, since stamps say who got a first message in a
+superstep: the list needs no condensing afterwards. With *work chunking* the edges of a vertex are added by one atomic
+operation (of 32 vertices even), without it by one for each edge.
+
+Where all vertices gather, threads have in-edges and add to messages by atomic operations, whose order is by chance:
+float sums and combiners of the user's are refused.
+
+Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (sections II.B and IV.D).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.contract import Bodies, Strategy
+from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, pointer, thread_index
+from edgewise.primitives.deal import degree, make_deal, reserve
+
+#: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
+ENDS_BYTES = 24
+
+
+def edge_types(offsets: np.dtype) -> list[Any]:
+    """The types of sources of out-edges, targets of in-edges, and listed edges."""
+    vertex = np.dtype(np.uint32)
+    return [pointer(vertex), pointer(vertex), pointer(offsets)]
+
+
+def make_edge_based(chunking: bool, bodies: Bodies) -> Strategy:
+    """The strategy, with or without work chunking, for messages that may be combined in any order."""
+    visit, add = bodies.visit, bodies.add
+
+    @device_function
+    def write(takes, v, position, k, edges):
+        if takes:
+            edges[position + k] = k
+        return np.int64(0), np.int64(0)
+
+    deal = make_deal(write, vertex=False, key=True)
+
+    @device_function
+    def list_units(v, active, counter, run):
+        edges, start, count = run.plan[2], np.int64(0), np.int64(0)
+        if active:
+            start, count = np.int64(run.graph[0][v]), degree(v, run.graph[0])
+        if chunking:
+            position = reserve(count, run.control, counter)
+            deal(v, start, count, position - start, edges)
+        else:
+            for k in range(start, start + count):
+                edges[atomic_add(run.control, counter, 1)] = k
+        return count
+
+    @device_function
+    def push_all(listed, count, counter, generation, context, run):
+        edges, arcs = run.plan[2], run.control[counter]
+        for begin in range(thread_index() - lane(), arcs, num_threads()):
+            i, v, k = begin + lane(), np.int64(0), np.int64(0)
+            if i < arcs:
+                k = np.int64(edges[i])
+                v = np.int64(run.plan[0][k])
+            visit(i < arcs, v, np.int64(0), k, context)
+        return generation
+
+    @device_function
+    def pull_all(n, generation, context, run):
+        arcs = np.int64(run.graph[2][n])
+        for begin in range(thread_index() - lane(), arcs, num_threads()):
+            k, v = begin + lane(), np.int64(0)
+            if k < arcs:
+                v = np.int64(run.plan[1][k])
+            add(k < arcs, v, k, context)
+        return generation
+
+    return Strategy(list_units, push_all, pull_all)

@@ -1,0 +1,135 @@
+"""Node splitting (NS): a vertex of more arcs than a bound is split into children, which share its arcs evenly.
+
+A unit is a child, which one lane has. Where vertices gather, each child leaves a part of the message, and a warp joins
+the parts of a vertex in their order. Children are numbered in the order of their vertices and know them: programs see
+vertices only, with the ids, fields and degrees that they had. A vertex of few arcs is its own only child. Splitting is
+done once for a graph, a bound and a direction.
+
+Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.B).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.balance.contract import WHOLE, Bodies, Strategy
+from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.device import (
+    WARP,
+    device_function,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    thread_index,
+)
+from edgewise.primitives.deal import degree, reserve
+
+#: Memory that splitting takes for each vertex, at least, of which a fifth stays.
+SPLIT_BYTES = 64
+
+
+class Children(NamedTuple):
+    """The children of all vertices, in arrays on the GPU, and the order in which a kernel's argument holds them.
+
+    Attributes:
+        first: uint32, (n + 1,): the children of vertex v are first[v] to first[v + 1].
+        begin: offsets' dtype, (children + 1,): where a child's arcs begin.
+        parent: uint32, (children,): the vertex of a child.
+        split: uint32: how many vertices have several, and then these.
+    """
+
+    first: Any
+    begin: Any
+    parent: Any
+    split: Any
+
+
+def children_types(offsets: np.dtype) -> list[Any]:
+    """The types of the arrays of `Children` for graphs with offsets of this dtype."""
+    vertex = np.dtype(np.uint32)
+    return [pointer(vertex), pointer(offsets), pointer(vertex), pointer(vertex)]
+
+
+def likely_degree(offsets: Any, bins: int) -> int:
+    """The bound of section III.B: the upper edge of the range of degrees that has most vertices, at least 1.
+
+    Args:
+        offsets: on the GPU.
+        bins: ranges of equal width up to the largest degree.
+    """
+    xp = cuda_memory.cupy()
+    degrees = xp.diff(offsets).astype(np.int64)
+    largest = int(degrees.max()) if len(degrees) else 0
+    if largest == 0:
+        return 1
+    # Bins are counted from 1; the first has the vertices without arcs, too.
+    place = xp.maximum(xp.floor_divide(xp.add(xp.multiply(degrees, bins), largest - 1), largest), 1)
+    tallest = int(xp.argmax(xp.bincount(place, minlength=bins + 1)))
+    return max(1, -(-tallest * largest // bins))
+
+
+def split_vertices(offsets: Any, max_degree: int) -> Children:
+    """Split the vertices of more than `max_degree` arcs. `offsets` is on the GPU."""
+    xp, n = cuda_memory.cupy(), len(offsets) - 1
+    degrees = xp.diff(offsets).astype(np.int64)
+    count = xp.maximum(xp.floor_divide(xp.add(degrees, max_degree - 1), max_degree), 1)
+    first = xp.zeros(n + 1, np.int64)
+    xp.cumsum(count, out=first[1:])
+    child = xp.arange(int(first[-1]))
+    parent = xp.subtract(xp.searchsorted(first, child, side="right"), 1)
+    begin = xp.empty(len(child) + 1, offsets.dtype)
+    begin[:-1] = offsets[parent] + (child - first[parent]) * degrees[parent] // count[parent]
+    begin[-1:] = offsets[-1:]
+    several = xp.flatnonzero(xp.greater(count, 1))
+    split = xp.concatenate([xp.asarray([len(several)]), several])
+    return Children(first.astype(np.uint32), begin, parent.astype(np.uint32), split.astype(np.uint32))
+
+
+def make_splitting(bodies: Bodies) -> Strategy:
+    """The strategy. Its arrays are the `Children` of out-edges, those of in-edges, and the listed children."""
+    scatter, gather, join = bodies.scatter, bodies.gather, bodies.join
+
+    @device_function
+    def unit(c, children):
+        """A child's vertex, and where its arcs begin and end."""
+        return np.int64(children.parent[c]), np.int64(children.begin[c]), np.int64(children.begin[c + 1])
+
+    @device_function
+    def list_units(v, active, counter, run):
+        first, count = np.int64(0), np.int64(0)
+        if active:
+            first, count = np.int64(run.plan[0][v]), degree(v, run.plan[0])
+        position = reserve(count, run.control, counter)
+        for i in range(count):
+            run.plan[8][position + i] = first + i
+        return degree(v, run.graph[0]) if active else np.int64(0)
+
+    @device_function
+    def push_all(listed, count, counter, generation, context, run):
+        children, units = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3]), run.control[counter]
+        for begin in range(thread_index() - lane(), units, num_threads()):
+            i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
+            if i < units:
+                v, start, end = unit(np.int64(run.plan[8][i]), children)
+            scatter(v, start, end, np.int64(1), np.int64(1), context)
+        return generation
+
+    @device_function
+    def pull_all(n, generation, context, run):
+        children = Children(run.plan[4], run.plan[5], run.plan[6], run.plan[7])
+        count = np.int64(children.first[n])
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            c, v, start, end, part = begin + lane(), np.int64(-1), np.int64(0), np.int64(0), np.int64(WHOLE)
+            if c < count:
+                v, start, end = unit(c, children)
+                if degree(v, children.first) > 1:
+                    part = c
+            gather(v, start, end, np.int64(1), np.int64(1), part, context)
+        generation = grid_barrier(run.control, generation)
+        for i in range(thread_index() // WARP, children.split[0], num_threads() // WARP):
+            v = np.int64(children.split[1 + i])
+            join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
+        return generation
+
+    return Strategy(list_units, push_all, pull_all)

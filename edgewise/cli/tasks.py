@@ -1,0 +1,263 @@
+"""What the command line can run by name: the algorithms, and a program in a user's file."""
+
+import ast
+import importlib.util
+import inspect
+import sys
+import traceback
+import typing
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, NoneType
+from typing import Any
+
+import numpy as np
+
+import edgewise
+from edgewise import generate
+from edgewise.cli.report import PROGRAM_VIEW, VIEWS, View
+from edgewise.errors import GraphError, ProgramError
+from edgewise.graph import Graph
+from edgewise.program.declare import VERTEX, Parameter, Program, is_required
+from edgewise.result import Result
+from edgewise.text import shown
+
+#: How a run is carried out is said by options of their own.
+_NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
+_OF_RUN = ("max_supersteps", "check", "seed")
+_BOOLEANS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to run on a graph.
+
+    Attributes:
+        name: for messages and results.
+        function: called with a graph, the parameters and the options of a run.
+        parameters: names that may be given.
+        required: those that must be given.
+        vertices: those that take the id of a vertex.
+        booleans: those that are true or false.
+        view: how its result is shown.
+    """
+
+    name: str
+    function: Callable[..., Result]
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+    vertices: tuple[str, ...]
+    booleans: tuple[str, ...]
+    view: View
+
+    def arguments(self, graph: Graph, texts: Mapping[str, str]) -> dict[str, Any]:
+        """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
+        return {
+            name: vertex_id(graph, text)
+            if name in self.vertices
+            else _value(name, text, name in self.booleans)
+            for name, text in texts.items()
+        }
+
+    def check_names(self, texts: Mapping[str, str]) -> None:
+        """Refuse parameters that the task does not have, and the lack of one that it needs."""
+        _refuse_unknown(self.name, texts, self.parameters)
+        for name in self.required:
+            if name not in texts:
+                option = "--source ID" if name == "source" else f"--set {name}=VALUE"
+                raise ProgramError(f"{self.name} needs {name}: give {option}")
+
+
+def keywords(name: str, function: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Texts as what a function takes by keyword.
+
+    Raises:
+        ProgramError: a keyword that the function does not have, or the lack of one that it needs.
+    """
+    declared = _declared(function)
+    _refuse_unknown(name, texts, tuple(declared))
+    for parameter in declared.values():
+        if parameter.default is parameter.empty and parameter.name not in texts:
+            raise ProgramError(f"{name} needs {parameter.name}: give --set {parameter.name}=VALUE")
+    return {key: _value(key, text, _is_boolean(declared[key])) for key, text in texts.items()}
+
+
+def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
+    for each in given:
+        if each not in known:
+            raise ProgramError(f"{name} has no parameter {shown(each)}; it has {', '.join(known) or 'none'}")
+
+
+def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters of a function that say what to do, by name."""
+    parameters = inspect.signature(function).parameters
+    return {name: each for name, each in parameters.items() if name not in _NOT_PARAMETERS}
+
+
+def find_task(name: str) -> Task:
+    """The algorithm of this name, or the program in a file: ``my_program.py:MyProgram``.
+
+    Raises:
+        ProgramError: neither; the message lists what there is.
+    """
+    if ":" in name or name.endswith(".py"):
+        return _program_task(name)
+    return find_algorithm(name)
+
+
+def find_algorithm(name: str) -> Task:
+    """The algorithm of this name. Raises ProgramError if there is none; the message lists them."""
+    if name not in VIEWS:
+        raise ProgramError(
+            f"there is no algorithm {shown(name)}; there are {', '.join(VIEWS)}. A program of your own is run "
+            "by its file and class: my_program.py:MyProgram"
+        )
+    function = getattr(edgewise, "connected_components" if name == "components" else name)
+    declared = _declared(function)
+    required = tuple(p.name for p in declared.values() if p.default is p.empty)
+    booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
+    return Task(name, function, tuple(declared), required, ("source",), booleans, VIEWS[name])
+
+
+def _program_task(name: str) -> Task:
+    path, _, class_name = name.rpartition(":") if ":" in name else (name, "", "")
+    program = _find_program(Path(path), class_name)
+    declared = {
+        key: value
+        for key in dir(program)
+        if isinstance(value := inspect.getattr_static(program, key), Parameter)
+    }
+
+    def run(graph: Graph, **values: Any) -> Result:
+        options = {key: values.pop(key) for key in list(values) if key in _OF_RUN or key in _NOT_PARAMETERS}
+        return edgewise.run(program(**values), graph, **options)
+
+    return Task(
+        program.__name__,
+        run,
+        tuple(dict.fromkeys((*declared, *_OF_RUN))),
+        tuple(key for key, value in declared.items() if is_required(value)),
+        tuple(key for key, value in declared.items() if value.dtype is VERTEX),
+        ("check", *(key for key, value in declared.items() if _holds_boolean(value))),
+        PROGRAM_VIEW,
+    )
+
+
+def _find_program(path: Path, class_name: str) -> type[Program]:
+    """The class of this name in a file; without a name, the only one there."""
+    if not path.is_file():
+        raise ProgramError(f"there is no file {path}; expected my_program.py:MyProgram")
+    module = _load(path)
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Program) and value.__module__ == module.__name__
+    }
+    if class_name in found:
+        return found[class_name]
+    if not class_name and len(found) == 1:
+        return next(iter(found.values()))
+    listed = ", ".join(found) or "none"
+    wanted = f"no program {class_name!r}" if class_name else "no single program"
+    raise ProgramError(f"{path} has {wanted}; the subclasses of edgewise.Program in it are: {listed}")
+
+
+def _load(path: Path) -> ModuleType:
+    """A user's file as a module, which may import its neighbours."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ProgramError(f"{path} is no Python file; expected my_program.py:MyProgram")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise ProgramError(f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}") from None
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise ProgramError(f"{where.filename}:{where.lineno}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def find_generator(name: str) -> Callable[..., Graph]:
+    """The generator of this name in `edgewise.generate`."""
+    known = {
+        key: value
+        for key, value in vars(generate).items()
+        if inspect.isfunction(value) and value.__module__ == generate.__name__ and not key.startswith("_")
+    }
+    if name not in known:
+        raise ProgramError(f"there is no generator {shown(name)}; there are {', '.join(known)}")
+    return known[name]
+
+
+def parse_settings(option: str, settings: Sequence[str] | None, source: str | None = None) -> dict[str, str]:
+    """``["damping=0.9"]``, and the vertex to start from, as parameters by name, still text."""
+    texts = {} if source is None else {"source": source}
+    for setting in settings or ():
+        name, equals, text = setting.partition("=")
+        if not equals or not name.isidentifier():
+            raise ProgramError(f"{option} {shown(setting)}; expected NAME=VALUE, such as damping=0.9")
+        texts[name] = text
+    return texts
+
+
+def _is_boolean(parameter: inspect.Parameter) -> bool:
+    """Whether a function takes True or False for a parameter, and nothing else but None."""
+    kinds = set(typing.get_args(parameter.annotation)) or {parameter.annotation}
+    return bool in kinds and kinds <= {bool, NoneType}
+
+
+def _holds_boolean(parameter: Parameter) -> bool:
+    """Whether a parameter of a program is true or false."""
+    return parameter.dtype in (bool, np.bool_) or isinstance(parameter.default, bool)
+
+
+def _value(name: str, text: str, boolean: bool) -> Any:
+    """A text as a boolean, or as a Python literal or a string."""
+    if not boolean or text == "None":
+        return literal(text)
+    if text.lower() not in _BOOLEANS:
+        raise ProgramError(f"{name} is {shown(text)}; expected true or false")
+    return _BOOLEANS[text.lower()]
+
+
+def literal(text: str) -> Any:
+    """A Python literal, or the text itself where it is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of backslashes, and of numbers next to words
+            value = ast.literal_eval(text)
+            repr(value)  # integers of too many digits cannot be named in messages
+            return value
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def vertex_id(graph: Graph, text: str) -> Any:
+    """A vertex as the graph calls it: a name, or an integer.
+
+    Raises:
+        GraphError: the graph has no such vertex.
+    """
+    ids = graph.vertices
+    known_as: str | int = text
+    if len(ids) == 0 or not isinstance(ids[0], str):
+        try:
+            known_as = int(text)
+        except ValueError:
+            raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
+    graph.index_of(known_as)
+    return known_as

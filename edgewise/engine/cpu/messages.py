@@ -1,0 +1,113 @@
+"""How messages reach a vertex on the CPU: combined where they come, or through a message buffer.
+
+Combined, they lie in one array with the identity wherever there is none. In a buffer each arc has a slot of its own, so
+no two threads write to one place, whatever the combiner is.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.engine.lowering.accessors import make_cast
+from edgewise.engine.lowering.binding import Binding
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.engine.lowering.message_buffer import make_slots
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import compare_and_swap, no_vectors, unwrap
+from edgewise.kernels.cpu.pointers import array_at
+
+
+class Delivery(NamedTuple):
+    """Compiled functions.
+
+    Attributes:
+        hand_over: ``hand_over(target, k, sent, alone, work)``: deliver what was sent along arc k.
+        compute: ``compute(v, stamp, state, graph, work)``: vertex_compute with what vertex v got, which is gone
+            afterwards.
+    """
+
+    hand_over: Any
+    compute: Any
+
+
+def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
+    """Messages combined with compare-and-swap."""
+    vertex_compute = compiled.functions["vertex_compute"]
+    cast, identity = (
+        make_cast(message, device_function, binding.found.combine),
+        message.type(binding.found.combine.identity(message)),
+    )
+
+    @device_function
+    def hand_over(target, k, sent, alone, work):
+        messages, value = work[0], cast(unwrap(sent))
+        while True:
+            old = messages[target]
+            new = cast(combine(old, value))
+            if alone:
+                messages[target] = new
+                break
+            if new == old or compare_and_swap(messages, target, old, new):
+                break
+
+    @device_function
+    def compute(v, stamp, state, graph, work):
+        messages = work[0]
+        incoming = messages[v]
+        messages[v] = identity
+        no_vectors()
+        return vertex_compute(v, incoming, state)
+
+    return Delivery(hand_over, compute)
+
+
+def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
+    """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
+    vertex_compute = compiled.functions["vertex_compute"]
+    view = "array_at(slots[{}], first, end)"
+    write, move, compute_all = make_slots(
+        compiled, message, device_function, binding.found.combine, view, array_at=array_at
+    )
+    kept = binding.found.keeps_messages
+
+    @device_function
+    def hand_over(target, k, sent, alone, work):
+        slot_of, filled, slots = work[9]
+        slot = np.int64(slot_of[k])
+        write(slots, slot, unwrap(sent))
+        if kept:
+            filled[slot] = 1
+
+    if kept:
+
+        @device_function
+        def compute(v, stamp, state, graph, work):
+            _, filled, slots = work[9]
+            first = np.int64(graph[4][v])
+            end = first
+            if work[1][v] == stamp:
+                for k in range(first, np.int64(graph[4][v + 1])):
+                    if filled[k] != 0:
+                        filled[k] = 0
+                        move(slots, end, k)
+                        end += 1
+            no_vectors()
+            return compute_all(v, slots, first, end, 1, state)
+
+    else:
+        cast, identity = (
+            make_cast(message, device_function, binding.found.combine),
+            message.type(binding.found.combine.identity(message)),
+        )
+
+        @device_function
+        def compute(v, stamp, state, graph, work):
+            slots, total = work[9][2][0], identity
+            if work[1][v] == stamp:
+                for k in range(np.int64(graph[4][v]), np.int64(graph[4][v + 1])):
+                    total = cast(combine(total, slots[k]))
+                    slots[k] = identity
+            no_vectors()
+            return vertex_compute(v, total, state)
+
+    return Delivery(hand_over, compute)

@@ -1,0 +1,314 @@
+"""The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.contract import Outcome
+from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
+from edgewise.engine.cpu.kernel import (
+    AHEAD_WORK,
+    AUTO,
+    BLOCK,
+    ENDED,
+    ENDINGS,
+    FORM_NAMES,
+    FORMS,
+    GO_ON,
+    LISTED,
+    PULL,
+    PUSH,
+    RANGE,
+    SEGMENT,
+    SHARED_WORDS,
+    SIZES,
+    SPENT,
+    SUPERSTEP,
+    make_kernel,
+)
+from edgewise.engine.cpu.table import GRAPH_ARRAYS, WORK_ARRAYS
+from edgewise.engine.endless import Watch
+from edgewise.engine.lowering.accessors import own_array_order
+from edgewise.engine.lowering.binding import Binding
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for
+from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.errors import ProgramError
+from edgewise.execution import Execution
+from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
+from edgewise.kernels.cpu.launch import INTERRUPTIBLE
+from edgewise.kernels.cpu.pointers import address, addresses
+from edgewise.kernels.cpu.team import available_threads
+from edgewise.memory import Step, held, in_turn
+from edgewise.schedule import Buffered, Pull, Push
+
+#: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
+#: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.
+ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
+#: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
+#: believed of a first look, which others may have disturbed.
+FILL_ITEM, MOST_PACE = 3, 20
+#: Stamps have 32 bits; a workspace is given up long before they wrap.
+LAST_STAMP = 2**31
+
+
+class Workspace:
+    """The arrays that a run works in, kept between runs: messages, stamps, lists, cursors; a message buffer."""
+
+    def __init__(
+        self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int, buffer: Any = ()
+    ) -> None:
+        # A vertex stands in a list once. Each thread leaves the rest of a segment unused, twice where a sifted list is
+        # added to.
+        room = num_vertices + 2 * num_threads * SEGMENT
+        self.base, self.num_threads = 0, num_threads
+        self.buffer, self.buffer_table = buffer, addresses(buffer)
+        self.arrays = (
+            np.full(0 if buffer else num_vertices, identity, message),
+            np.zeros(num_vertices, np.uint32),
+            np.zeros(room, np.uint32),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint32),
+            np.zeros(8 * num_threads, np.int64),
+            np.empty(SAMPLE + 2, message),
+            np.empty(num_threads * RING, np.uint32),
+        )
+        self.table = addresses(self.arrays)
+
+    def active(self, superstep: int) -> int:
+        """How many vertices are active since a superstep of the run that goes on."""
+        return int(np.count_nonzero(self.arrays[2] >= self.base + superstep))
+
+    @staticmethod
+    def nbytes(binding: Binding, message: np.dtype, num_threads: int, buffered: bool) -> int:
+        """The memory that a workspace takes."""
+        n, m, found = binding.graph.num_vertices, binding.graph.num_arcs, binding.found
+        of_vertices = n * (5 * 4 + message.itemsize * (not buffered))
+        of_arcs = m * (message.itemsize + found.keeps_messages) * buffered
+        return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
+
+
+def is_buffered(binding: Binding, delivery: Any) -> bool:
+    """Whether messages go through a buffer."""
+    return isinstance(delivery, Buffered) or binding.found.keeps_messages
+
+
+def first_running(
+    binding: Binding, message: np.dtype, delivery: Any, pull: bool, num_threads: int, given: dict[str, Any]
+) -> Step:
+    """The memory that it takes to lay a program out for a graph, and to run it."""
+    buffered = is_buffered(binding, delivery)
+    made = binding.graph.making(*made_for(binding, {}, pull), *["slots"] * buffered)
+    work = Workspace.nbytes(binding, message, num_threads, buffered)
+    return in_turn(made, laying_out(binding, {}, pull), _running(binding, given, pull, work))
+
+
+def _running(binding: Binding, given: dict[str, Any], pull: bool, work: int) -> Step:
+    """The memory that a run takes with a workspace of this size."""
+    given_anew = [binding.graph.making(*made_for(binding, given, pull)), laying_out(binding, given, pull)]
+    looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
+    return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
+
+
+class CpuProgram:
+    """A program compiled for the CPU and laid out for one graph. Calls from several threads are safe.
+
+    Args:
+        compiled: the program's functions.
+        binding: the program on its graph.
+        message: the dtype of messages.
+        delivery: "auto", `Push()`, `Pull()` or `Buffered()`.
+        pull: whether the graph's in-edges may be used; they are made here if they were not yet.
+    """
+
+    def __init__(
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Any, pull: bool
+    ) -> None:
+        self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
+        self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
+        self._buffered = is_buffered(binding, delivery)
+        rounds = self._delivery == PULL or self._buffered
+        self._best_first = not rounds and binding.found.best_first and message.kind in "if"
+        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
+        self._kind = ("cpu kernel", self._best_first, self._buffered, str(message), binding.dtypes)
+        self._free: list[Workspace] = []
+        found, graph = binding.found, binding.graph
+        order = own_array_order(found)
+        first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
+        self._slot = {key: first + i for i, key in enumerate(order)}
+        self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
+        if pull:
+            self._graph[2:4] = graph.in_offsets, graph.in_sources
+            self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
+        if self._buffered:
+            self._graph[2], self._slot_of = graph.slots
+        self._graph_table = addresses(self._graph)
+        self._constants = self._lay_out({})
+        #: About the bytes that are kept from one run to the next.
+        self.memory_kept = laying_out(binding, {}, pull).kept
+        self.memory_kept += Workspace.nbytes(binding, message, available_threads(), self._buffered)
+
+    def running(self, num_threads: int, given: dict[str, Any]) -> Step:
+        """The memory that a run takes beyond what is kept from others."""
+        binding = self._binding
+        spare = any(workspace.num_threads >= num_threads for workspace in self._free)
+        work = 0 if spare else Workspace.nbytes(binding, self._message, num_threads, self._buffered)
+        return _running(binding, given, self._pull, work)
+
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
+        """Carry out one run.
+
+        Args:
+            run: threads and progress.
+            parameters: the parameters' values.
+            given: arrays for fields, by name.
+            limit: the largest number of supersteps, or None.
+        """
+        found, graph = self._binding.found, self._binding.graph
+        constants, constant_table = self._lay_out(given) if given else self._constants
+        own = self._run_arrays(parameters, given, constants)
+        workspace = self._take_workspace(run.num_threads)
+        shared = np.zeros(SHARED_WORDS, np.int64)
+        shared[LISTED] = shared[ENDED] = -1
+        shared[RANGE : RANGE + len(SIZES)] = SIZES
+        table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
+        for key, array in own.items():
+            table[self._slot[key]] = address(array)
+        if limit is None and not self._best_first:
+            written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
+            run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)
+        arguments = (
+            table,
+            graph.num_vertices,
+            graph.num_arcs,
+            np.uint32(workspace.base),
+            -1 if limit is None else limit,
+            self._delivery,
+            self._pull,
+            constants.supplied,
+        )
+        kernel = _named_errors(found.name, self._kernel(parameters, constants.uniform))
+        _carry_out(run, kernel, shared, arguments)
+        supersteps = int(shared[SUPERSTEP])
+        workspace.base += supersteps + 2
+        ended = ENDINGS[int(shared[ENDED])]
+        self._free.append(workspace)
+        return Outcome(
+            {name: own["vertex", name] for name in found.vertex_fields},
+            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
+            {name: own["aggregate", name][0].item() for name in found.aggregators},
+            supersteps,
+            ended,
+            (*_notes(shared), *(("messages went through a buffer",) if self._buffered else ())),
+        )
+
+    def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
+        """The kernel for these types of parameters and these uniform edge fields."""
+        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        kept = self._binding.found.kept
+        if kind not in kept:
+            make = make_async_kernel if self._best_first else partial(make_kernel, buffered=self._buffered)
+            kept[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
+        return kept[kind]
+
+    def _take_workspace(self, num_threads: int) -> Workspace:
+        """A workspace that no other run uses now."""
+        while self._free:
+            workspace = self._free.pop()
+            if workspace.base < LAST_STAMP and workspace.num_threads >= num_threads:
+                return workspace
+        found, graph, message = self._binding.found, self._binding.graph, self._message
+        identity = 0 if found.keeps_messages else found.combine.identity(message)
+        buffer: tuple[np.ndarray, ...] = ()
+        if self._buffered:
+            filled = np.zeros(graph.num_arcs if found.keeps_messages else 0, np.uint8)
+            slots = [np.full(graph.num_arcs, identity, dtype) for dtype in slot_dtypes(message)]
+            buffer = (self._slot_of, filled, *slots)
+        return Workspace(graph.num_vertices, identity, message, num_threads, buffer)
+
+    def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
+        """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
+        graph_array, none = partial(getattr, self._binding.graph), np.empty(0)
+        constants = constant_arrays(self._binding, given, self._pull, graph_array)
+        return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
+
+    def _run_arrays(
+        self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
+    ) -> dict[tuple[str, str], np.ndarray]:
+        """The arrays that one run writes, and its parameters."""
+        binding, n = self._binding, self._binding.graph.num_vertices
+        arrays: dict[tuple[str, str], np.ndarray] = {}
+        for name, dtype in binding.vertex.items():
+            arrays["vertex", name] = (
+                constants.arrays["initial", name].copy() if name in given else np.empty(n, dtype)
+            )
+        for name in binding.found.edge_writes:
+            arrays["edge", name] = constants.arrays["edge", name].copy()
+        for name, value in parameters.items():
+            arrays["parameter", name] = np.array([value])
+        for name, dtype in binding.aggregates.items():
+            arrays["aggregate", name] = np.zeros(1, dtype)
+            arrays["partial", name] = np.empty(max(1, -(-n // BLOCK)), dtype)
+        return arrays
+
+
+def _named_errors(name: str, kernel: Any) -> Any:
+    """The kernel, whose errors, such as of an empty ``min``, name the program and say how to find the line."""
+
+    def named(*arguments: Any) -> None:
+        try:
+            kernel(*arguments)
+        except (ArithmeticError, LookupError, ValueError, StopIteration) as error:
+            what = f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+            raise ProgramError(
+                f"{name}: compiled code ended with {what}; run it with check=True on a small graph to find function, "
+                "line and vertex"
+            ) from error
+
+    return named
+
+
+def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple[Any, ...]) -> None:
+    """Run the kernel to its end: on as many threads as the schedule asks for, or as many as its work is worth.
+
+    What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
+    with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
+    on, on more threads if as much work again as it has done and has before it would be worth them. What shows to take
+    long goes on beside the calling thread, which hears of an interruption (Ctrl-C) then.
+    """
+    asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
+    threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
+    pace, seen, ahead = PROGRAM_ITEM, 0, num_vertices
+    while True:
+        long = PROGRAM_ITEM * max(ahead, seen if threads > 1 else 0) > INTERRUPTIBLE
+        if threads == 1:
+            budget = min(max(ALONE_BUDGET, 2 * seen), seen + LONGEST_BUDGET)
+        elif threads not in (asked, most):
+            budget = seen + round(worth_waking(threads, most) / pace)
+        else:
+            budget = UNLIMITED if long else seen + LONGEST_BUDGET
+        began = time.perf_counter() - compile_seconds()
+        run.launch_on(threads, kernel, shared, budget, *arguments, long=long)
+        if shared[ENDED] != GO_ON:
+            return
+        ahead, spent = int(shared[AHEAD_WORK]), int(shared[SPENT])
+        if threads == 1 and seen == 0:
+            taken = time.perf_counter() - compile_seconds() - began
+            pace = min(max(1e9 * taken / (num_vertices + spent), 1), MOST_PACE)
+        if run.progress is not None:
+            run.progress(int(shared[SUPERSTEP]))
+        seen, rounds = spent + ahead, 5 * max(1, spent // max(ahead, 1))
+        threads = asked or max(threads, best_threads(pace * seen, most, rounds))
+
+
+def _notes(shared: np.ndarray) -> tuple[str, ...]:
+    """The line for `Result.explain`: how many supersteps had which form."""
+    counts = shared[FORMS : FORMS + len(FORM_NAMES)].tolist()
+    forms = [f"{count} {name}" for count, name in zip(counts, FORM_NAMES, strict=True) if count]
+    return (f"supersteps: {', '.join(forms)}",) if forms else ()

@@ -1,0 +1,162 @@
+"""The CUDA engine's kernel for asynchronous programs that combine by MIN or MAX: best messages first.
+
+As on the CPU (`edgewise.engine.cpu.best_first`), a vertex keeps the best message it ever got, one that is no better is
+dropped, and vertices with the best messages are computed first: `edgewise.primitives.near_far`. Keys are messages as
+integers in the same order, turned round for MAX. Vertices that are active from the start are far, each with the message
+along its first out-edge.
+
+A vertex is computed by one thread, once in a superstep. Its message is read after everybody has sent in the superstep
+before, and one that comes later lists it again.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.lowering.accessors import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.lowering.binding import Binding
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    INT64,
+    UINT32,
+    array,
+    atomic_min,
+    cuda,
+    device_function,
+    grid_barrier,
+    lane,
+    load_fresh,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+)
+from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
+from edgewise.primitives.deal import append, degree
+from edgewise.primitives.near_far import (
+    FAR,
+    LARGEST,
+    LEAST,
+    LOWEST,
+    make_near_far,
+    make_rise,
+    piles_types,
+    prepare,
+)
+from edgewise.primitives.ordered_keys import make_keys, worst_key
+from edgewise.schedule import Schedule
+
+
+def signature(
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], schedule: Schedule
+) -> tuple[Any, ...]:
+    """The types of the kernel's arguments."""
+    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
+    dtypes = own_dtypes(binding, parameters)
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    return (
+        tuple_of([pointer(offsets), pointer(vertex)]),
+        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
+        piles_types(message),
+        pointer(np.dtype(np.uint8)),
+        *[INT64] * 4,
+    )
+
+
+def make_async_kernel(
+    compiled: CompiledProgram,
+    binding: Binding,
+    message: np.dtype,
+    uniform: frozenset[str],
+    schedule: Schedule,
+) -> Any:
+    """The kernel of one program for given dtypes, to be compiled for `signature`.
+
+    The arguments are those of `edgewise.engine.cuda.kernel.make_gpu_kernel`; messages are pushed, and "auto" is the
+    only balance.
+    """
+    found, functions = binding.found, compiled.functions
+    glue = make_glue(compiled, binding, uniform, device_function)
+    make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
+    edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
+    initialize, cast = functions["initialize"], make_cast(message, device_function, found.combine)
+    smaller_is_better = found.combine.name == "MIN"
+    key_of, message_of, real, whole_of = make_keys(message, smaller_is_better)
+    none = np.int64(worst_key(message))
+
+    @device_function
+    def message_along(v, key, k, target, step, context):
+        _, own, _, n, m = context
+        sent = edge_compute(make_out_edge(v, target, k, k, own), make_state(own, n, m, step))
+        if sent is not None:
+            value = cast(sent * 1)
+            if value == value:
+                return True, key_of(value)
+        return False, none
+
+    @device_function
+    def waiting(v, below, best, context):
+        """The key that a far vertex waits with: of the best message it got, or of the first that it will send.
+
+        What it will send may be less by now than the threshold was, but it has not sent yet.
+        """
+        graph, _, first, _, _ = context
+        key = np.int64(best[v])
+        if key == none:
+            key = LARGEST
+        if first[v] != 0:
+            k = np.int64(graph[0][v])
+            sends, sent = message_along(v, np.int64(0), k, np.int64(graph[1][k]), np.int64(0), context)
+            key = max(below, min(key, sent if sends else none, LARGEST - 1))
+        return key
+
+    @device_function
+    def is_current(v, key, best, context):
+        return True
+
+    @device_function
+    def settle(v, best, step, context):
+        """Compute a vertex; whether it sends."""
+        _, own, first, n, m = context
+        active = first[v] != 0
+        first[v] = 0
+        key = np.int64(load_fresh(best, v))
+        if key != none and vertex_compute(v, cast(message_of(key)), make_state(own, n, m, step)):
+            active = True
+        return active
+
+    rise = make_rise(waiting, real, whole_of)
+    near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
+
+    def async_kernel(graph, own, piles, first, n, m, limit, supplied):
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        block = share(words_of_32, words_of_64)
+        best, far, control = piles[0], piles[5], piles[7]
+        context = (graph, own, first, n, m)
+        prepare(n, none, piles, block)
+        for v in range(thread_index(), n, num_threads()):
+            fill_fields(v, v + 1, own, supplied)
+            first[v] = 0
+        generation = grid_barrier(control, np.int64(0))
+        state = make_state(own, n, m, 0)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v, starts = begin + lane(), False
+            if v < n and initialize(v, state) and degree(v, graph[0]) > 0:
+                first[v] = 1
+                starts = True
+            append(far, control, FAR, v, starts)
+        generation = grid_barrier(control, generation)
+        least = LARGEST
+        for i in range(thread_index(), control[FAR], num_threads()):
+            least = min(least, waiting(np.int64(far[i]), LOWEST, best, context))
+        for lanes in HALVES:
+            least = min(least, shuffle_down(least, lanes))
+        if lane() == 0 and least < LARGEST:
+            atomic_min(control, LEAST, least)
+        generation = grid_barrier(control, generation)
+        near_far(n, limit, graph, piles, block, generation, LOWEST, context)
+
+    return async_kernel

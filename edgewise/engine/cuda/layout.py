@@ -1,0 +1,88 @@
+"""A graph's in-edges laid out on the GPU as a schedule asks for, made once and kept with the graph."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import copy_of, cupy, resident, room
+from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
+from edgewise.layout.slots_cuda import layout_arrays
+from edgewise.layout.units import Units
+from edgewise.schedule import Layout
+
+
+class LaidOut(NamedTuple):
+    """A layout on the GPU.
+
+    Attributes:
+        units: the places of rows.
+        arrays: what kernels take, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of each
+            arc, and of each slot its arc and the arc's source: the number of arcs, and of vertices, where it is empty.
+        num_slots: of a buffer; None if messages are pulled.
+        sources: for a pull, of each place: the source of its arc.
+        arcs: the arcs of these places, if asked for.
+        notes: for `Result.explain`.
+    """
+
+    units: Units
+    arrays: tuple[Any, ...]
+    num_slots: int | None
+    sources: Any
+    arcs: Any
+    notes: tuple[str, ...]
+
+    def sizes(self) -> dict[int, int]:
+        """The bytes of each of its arrays, by their `id`."""
+        arrays = (each for each in (*self.arrays, self.sources, self.arcs) if each is not None)
+        return {id(array): array.nbytes for array in arrays}
+
+    def in_order(self, values: Any) -> Any:
+        """Values of arcs in the order of places; any for those that stay empty."""
+        return values[cupy().minimum(self.arcs, max(len(values) - 1, 0))]
+
+
+def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+    """The layout of a graph, for slots of a message buffer, or for gathering over in-edges.
+
+    Args:
+        graph, layout: as in a schedule.
+        buffered: whether it is for slots.
+        with_arcs: whether which arc is where has to be known, as edge fields need it.
+
+    Raises:
+        MemoryLimitError: the GPU has no room for it.
+    """
+    arguments = (graph, layout, buffered, with_arcs)
+    found: LaidOut = resident(graph.itself, ("layout", *arguments[1:]), lambda: _made(*arguments))
+    return found
+
+
+def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+    m = graph.num_arcs
+    offsets = graph.on_gpu("offsets")
+    dtype = np.dtype(f"u{offsets.dtype.itemsize}")
+    names = ("sort", "num_buckets", "threshold", "group_size", "split")
+    how = {name: getattr(layout, name) for name in names}
+    with room("laying in-edges out", ARC_BYTES * m):
+        on_cpu, n = layout.made_on == "cpu", graph.num_vertices
+        targets = graph.targets if on_cpu else graph.on_gpu("targets")
+        units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
+        if on_cpu:
+            units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)
+        arrays = layout_arrays(units)
+        more = units.size - m
+        what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
+        notes = (
+            f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
+        )
+        # The arc of an empty place comes after all others; so does its source.
+        sources = own_ends(offsets, m + 1)[arcs]
+        if buffered:
+            return LaidOut(units, (*arrays, slots, arcs, sources), units.size, None, None, notes)
+        return LaidOut(units, arrays, None, sources, arcs if with_arcs else None, notes)
+
+
+def _on_gpu(units: Units) -> Units:
+    names = ("vertices", "rows", "degrees", "begin", "numbers")
+    return units._replace(**{name: copy_of(getattr(units, name)) for name in names})

@@ -1,0 +1,465 @@
+"""The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.balance.contract import SHARED
+from edgewise.balance.registry import of_code
+from edgewise.engine.contract import Outcome
+from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.cpu.program import LAST_STAMP
+from edgewise.engine.cuda import best_first, kernel
+from edgewise.engine.cuda.kernel import FOLDS, PULL_ADVANTAGE
+from edgewise.engine.cuda.layout import LaidOut, lay_out
+from edgewise.engine.cuda.messages import (
+    kept_dtype,
+    may_push,
+    part_dtypes,
+    stored_identity,
+    ways_of,
+)
+from edgewise.engine.cuda.plan import Plan
+from edgewise.engine.endless import Watch
+from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
+from edgewise.engine.lowering.binding import Binding, starts_as_weights
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.engine.lowering.constants import Constants, constant_arrays
+from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.errors import ScheduleError
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.device import THREADS, Kernel, address, compile_kernel, words
+from edgewise.kernels.cuda.memory import (
+    capability,
+    copied,
+    copy_of,
+    device_number,
+    empty,
+    fits,
+    full,
+    pinned,
+    receive,
+    room,
+    send,
+    snapshot,
+    wait,
+    written_forms,
+    zeros,
+)
+from edgewise.primitives import near_far
+from edgewise.program.inspect import Specification
+from edgewise.schedule import Buffered, EdgeBased, Layout, Pull, Push, Schedule
+
+
+class Told(NamedTuple):
+    """What a kernel left.
+
+    Attributes:
+        supersteps: how many were run.
+        ending: how the run ended, see `ENDINGS`.
+        forms: what its supersteps were like.
+        phases: see `Outcome.phase_seconds`.
+    """
+
+    supersteps: int
+    ending: int
+    forms: str
+    phases: dict[str, float]
+
+
+class Words:
+    """The few words that the host writes before a run and reads after it: the kernel's control words, parameters,
+    aggregates. They lie together on the GPU and in the host's memory, so one copy takes all of them each way."""
+
+    def __init__(self, control: int, dtypes: dict[tuple[str, str], np.dtype]) -> None:
+        self._device, self.host = (
+            zeros(control + len(dtypes), np.int64),
+            pinned(control + len(dtypes), np.int64),
+        )
+        self.control = self._device[:control]
+        self._values = _slots(self.host, control, dtypes)
+        self.arrays = _slots(self._device, control, dtypes)
+
+    def send(self, parameters: dict[str, Any]) -> None:
+        """Start to set parameters, and all other words to 0."""
+        self.host[...] = 0
+        for name, value in parameters.items():
+            self._values["parameter", name][0] = value
+        send(self._device, self.host)
+
+    def receive(self) -> None:
+        """Start to copy the words to `host`."""
+        receive(self.host, self._device)
+
+    def aggregate(self, name: str) -> Any:
+        """What was received of an aggregate."""
+        return self._values["aggregate", name][0].item()
+
+
+def _slots(words: Any, first: int, dtypes: dict[tuple[str, str], np.dtype]) -> dict[tuple[str, str], Any]:
+    """Arrays of one element in the words from `first` on."""
+    return {key: words[first + i :][:1].view(dtype)[:1] for i, (key, dtype) in enumerate(dtypes.items())}
+
+
+class Rounds:
+    """A program run in rounds, for `edgewise.engine.cuda.kernel`: arrays on the GPU that are kept between runs."""
+
+    make_kernel, signature = staticmethod(kernel.make_gpu_kernel), staticmethod(kernel.signature)
+    control_words = kernel.CONTROL_WORDS
+
+    def __init__(
+        self,
+        graph: Graph,
+        found: Specification,
+        message: np.dtype,
+        plan: Plan,
+        layout: LaidOut | None,
+        own: Words,
+    ) -> None:
+        n = graph.num_vertices
+        self.words = own
+        self._sizes = (n, graph.num_arcs)
+        identity = stored_identity(found.combine, message)
+        self._base = 0
+        self._messages = full(0 if found.keeps_messages else n, identity, identity.dtype)
+        self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
+        self._lists = [empty(n, np.uint32) for _ in range(3)]
+        parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
+        planned = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
+        self._slots: list[Any] = []
+        size = layout.num_slots if layout else None
+        if size is not None:
+            dtypes = slot_dtypes(message) if found.keeps_messages else [kept_dtype(message)]
+            self._slots = [empty(size, dtype) for dtype in dtypes]
+        filled = zeros(size or 0 if found.keeps_messages else 0, np.uint8)
+        self.host = pinned(2, np.int64)
+        slots = [words(each) for each in self._slots] if found.keeps_messages else map(address, self._slots)
+        self._passed = (
+            [address(values) for values in (self._active, *self._lists)],
+            [words(values) for values in (self._messages, self._received, own.control)],
+            [*map(address, planned), *map(address, layout.arrays if layout else ()), *slots, address(filled)],
+        )
+        self._held = planned, layout, filled
+
+    @staticmethod
+    def nbytes(
+        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> int:
+        """The memory that these arrays take on the GPU."""
+        parts = plan.num_parts * sum(dtype.itemsize for dtype in part_dtypes(message))
+        slot = message.itemsize + 1 if found.keeps_messages else kept_dtype(message).itemsize
+        slots = slot * (layout.num_slots or 0 if layout else 0)
+        received = 0 if found.keeps_messages else max(4, message.itemsize)
+        return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
+
+    def arguments(
+        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
+    ) -> list[Any]:
+        """What the kernel is launched with; `pull`: whether it may."""
+        self.host[...] = 0
+        work, atomic, rest = self._passed
+        numbers = [*self._sizes, self._base, limit, pull, supplied]
+        return [*arrays, *work, *own, *atomic, self.host, *numbers, *rest]
+
+    def active(self, superstep: int) -> int:
+        """How many vertices are active since a superstep of the run that goes on."""
+        return int(np.count_nonzero(snapshot(self._active) >= self._base + superstep))
+
+    def told(self) -> Told:
+        """What the kernel left."""
+        told = self.words.host[: self.control_words]
+        supersteps = int(told[kernel.SUPERSTEP])
+        self._base += supersteps + 2
+        (pushes, pulls), shared = told[kernel.FORMS :][:2].tolist(), int(told[SHARED])
+        names = kernel.BUFFER_FORM_NAMES if self._slots else kernel.FORM_NAMES
+        forms = written_forms((pushes - shared, shared, pulls), names)
+        times = told[kernel.TIMES :].tolist()
+        phases = {name: 1e-9 * spent for name, spent in zip(kernel.PHASES, times, strict=True)}
+        return Told(supersteps, int(told[kernel.ENDED]), forms, phases)
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether the stamps may not suffice for one more run."""
+        return self._base >= LAST_STAMP
+
+
+class BestFirst:
+    """An asynchronous program, for `edgewise.engine.cuda.best_first`: arrays on the GPU that are kept between runs."""
+
+    make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
+    control_words = near_far.CONTROL_WORDS
+    worn_out = False
+
+    def __init__(
+        self,
+        graph: Graph,
+        found: Specification,
+        message: np.dtype,
+        plan: Plan,
+        layout: LaidOut | None,
+        own: Words,
+    ) -> None:
+        self._sizes = (graph.num_vertices, graph.num_arcs)
+        self.words = own
+        self._piles = near_far.make_piles(*self._sizes, message)._replace(control=own.control)
+        self._first = empty(graph.num_vertices, np.uint8)
+        self.host = self._piles.host
+        self._passed = [*near_far.piles_arguments(self._piles), address(self._first), *self._sizes]
+
+    @staticmethod
+    def nbytes(
+        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+    ) -> int:
+        """The memory that these arrays take on the GPU."""
+        return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
+
+    def arguments(
+        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
+    ) -> list[Any]:
+        """What the kernel is launched with; it never pulls."""
+        self.host[...] = 0
+        return [*arrays[:2], *own, *self._passed, limit, supplied]
+
+    def told(self) -> Told:
+        """What the kernel left."""
+        host = self.host.tolist()
+        forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
+        note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
+        return Told(host[near_far.SUPERSTEPS], host[near_far.ENDING], note, {})
+
+
+class GpuProgram:
+    """A program compiled for the current GPU and laid out for one graph.
+
+    Args:
+        compiled: the program's functions, for the GPU.
+        binding: the program on its graph.
+        message: the dtype of messages.
+        schedule: which way messages go, and who does which arcs.
+        pull: whether the graph's in-edges may be used; they are made here if they are needed and were not yet.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledProgram,
+        binding: Binding,
+        message: np.dtype,
+        schedule: Schedule,
+        pull: bool,
+    ) -> None:
+        self._compiled, self._binding, self._message, self._schedule = compiled, binding, message, schedule
+        found, graph = binding.found, binding.graph
+        self._ways = ways = ways_of(found, message, schedule)
+        pushed = ways.buffered or may_push(found, message)
+        if isinstance(schedule.balance, EdgeBased) and not pushed:
+            raise ScheduleError(
+                f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
+                f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
+            )
+        best_first = found.best_first and message.kind in "if" and schedule.balance == "auto"
+        best_first = best_first and not isinstance(schedule.delivery, Pull)
+        best_first = best_first and not (ways.buffered or ways.columnar)
+        self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
+        self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
+        self._how = f"{self._form.__name__} {ways} {of_code(schedule.balance)}"
+        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
+        self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
+        self._free: list[_Workspace] = []
+        self._order = own_array_order(found)
+        inward = self._pull and not ways.columnar
+        names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
+        self._layout: LaidOut | None = None
+        with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
+            self._graph = [graph.on_gpu(name) for name in names]
+            if ways.columnar:
+                layout = schedule.layout if isinstance(schedule.layout, Layout) else Layout()
+                with_arcs = bool(found.edge_fields) or found.needs_arc_index
+                self._layout = lay_out(graph, layout, ways.buffered, with_arcs)
+                if not ways.buffered:
+                    self._graph[3] = self._layout.sources
+            needs_arcs = self._pull and found.needs_arc_index
+            if needs_arcs and self._layout:
+                self._graph.append(self._layout.arcs)
+            else:
+                self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
+            self._graph_passed = [address(values) for values in self._graph]
+            self._constants = self._lay_out({})
+            self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
+        arguments = (graph, found, message, self._plan, self._layout)
+        #: Bytes that a run allocates on the GPU beyond the graph.
+        self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
+        self.memory_kept = self.memory_needed
+        laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants.copies.values())}
+        own = self._layout.sizes() if self._layout else {}
+        self._memory = {
+            "graph": sum(size for key, size in laid_out.items() if key not in own),
+            "strategy": sum({id(values): values.nbytes for values in self._plan.fixed}.values()),
+            "layout": sum(own.values()),
+            "run": self.memory_needed,
+        }
+
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
+        """Carry out one run; the arguments are those of `edgewise.engine.cpu.program.CpuProgram`."""
+        found, graph = self._binding.found, self._binding.graph
+        laid_out = self._lay_out(given) if given else self._constants
+        constants = laid_out.constants
+        workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
+        kernel = self._kernel(parameters, constants.uniform)
+        passed = {**laid_out.passed, **workspace.passed, **{key: _word(own[key]) for key in own}}
+        limits = (-1 if limit is None else limit, self._pull, constants.supplied)
+        ordered = [passed[key] for key in self._order]
+        arguments = workspace.form.arguments(self._graph_passed, ordered, *limits)
+        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
+        workspace.words.send(parameters)
+        kernel.start(arguments, min(kernel.blocks, wanted))
+        workspace.words.receive()
+        if limit is None and isinstance(workspace.form, Rounds):
+            state = partial(map, snapshot, own.values())
+            run.progress = Watch(found.name, state, workspace.form.active, run.progress)
+        wait(workspace.form.host, run.progress)
+        told = workspace.form.told()
+        aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
+        self._free.append(workspace)
+        return Outcome(
+            {name: own["vertex", name] for name in found.vertex_fields},
+            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
+            aggregates,
+            told.supersteps,
+            ENDINGS[told.ending],
+            (
+                *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
+                *self._why,
+                *self._plan.notes,
+                *(self._layout.notes if self._layout else ()),
+            ),
+            told.phases,
+            self._memory,
+        )
+
+    def _choose_way(self, pull: bool) -> tuple[bool, tuple[str, ...]]:
+        """Whether the kernel is given in-edges, and why messages go which way, if nobody asked for that."""
+        found, graph, delivery = self._binding.found, self._binding.graph, self._schedule.delivery
+        pushes, pulls, buffered, columnar = self._ways
+        if buffered:
+            asked = isinstance(delivery, Buffered)
+            return False, () if asked else ("through a message buffer: MESSAGES are not combined",)
+        combined = f"{self._message} messages by {found.combine.name}"
+        if not pushes:
+            in_order = found.combine.ordered(self._message)
+            why = "are combined in a fixed order" if in_order else "have no atomic operation"
+            return True, () if isinstance(delivery, Pull) else (f"pulled: {combined} {why}",)
+        if not pulls:
+            why = f"pushed: one message decides what {found.combine.name} gives"
+            return False, () if isinstance(delivery, Push) else (why,)
+        by_frontier = f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed"
+        if columnar:
+            return True, (by_frontier,)
+        if not pull:
+            return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
+        names = ["offsets", "targets", "in_offsets", "in_sources"]
+        if any(starts_as_weights(self._binding, name, {}) for name in found.edge_fields):
+            names += ["weights", "in_weights"]
+        in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if found.needs_arc_index else 0
+        needed = graph.needed_on_gpu(*names) + in_arcs
+        if not fits(needed):
+            return False, (
+                f"pushed: with in-edges, the graph takes {needed:,} bytes more, which are not free",
+            )
+        return True, (by_frontier,)
+
+    def _lay_out(self, given: dict[str, Any]) -> "_Constants":
+        """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
+        graph, layout = self._binding.graph, self._layout
+        in_order = self._pull and layout is None
+        constants = constant_arrays(self._binding, given, in_order, graph.on_gpu)
+        on_gpu: dict[int, Any] = {}
+        for values in constants.arrays.values():
+            if id(values) not in on_gpu:
+                on_gpu[id(values)] = copy_of(values)
+        copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
+        if self._pull and layout is not None:
+            for kind, name in copies:
+                if kind == "in_along" and name not in constants.uniform:
+                    copies[kind, name] = layout.in_order(copies[kind, name])
+        return _Constants(constants, copies, {key: _word(values) for key, values in copies.items()})
+
+    def _run_arrays(self, laid_out: "_Constants") -> dict[tuple[str, str], Any]:
+        """The fields that one run writes, on the GPU."""
+        binding, copies = self._binding, laid_out.copies
+        arrays: dict[tuple[str, str], Any] = {}
+        for i, (name, dtype) in enumerate(binding.vertex.items()):
+            supplied = laid_out.constants.supplied >> i & 1
+            n = binding.graph.num_vertices
+            arrays["vertex", name] = copies["initial", name].copy() if supplied else empty(n, dtype)
+        for name in binding.found.edge_writes:
+            arrays["edge", name] = copies["edge", name].copy()
+        return arrays
+
+    def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
+        """The kernel for these types of parameters and these uniform edge fields."""
+        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        kept: dict[Any, Kernel] = self._binding.found.kept
+        if kind not in kept:
+            binding, message = self._binding, self._message
+            key = binding.found.key
+            if key is not None:
+                dtypes = own_dtypes(binding, parameters)
+                written = sorted(
+                    f"{kind} {name} {dtype}" for kind in dtypes for name, dtype in dtypes[kind].items()
+                )
+                key = "\n".join([key, self._how, str(message), *sorted(uniform), *written])
+            code = compile_kernel(
+                self._form.make_kernel(self._compiled, binding, message, uniform, self._schedule),
+                self._form.signature(binding, message, parameters, self._schedule),
+                capability(),
+                key,
+            )
+            kept[kind] = Kernel(code)
+        return kept[kind]
+
+    def _take_workspace(self, parameters: dict[str, Any]) -> "_Workspace":
+        """A workspace that no other run uses now."""
+        while self._free:
+            workspace = self._free.pop()
+            if not workspace.form.worn_out:
+                return workspace
+        binding, n = self._binding, self._binding.graph.num_vertices
+        dtypes = own_dtypes(binding, parameters)
+        kinds = {
+            (kind, name): dtypes[kind][name] for kind in ("parameter", "aggregate") for name in dtypes[kind]
+        }
+        own = Words(self._form.control_words, kinds)
+        partials = {
+            ("partial", name): empty(max(1, min(n, FOLDS[0])), dtype)
+            for name, dtype in binding.aggregates.items()
+        }
+        form = self._form(binding.graph, binding.found, self._message, self._plan, self._layout, own)
+        passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
+        return _Workspace(form, own, partials, passed)
+
+
+class _Constants(NamedTuple):
+    """What runs only read (`edgewise.engine.lowering.constants`), its copies on the GPU, and what is passed for
+    these."""
+
+    constants: Constants
+    copies: dict[tuple[str, str], Any]
+    passed: dict[tuple[str, str], Any]
+
+
+class _Workspace(NamedTuple):
+    """What a run works in: arrays of its form, words, parts of aggregates, and what is passed for these two."""
+
+    form: Rounds | BestFirst
+    words: Words
+    partials: dict[tuple[str, str], Any]
+    passed: dict[tuple[str, str], Any]
+
+
+def _word(values: Any) -> Any:
+    """What is passed for one of the program's own arrays."""
+    return words(values) if values.dtype.kind == "b" else address(values)

@@ -1,0 +1,1 @@
+"""From a program and a graph to what both engines compile and lay out."""

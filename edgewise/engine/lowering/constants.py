@@ -1,0 +1,104 @@
+"""The arrays that runs of a program on a graph only read, the same for every engine."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.engine.lowering.binding import (
+    Binding,
+    giving,
+    initial_edge_value,
+    initial_vertex_value,
+    starts_as_weights,
+)
+from edgewise.kernels.cpu.launch import sealed
+from edgewise.memory import Step, held, in_turn
+from edgewise.program.declarations import STATE_ARRAYS
+
+#: Stands for degrees that no function reads.
+_NO_DEGREES = sealed(np.zeros(1, np.int32))
+
+
+#: Values that are brought into another order at a time.
+_PIECE = 2**16
+
+
+class Constants(NamedTuple):
+    """What runs only read.
+
+    Attributes:
+        arrays: by kind and name, as in `edgewise.engine.lowering.accessors.own_array_order`; those of the graph where
+        they lie. supplied: a bit for each vertex field that is given as an array. uniform: edge fields that have one
+        value for all arcs.
+    """
+
+    arrays: dict[tuple[str, str], Any]
+    supplied: int
+    uniform: frozenset[str]
+
+
+def constant_arrays(
+    binding: Binding, given: dict[str, Any], pull: bool, graph_array: Callable[[str], Any]
+) -> Constants:
+    """The arrays that runs only read.
+
+    Args:
+        binding: the program on its graph.
+        given: arrays for fields, by name.
+        pull: whether edge fields are needed in the order of in-edges, too.
+        graph_array: gives one of the graph's arrays by its name, where the engine reads it.
+    """
+    graph, found = binding.graph, binding.found
+    arrays: dict[tuple[str, str], Any] = {}
+    supplied, uniform = 0, set()
+    for i, name in enumerate(found.vertex_fields):
+        start = initial_vertex_value(binding, name, given)
+        supplied |= (start.ndim == 1) << i
+        arrays["initial", name] = np.atleast_1d(start)
+    for name in found.edge_fields:
+        whole = name in found.edge_writes or name in found.state_reads
+        start = initial_edge_value(binding, name, given, graph_array)
+        if start.ndim == 0 and not whole:
+            uniform.add(name)
+        values = start if start.ndim else np.full(graph.num_arcs if whole else 1, start)
+        arrays["edge", name] = arrays["along", name] = values
+        if not pull or start.ndim == 0:
+            arrays["in_along", name] = values
+        elif starts_as_weights(binding, name, given):
+            arrays["in_along", name] = graph_array("in_weights")
+        else:
+            arrays["in_along", name] = _in_order(values, graph.in_arcs)
+    for name in STATE_ARRAYS:
+        arrays["degree", name] = graph_array(name) if name in found.state_reads else _NO_DEGREES
+    return Constants(arrays, int(supplied), frozenset(uniform))
+
+
+def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Values in another order, a piece at a time: NumPy makes wider integers of the order first."""
+    ordered = np.empty(len(order), values.dtype)
+    for start in range(0, len(order), _PIECE):
+        piece = slice(start, start + _PIECE)
+        ordered[piece] = values[order[piece]]
+    return ordered
+
+
+def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
+    """The memory that `constant_arrays` takes of the host beyond the arrays of the graph that it reads."""
+    found, num_arcs = binding.found, binding.graph.num_arcs
+    steps = [giving(binding, name, given) for name in (*found.vertex_fields, *found.edge_fields)]
+    for name in found.edge_fields:
+        size = num_arcs * binding.edge[name].itemsize
+        if name in given:
+            steps.append(held(size * pull))
+        elif name in found.edge_writes | found.state_reads and not starts_as_weights(binding, name, given):
+            steps.append(held(size))
+    return in_turn(*steps)
+
+
+def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[str]:
+    """Which arrays of the graph these take on a CPU, by the names that `Graph.making` has for them."""
+    found = binding.found
+    ordered = found.needs_arc_index or any(name in given for name in found.edge_fields)
+    degrees = [name for name in STATE_ARRAYS if name in found.state_reads]
+    return [*["in_edges"] * pull, *["in_arcs"] * (pull and ordered), *degrees]

@@ -1,0 +1,1 @@
+"""Compiling for the CPU, and teams of threads."""

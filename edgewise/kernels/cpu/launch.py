@@ -1,0 +1,50 @@
+"""Launch kernels: on a team where the work is worth waking it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.costs import best_threads
+from edgewise.kernels.cpu.team import available_threads, run_alone, team
+
+#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once then.
+INTERRUPTIBLE = 20_000_000
+
+
+def launch(kernel: Callable[..., Any], *args: Any, work: float) -> None:
+    """Run a team kernel on as many of the available threads as its work is worth.
+
+    Args:
+        kernel: called with (thread, size, control, *args).
+        args: the kernel's own arguments.
+        work: about the nanoseconds that one thread would take.
+    """
+    launch_on(best_threads(work, available_threads()), kernel, *args, long=work > INTERRUPTIBLE)
+
+
+def launch_on(
+    threads: int,
+    kernel: Callable[..., Any],
+    *args: Any,
+    long: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Run a team kernel on so many threads; one alone is the calling one, unless the kernel takes long.
+
+    Args:
+        threads: the size of the team.
+        kernel, args: as for `launch`.
+        long, progress: as for `Team.run`.
+    """
+    if threads == 1 and not long:
+        run_alone(kernel, *args)
+    else:
+        team(threads).run(kernel, *args, long=long, progress=progress)
+
+
+def sealed(array: np.ndarray) -> np.ndarray:
+    """A read-only view. Kernels are compiled once for read-only input instead of for both kinds."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,169 @@
+"""Layouts in kernels: the place of a row, and the kernels behind `make_units` and `edgewise.layout.slots.arrange`."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    INT64,
+    Kernel,
+    array,
+    atomic_add,
+    device_function,
+    fixed_kernel,
+    grid_barrier,
+    lane,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
+from edgewise.layout.units import ALIGNED, Units
+
+
+def layout_types() -> list[Any]:
+    """The types of a layout's arrays: vertices, rows, degrees, begin and numbers of
+    `edgewise.layout.units.Units`."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    return [pointer(vertex)] * 3 + [pointer(word)] * 2
+
+
+def layout_arrays(units: Units) -> tuple[Any, ...]:
+    """A layout's arrays on the GPU, as `layout_types` has them."""
+    return units.vertices, units.rows, units.degrees, units.begin, units.numbers
+
+
+@device_function
+def row_place(row: Any, layout: Any) -> Any:
+    """Where a row's places begin, where they end, and how far they are apart."""
+    alone, size = layout[4][0] + layout[4][1], layout[4][2]
+    degree = np.int64(layout[2][row])
+    if row < alone:
+        first = layout[3][row]
+        return first, first + degree, np.int64(1)
+    group = (row - alone) // size
+    first = layout[3][alone + group] + (row - alone) - group * size
+    return first, first + degree * size, size
+
+
+#: Words of the control array of `measure_kernel` after the barrier's: `numbers` of `edgewise.layout.units.Units`; rows
+#: that are left alone; whether they do not come first.
+_HEAVIEST, _HEAVY, _GROUP_SIZE, _SIZE, _ALONE, _DISORDER, _WORDS = range(1, 8)
+
+
+def measure_signature() -> tuple[Any, ...]:
+    """The types of the arguments of `measure_kernel`."""
+    word, vertex = np.dtype(np.int64), np.dtype(np.uint32)
+    return *[pointer(vertex)] * 3, pointer(word), array(word), *[INT64] * 4
+
+
+def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, heaviest_over, heavy_over):
+    """Invert rows, and write how many places each unit has.
+
+    Args:
+        degrees, rows: see `edgewise.layout.units.Units`.
+        vertices: what is written; see there.
+        lengths: int64, (n + 1,), zeros: of unit i in word i + 1.
+        control: zeros; see `_WORDS`.
+        n, group_size: rows, and those of a group.
+        heaviest_over, heavy_over: bounds of degrees.
+    """
+    heaviest, alone = np.int64(0), np.int64(0)
+    for i in range(thread_index(), n, num_threads()):
+        vertices[rows[i]] = i
+        heaviest += 1 if degrees[i] > heaviest_over else 0
+        alone += 1 if degrees[i] > heavy_over else 0
+    for step in HALVES:
+        heaviest += shuffle_down(heaviest, step)
+        alone += shuffle_down(alone, step)
+    if lane() == 0 and alone != 0:
+        atomic_add(control, _HEAVIEST, heaviest)
+        atomic_add(control, _ALONE, alone)
+    grid_barrier(control, np.int64(0))
+    heaviest, alone, size = control[_HEAVIEST], control[_ALONE], np.int64(0)
+    for row in range(thread_index(), alone, num_threads()):
+        degree = np.int64(degrees[row])
+        length = (degree + ALIGNED - 1) // ALIGNED * ALIGNED
+        lengths[row + 1] = length
+        size += length
+        if degree <= (heaviest_over if row < heaviest else heavy_over):
+            control[_DISORDER] = 1
+    for group in range(thread_index(), (n - alone + group_size - 1) // group_size, num_threads()):
+        first, longest = alone + group * group_size, np.int64(0)
+        for row in range(first, min(first + group_size, n)):
+            longest = max(longest, np.int64(degrees[row]))
+        lengths[alone + group + 1] = longest * group_size
+        size += longest * group_size
+    for step in HALVES:
+        size += shuffle_down(size, step)
+    if lane() == 0 and size != 0:
+        atomic_add(control, _SIZE, size)
+    if thread_index() == 0:
+        control[_HEAVY] = alone - heaviest
+        control[_GROUP_SIZE] = group_size
+
+
+@functools.cache
+def _measure() -> Kernel:
+    return fixed_kernel(measure_kernel, measure_signature())
+
+
+def measured(
+    degrees: Any, rows: Any, group_size: int, heaviest_over: int, heavy_over: int
+) -> tuple[Any, Any, Any, list[int]] | None:
+    """What `edgewise.layout.units` measures on the CPU, in arrays on the GPU."""
+    n = len(degrees)
+    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_WORDS, np.int64)
+    _measure().start(
+        [degrees, rows, vertices, begin, words(control), n, group_size, heaviest_over, heavy_over]
+    )
+    cupy().cumsum(begin, out=begin)
+    *numbers, alone, disorder = host_copy(control)[_HEAVIEST:].tolist()
+    if disorder:
+        return None
+    # A copy, since all of it is longer by far.
+    begin = begin[: alone - (alone - n) // group_size + 1].copy()
+    return vertices, begin, control[_HEAVIEST:_ALONE], numbers
+
+
+def slots_signature(made: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `slots_kernel` for slots or arcs of this dtype."""
+    word, vertex = np.dtype(np.int64), np.dtype(np.uint32)
+    arrays = (pointer(word), pointer(vertex), pointer(word), tuple_of(layout_types()))
+    return *arrays, pointer(made), pointer(made), *[INT64] * 3
+
+
+def slots_kernel(order, by_target, begins, layout, slot_of, arc_of, m, slots, arcs):
+    """Write the slot of each arc, and the arc of each slot.
+
+    Args:
+        order, by_target: arcs sorted by target, and their targets.
+        begins: where the arcs of each vertex begin in that order.
+        layout: see `layout_types`.
+        slot_of, arc_of: what is written.
+        m, slots, arcs: the number of arcs; which of the two are wanted.
+    """
+    for i in range(thread_index(), m, num_threads()):
+        arc, v = order[i], np.int64(by_target[i])
+        first, _, step = row_place(np.int64(layout[1][v]), layout)
+        slot = first + (i - begins[v]) * step
+        if arcs != 0:
+            arc_of[slot] = arc
+        if slots != 0:
+            slot_of[arc] = slot
+
+
+@functools.cache
+def _kernel(made: np.dtype) -> Kernel:
+    return fixed_kernel(slots_kernel, slots_signature(made))
+
+
+def write_slots(order: Any, by_target: Any, begins: Any, units: Units, slot_of: Any, arc_of: Any) -> None:
+    """Start the kernel on the current stream; see `slots_kernel`. An empty array is not wanted."""
+    arrays = (order, by_target, begins, *layout_arrays(units), slot_of, arc_of)
+    _kernel(slot_of.dtype).start([*arrays, len(order), len(slot_of) > 0, len(arc_of) > 0])

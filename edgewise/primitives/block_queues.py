@@ -1,0 +1,251 @@
+"""Few vertices kept in the blocks that found them, each in a queue in shared memory.
+
+A superstep is then a chain of few accesses to memory and one wait for the other blocks, instead of lists that are
+written, counted and read by all. A 64-bit word says who has arrived: its lower half counts blocks, its upper half the
+vertices they found; two such words are used in turns. While one is waited for, offsets and first targets of a block's
+own vertices are fetched.
+
+Each arc of a queued vertex is visited exactly once: up to `MANY` arcs by `LANES` lanes, more by the whole block. A
+block whose queue is full lists what it finds for all, which ends this form, as too many vertices do.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import (
+    THREADS,
+    WARP,
+    arrive,
+    atomic_add,
+    await_arrivals,
+    block_barrier,
+    block_index,
+    block_size,
+    block_thread,
+    device_function,
+    fence,
+    lane,
+    num_blocks,
+    shuffle,
+    warp_barrier,
+)
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
+from edgewise.primitives.deal import TALLY_WORDS, WARPS
+from edgewise.primitives.warp_buffers import BOX_WORDS
+
+#: Vertices and out-edges up to which this form is taken, and the degree from which a whole block takes a vertex's arcs.
+#: A block would be long with a hub: so many out-edges and MANY for each vertex are too many, too.
+FEW_VERTICES, FEW_EDGES, MANY, HUB_EDGES = 6000, 100_000, 64, 4096
+#: Lanes for each entry of a block's queue, entries, and the thread that waits for other blocks: it has no entry.
+LANES = min(8, WARP)
+LOCAL, WAITING = (THREADS - WARP) // LANES, THREADS - 1
+BOTH_QUEUES = 2 * LOCAL
+#: Words of `control` that count arrivals, used in turns, each in a cache line of its own: whoever waits at one reads it
+#: before the next but one arrival can change it.
+FEW_WORD, FEW_WORD_STRIDE = 16, 16
+#: Supersteps after which this form ends anyway, so that its words do not overflow.
+MAX_STEPS = 1 << 16
+#: What a block adds to the upper half of a word where its queue overflows, and where the run is to end.
+OVERFLOW, ABORT = 1 << 20, 1 << 29
+#: Supersteps between looks at the host's words.
+LOOK = 64
+#: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
+#: of the two supersteps, and one more that `visit` may use.
+ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
+#: Outboxes of a block.
+BOXES = 2
+#: Words of 32 and 64 bits that a block shares: see `share`.
+WORDS = 2 * BOTH_QUEUES + THREADS + BOXES * (BOX_WORDS + WARPS) + COUNTS
+LONG_WORDS = 2 * BOTH_QUEUES + TALLY_WORDS + 1
+
+
+class Block(NamedTuple):
+    """Arrays that a block shares.
+
+    Attributes:
+        queues, keys: uint32 and int64, (BOTH_QUEUES,): vertices of this superstep and the next, and a number for each.
+        hubs, hub_keys: the same of those with many arcs.
+        others: uint32, (THREADS,): for `visit`.
+        boxes, held: see `edgewise.primitives.warp_buffers`.
+        counts: uint32, (COUNTS,).
+        tally: int64, (TALLY_WORDS + 1,): words for `add_to_total`, and what the word that is waited for said.
+    """
+
+    queues: Any
+    keys: Any
+    hubs: Any
+    hub_keys: Any
+    others: Any
+    boxes: Any
+    held: Any
+    counts: Any
+    tally: Any
+
+
+@device_function
+def share(words: Any, long_words: Any) -> Any:
+    """The arrays of a block in what it shares: uint32, (WORDS,), and int64, (LONG_WORDS,)."""
+    others = 2 * BOTH_QUEUES
+    boxes = others + THREADS
+    held = boxes + BOXES * BOX_WORDS
+    counts = held + BOXES * WARPS
+    return Block(
+        words[:BOTH_QUEUES],
+        long_words[:BOTH_QUEUES],
+        words[BOTH_QUEUES:others],
+        long_words[BOTH_QUEUES : 2 * BOTH_QUEUES],
+        words[others:boxes],
+        words[boxes:held],
+        words[held:counts],
+        words[counts:],
+        long_words[2 * BOTH_QUEUES :],
+    )
+
+
+@device_function
+def clear(block: Any, control: Any) -> None:
+    """Empty the queues and the outboxes, and set the words that are waited for to 0. A barrier of all has to follow."""
+    for i in range(block_thread(), COUNTS, block_size()):
+        block.counts[i] = 0
+    for i in range(block_thread(), BOXES * WARPS, block_size()):
+        block.held[i] = 0
+    if block_index() == 0 and block_thread() == 0:
+        control[FEW_WORD] = 0
+        control[FEW_WORD + FEW_WORD_STRIDE] = 0
+    block_barrier()
+
+
+@device_function
+def fits(found: Any, edges: Any) -> Any:
+    """Whether so many vertices with so many out-edges are few."""
+    vertices, arcs = num_blocks() * (LOCAL * 3 // 4), HUB_EDGES + MANY * found
+    return found <= min(np.int64(FEW_VERTICES), vertices) and edges <= min(np.int64(FEW_EDGES), arcs)
+
+
+@device_function
+def keep(v: Any, key: Any, queue: Any, block: Any) -> Any:
+    """Put a vertex into a queue of this block; whether there was room."""
+    slot = atomic_add(block.counts, ENTRIES + queue, np.uint32(1))
+    if slot < LOCAL:
+        block.queues[queue * LOCAL + slot] = v
+        block.keys[queue * LOCAL + slot] = key
+        return True
+    return False
+
+
+@device_function
+def _keep_hub(v: Any, key: Any, queue: Any, block: Any) -> None:
+    """Leave a vertex of this superstep with many arcs to the whole block."""
+    slot = queue * LOCAL + atomic_add(block.counts, HUBS + queue, np.uint32(1))
+    block.hubs[slot] = v
+    block.hub_keys[slot] = key
+
+
+@device_function
+def _word(done: Any) -> Any:
+    """The word that counts arrivals at the end of a superstep, by how many were done."""
+    return FEW_WORD + (done & 1) * FEW_WORD_STRIDE
+
+
+@device_function
+def held_in(queue: Any, block: Any) -> Any:
+    """How many vertices a queue holds."""
+    return min(np.int64(block.counts[ENTRIES + queue]), np.int64(LOCAL))
+
+
+def make_few(
+    visit: Callable[..., Any], is_current: Callable[..., Any], settle: Callable[..., Any] | None = None
+) -> Any:
+    """The supersteps of few vertices, for functions that may use `context` as they like.
+
+    Args:
+        visit: ``visit(v, key, k, target, step, queue, block, control, context)`` for arc k of a queued vertex; what it
+            finds it gives to `keep`.
+        is_current: ``is_current(v, key, context)``: whether an entry is still of use. Asked before other blocks have
+            arrived.
+        settle: ``settle(v, step, context)``, asked once for each entry after all have arrived: whether its arcs are to
+            be visited. What it writes is seen by visits of this superstep, and everywhere in the next.
+
+    Returns:
+        ``few(step, last, graph, block, control, host, context)``, to be called by all threads after `clear`, with queue
+        0 filled: the superstep that it ended with, at most `last`; the queue that holds what the next one begins with;
+        how many vertices the queues took; whether the host asked for the end. Superstep `step` was the last before.
+    """
+    settles, is_active = settle is not None, settle or is_current
+
+    @device_function
+    def few(step, last, graph, block, control, host, context):
+        offsets, targets, counts = graph[0], graph[1], block.counts
+        slot, place = block_thread() // LANES, block_thread() % LANES
+        queue, entered, before, other, total = np.int64(0), step, np.int64(0), np.int64(0), np.int64(0)
+        while True:
+            start, end, target, v, key = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            holds, is_hub = slot < held_in(queue, block), False
+            if holds:
+                v, key = np.int64(block.queues[queue * LOCAL + slot]), block.keys[queue * LOCAL + slot]
+                holds = is_current(v, key, context)
+            if holds:
+                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+                is_hub = bool(end - start > MANY)
+                if is_hub:
+                    if not settles and place == 0:
+                        _keep_hub(v, key, queue, block)
+                    start = end
+                start += place
+                if start < end:
+                    target = np.int64(targets[start])
+            done = step - entered
+            if block_thread() == WAITING:
+                arrivals = (done + 1) // 2 * num_blocks()
+                block.tally[TALLY_WORDS] = await_arrivals(control, _word(done), before, arrivals)
+                if settles:
+                    fence()
+                counts[ENTRIES + 1 - queue] = 0
+                counts[HUBS + 1 - queue] = 0
+            block_barrier()
+            said = block.tally[TALLY_WORDS]
+            found = (said >> 32) - (before >> 32)
+            before, other = other, said
+            if step > entered and (found == 0 or found > FEW_VERTICES or done == MAX_STEPS):
+                break
+            if step == last:
+                break
+            step += 1
+            total += found
+            if settles:
+                active = np.int64(0)
+                if holds and place == 0 and is_active(v, step, context):
+                    active = np.int64(1)
+                    if is_hub:
+                        _keep_hub(v, key, queue, block)
+                if shuffle(active, lane() - place) == 0:
+                    start = end
+                warp_barrier()
+                block_barrier()
+            while start < end:
+                visit(v, key, start, target, step, queue, block, control, context)
+                start += LANES
+                if start < end:
+                    target = np.int64(targets[start])
+            for i in range(counts[HUBS + queue]):
+                v, key = np.int64(block.hubs[queue * LOCAL + i]), block.hub_keys[queue * LOCAL + i]
+                for k in range(np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1]), block_size()):
+                    visit(v, key, k, np.int64(targets[k]), step, queue, block, control, context)
+            block_barrier()
+            queue = 1 - queue
+            if block_thread() == WAITING:
+                held = np.int64(counts[ENTRIES + queue])
+                if held > LOCAL:
+                    held = np.int64(OVERFLOW)
+                if block_index() == 0 and step % LOOK == 0:
+                    host[PROGRESS] = step
+                    if host[CANCEL] != 0:
+                        held = np.int64(ABORT)
+                if settles:
+                    fence()
+                arrive(control, _word(step - entered), held)
+        return step, queue, total, found >= ABORT
+
+    return few

@@ -1,0 +1,231 @@
+"""Arcs dealt out to the lanes of a warp one by one, and vertices cut into pieces that any warp may take.
+
+The unit of work is a piece: at most `PIECE` arcs of one vertex. A warp takes 32 pieces, adds up their lengths, and its
+lanes go over all their arcs side by side: place p belongs to the piece whose arcs begin at or before p. Each arc of a
+listed vertex is taken exactly once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    THREADS,
+    WARP,
+    atomic_add,
+    ballot,
+    block_barrier,
+    block_thread,
+    count_bits,
+    device_function,
+    first_bit,
+    lane,
+    lanes_before,
+    num_threads,
+    shuffle,
+    shuffle_down,
+    shuffle_up,
+    thread_index,
+)
+
+#: Arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
+PIECE = 64
+WARPS = THREADS // WARP
+#: Words that a block shares to add up what its threads counted.
+TALLY_WORDS = 2 * WARPS
+
+
+def most_pieces(num_vertices: int, num_arcs: int) -> int:
+    """How many pieces a graph has at most."""
+    return num_vertices + num_arcs // PIECE + 1
+
+
+@device_function
+def sum_to_lane(value: Any) -> Any:
+    """The sum of the values of this lane and of those before it."""
+    for step in HALVES[::-1]:
+        before = shuffle_up(value, step)
+        if lane() >= step:
+            value += before
+    return value
+
+
+@device_function
+def holder_of(place: Any, upto: Any) -> Any:
+    """The lane that holds a place, where `upto` is the end of each lane's places, from `sum_to_lane`."""
+    holder = np.int64(0)
+    for step in HALVES:
+        if shuffle(upto, holder + step - 1) <= place:
+            holder += step
+    return holder
+
+
+@device_function
+def degree(v: Any, offsets: Any) -> Any:
+    """How many arcs a vertex has."""
+    return np.int64(offsets[v + 1]) - np.int64(offsets[v])
+
+
+@device_function
+def list_nothing(v: Any, active: Any, counter: Any, run: Any) -> Any:
+    """For strategies that need no list besides that of active vertices: the degree of this lane's vertex if it is one.
+
+    The arguments are those of `edgewise.balance.contract.Strategy.list_units`.
+    """
+    return degree(v, run.graph[0]) if active else np.int64(0)
+
+
+@device_function
+def reserve(count: Any, control: Any, counter: Any) -> Any:
+    """Where the so many entries of this lane begin in a list. All lanes of the warp take part.
+
+    Args:
+        count: this lane's entries.
+        control, counter: the word that counts all entries.
+    """
+    upto = sum_to_lane(count)
+    position = np.int64(0)
+    if lane() == WARP - 1 and upto > 0:
+        position = atomic_add(control, counter, upto)
+    return shuffle(position, WARP - 1) + upto - count
+
+
+@device_function
+def list_arcs(name: Any, arcs: Any, pieces: Any, control: Any, counter: Any) -> None:
+    """List the pieces of so many arcs of each lane, by a name in the lower half. All lanes of the warp take part."""
+    count = (arcs + PIECE - 1) // PIECE
+    if ballot(count > 0) != 0:
+        position = reserve(count, control, counter)
+        for i in range(count):
+            pieces[position + i] = np.int64(name) | i << 32
+
+
+@device_function
+def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any) -> Any:
+    """List the pieces of the vertices of those lanes that want it. All lanes of the warp take part.
+
+    Args:
+        v, wanted: this lane's vertex, and whether it is to be listed.
+        pieces: int64: vertex and number of the piece, in the lower and upper half.
+        control, counter: the word that counts the pieces.
+        offsets: of the graph.
+
+    Returns:
+        The degree of this lane's vertex; 0 if it is not listed.
+    """
+    if ballot(wanted) == 0:
+        return np.int64(0)
+    arcs = np.int64(0)
+    if wanted:
+        arcs = degree(v, offsets)
+    list_arcs(v, arcs, pieces, control, counter)
+    return arcs
+
+
+@device_function
+def arcs_of_piece(piece: Any, offsets: Any) -> Any:
+    """The vertex of a piece, where its arcs begin, and how many they are."""
+    v = piece & 0xFFFFFFFF
+    start = np.int64(offsets[v]) + (piece >> 32) * PIECE
+    return v, start, min(np.int64(PIECE), np.int64(offsets[v + 1]) - start)
+
+
+def make_deal(visit: Callable[..., Any], vertex: bool = True, key: bool = False) -> Any:
+    """What deals the arcs of the vertices of a warp's lanes out to these lanes.
+
+    Args:
+        visit: ``visit(takes, v, key, k, context)``, called by all lanes of the warp at once, by those that have an arc
+            with `takes`: arc k of vertex v. It returns two numbers that are added up.
+        vertex, key: whether `visit` uses the vertex, and the number that came with it; else it is given 0.
+
+    Returns:
+        ``deal(v, start, count, key, context)``, for arcs start to start + count of each lane's vertex: the two sums of
+        this lane. To be called by all lanes of a warp at once.
+    """
+    with_vertex, with_key = vertex, key
+
+    @device_function
+    def deal(v, start, count, key, context):
+        upto = sum_to_lane(count)
+        total, origin = shuffle(upto, WARP - 1), start - upto + count
+        first_sum, second_sum = np.int64(0), np.int64(0)
+        for first in range(0, total, WARP):
+            place, source, given = first + lane(), np.int64(0), np.int64(0)
+            holder = holder_of(place, upto)
+            k = shuffle(origin, holder) + place
+            if with_vertex:
+                source = shuffle(v, holder)
+            if with_key:
+                given = shuffle(key, holder)
+            one, two = visit(place < total, source, given, k, context)
+            first_sum += one
+            second_sum += two
+        return first_sum, second_sum
+
+    return deal
+
+
+def make_walk(visit: Callable[..., Any], vertex: bool = True, key: Callable[..., Any] | None = None) -> Any:
+    """What visits every arc of listed pieces: as `make_deal`, where ``key(v, context)`` is the number of a piece.
+
+    Returns:
+        ``walk(pieces, count, offsets, context)``, to be called by all threads.
+    """
+    has_key, key_of = key is not None, key or degree
+    deal = make_deal(visit, vertex, has_key)
+
+    @device_function
+    def walk(pieces, count, offsets, context):
+        warp, warps = thread_index() // WARP, num_threads() // WARP
+        first_sum, second_sum = np.int64(0), np.int64(0)
+        for begin in range(warp, count, warps * WARP):
+            i = begin + lane() * warps
+            v, start, length, given = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            if i < count:
+                v, start, length = arcs_of_piece(pieces[i], offsets)
+                if has_key:
+                    given = np.int64(key_of(v, context))
+            one, two = deal(v, start, length, given, context)
+            first_sum += one
+            second_sum += two
+        return first_sum, second_sum
+
+    return walk
+
+
+@device_function
+def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any:
+    """Add vertices to a list, one of each lane that wants it. All lanes of the warp take part."""
+    bits = ballot(wanted)
+    if bits != 0:
+        leader, position = first_bit(bits), np.int64(0)
+        if lane() == leader:
+            position = atomic_add(control, counter, count_bits(bits))
+        position = shuffle(position, leader)
+        if wanted:
+            entries[position + lanes_before(bits)] = np.uint32(v)
+
+
+@device_function
+def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> None:
+    """Add what the threads of this block counted to a word of `control`.
+
+    `tally` is int64, (TALLY_WORDS,), shared by the block. Calls with no barrier between them have to use different
+    halves of it, 0 and 1.
+    """
+    for step in HALVES:
+        value += shuffle_down(value, step)
+    first = half * WARPS
+    if lane() == 0:
+        tally[first + block_thread() // WARP] = value
+    block_barrier()
+    if block_thread() < WARP:
+        total = np.int64(0)
+        for warp in range(block_thread(), WARPS, WARP):
+            total += tally[first + warp]
+        for step in HALVES:
+            total += shuffle_down(total, step)
+        if block_thread() == 0 and total != 0:
+            atomic_add(control, word, total)

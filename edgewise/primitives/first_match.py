@@ -1,0 +1,54 @@
+"""The first neighbour for which something holds: one lane looks at a few, its warp at the rest."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import WARP, ballot, device_function, first_bit, lane, shuffle
+
+#: Arcs that one lane looks at.
+LOOK_ALONE = 16
+
+
+def make_find(holds: Callable[..., Any]) -> Any:
+    """What looks for a neighbour.
+
+    Args:
+        holds: ``holds(u, key, context)``, of a neighbour and of the number that came with the vertex.
+
+    Returns:
+        ``find(wanted, v, key, offsets, neighbours, context)``, to be called by all lanes of a warp at once: the first
+        neighbour in the row of v for which it holds, or -1, for the vertices of those lanes that want it.
+    """
+
+    @device_function
+    def find(wanted, v, key, offsets, neighbours, context):
+        start, end, found = np.int64(0), np.int64(0), np.int64(-1)
+        if wanted:
+            start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+        alone = min(end, start + LOOK_ALONE)
+        for k in range(start, alone):
+            u = np.int64(neighbours[k])
+            if holds(u, key, context):
+                found = u
+                break
+        rest = ballot(found < 0 and alone < end)
+        while rest != 0:
+            holder = first_bit(rest)
+            first, last, given = shuffle(alone, holder), shuffle(end, holder), shuffle(key, holder)
+            while first < last:
+                k, u = first + lane(), np.int64(-1)
+                if k < last:
+                    u = np.int64(neighbours[k])
+                hits = ballot(u >= 0 and holds(max(u, np.int64(0)), given, context))
+                if hits != 0:
+                    u = shuffle(u, first_bit(hits))
+                    if lane() == holder:
+                        found = u
+                    break
+                first += WARP
+            rest = np.uint32(rest & (rest - np.uint32(1)))
+        return found
+
+    return find

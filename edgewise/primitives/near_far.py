@@ -1,0 +1,483 @@
+"""Label-correcting on a GPU with the best first: a near and a far pile, all supersteps in one cooperative launch.
+
+Each vertex has a key, an integer that is only ever lowered. A vertex whose key fell below a threshold is near, and it
+is dealt with in the next superstep; the others are far. When none is near, the threshold rises, and the far vertices
+below it become near. A superstep has one of two forms: few near vertices stay in the blocks that found them
+(`edgewise.primitives.block_queues`), many are cut into pieces that are dealt out to warps (`edgewise.primitives.deal`).
+
+What a vertex and an arc do is given as functions: shortest paths and asynchronous programs run on this loop.
+
+Reference. Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths",
+IPDPS 2014.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    THREADS,
+    array,
+    atomic_add,
+    atomic_exchange,
+    atomic_min,
+    block_barrier,
+    block_index,
+    block_size,
+    block_thread,
+    device_function,
+    grid_barrier,
+    lane,
+    load_fresh,
+    num_blocks,
+    num_threads,
+    pointer,
+    shuffle_down,
+    thread_index,
+    tuple_of,
+    words,
+)
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
+from edgewise.primitives.block_queues import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
+from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.warp_buffers import make_outbox
+
+#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. NEAR, EDGES and PIECES are of the near vertices:
+#: how many, their out-edges, the pieces of those that were dealt with. FAR and LEAST are of the far ones: how many, and
+#: the least key of those that the last threshold left there. ENDED says that the run is to end. Each has three words
+#: in turns: for this round, the next, and the one after, which is set to its start meanwhile.
+NEAR, EDGES, PIECES, FAR, LEAST, ENDED = 48, 51, 54, 57, 60, 63
+CONTROL_WORDS = 80
+#: Words of the host's array after CANCEL and PROGRESS.
+SUPERSTEPS, FORMS, RISES, ENDING = 2, 3, 5, 6
+HOST_WORDS = 8
+#: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
+FINISHED, LIMITED, CANCELLED = 0, 1, 3
+FORM_NAMES = ("few", "push")
+LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
+#: The width of a rise doubles when the supersteps since the last one had fewer vertices than SLOW in the mean, and
+#: halves when they had more than FAST.
+SLOW, FAST = 1000, 4000
+#: Far vertices that are looked at to say where the threshold goes.
+SAMPLE = min(64, LOCAL)
+
+
+class Piles(NamedTuple):
+    """The arrays of a run, and the order in which a kernel's argument holds them.
+
+    Attributes:
+        best: keys, (n,).
+        stamps: uint32, (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
+        near, other_near, far, other_far: uint32, (n,): lists, of which one is read while the other is filled.
+        pieces: int64: see `edgewise.primitives.deal`.
+        control: int64, (CONTROL_WORDS,).
+        host: HOST_WORDS words in the host's memory.
+    """
+
+    best: Any
+    stamps: Any
+    near: Any
+    other_near: Any
+    pieces: Any
+    far: Any
+    other_far: Any
+    control: Any
+    host: Any
+
+
+def piles_types(value: np.dtype) -> Any:
+    """The type of a kernel's argument `Piles`, for keys of values of a dtype."""
+    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    lists = [pointer(dtype) for dtype in (vertex, vertex, word, vertex, vertex)]
+    return tuple_of([array(key_dtype(value)), array(vertex), *lists, array(word), pointer(word)])
+
+
+def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
+    """The memory that `make_piles` takes on the GPU."""
+    return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
+
+
+def make_piles(num_vertices: int, num_arcs: int, value: np.dtype) -> Piles:
+    """Arrays for a run, with nothing particular in them but in the last two, which are 0."""
+    n, pieces = num_vertices, empty(most_pieces(num_vertices, num_arcs), np.int64)
+    near, other_near, far, other_far = (empty(n, np.uint32) for _ in range(4))
+    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
+    return Piles(best, stamps, near, other_near, pieces, far, other_far, control, host)
+
+
+def piles_arguments(piles: Piles) -> list[Any]:
+    """What is passed for `piles_types`."""
+    atomic = {"best", "stamps", "control"}
+    return [words(values) if name in atomic else values for name, values in piles._asdict().items()]
+
+
+@device_function
+def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
+    """Set all keys to `none` and everything else to its start. A barrier of all has to follow."""
+    best, stamps, control = piles[0], piles[1], piles[7]
+    clear(block, control)
+    for v in range(thread_index(), n, num_threads()):
+        best[v] = none
+        stamps[v] = 0
+        stamps[n + v] = 0
+    if thread_index() == 0:
+        for turn in range(3):
+            control[LEAST + turn] = LARGEST
+
+
+class Run(NamedTuple):
+    """What is the same in all rounds.
+
+    Attributes:
+        n, graph: vertices; arrays that begin with offsets and targets.
+        best, stamps, control: see `Piles`.
+        context: for the functions that make up the algorithm.
+    """
+
+    n: Any
+    graph: Any
+    best: Any
+    stamps: Any
+    control: Any
+    context: Any
+
+
+class Round(NamedTuple):
+    """What a superstep, or a rise of the threshold, works with.
+
+    Attributes:
+        step: the superstep; what it makes near is stamped with the next one's number.
+        bucket, threshold: how often the threshold rose, and what it is.
+        near, far: lists of what becomes near, and of what becomes far.
+        near_word, edges_word, far_word: words of `control`: how many they hold, and out-edges of the near ones.
+    """
+
+    step: Any
+    bucket: Any
+    threshold: Any
+    near: Any
+    far: Any
+    near_word: Any
+    edges_word: Any
+    far_word: Any
+
+
+@device_function
+def _make_near(v: Any, step: Any, run: Any) -> Any:
+    """Whether this thread is the one that lists a vertex as near for the superstep after this one."""
+    return atomic_exchange(run.stamps, v, np.uint32(step + 1)) != step + 1
+
+
+@device_function
+def _make_far(v: Any, now: Any, run: Any) -> Any:
+    """Whether this thread is the one that lists a vertex as far."""
+    return atomic_exchange(run.stamps, run.n + v, np.uint32(now.bucket)) != now.bucket
+
+
+@device_function
+def _list_near(v: Any, wanted: Any, context: Any) -> Any:
+    """List the near vertices of the lanes of a warp; the out-edges of this lane's."""
+    run, now = context
+    append(now.near, run.control, now.near_word, v, wanted)
+    return degree(v, run.graph[0]) if wanted else np.int64(0)
+
+
+@device_function
+def _list_far(v: Any, wanted: Any, context: Any) -> Any:
+    """List the far vertices of the lanes of a warp."""
+    run, now = context
+    append(now.far, run.control, now.far_word, v, wanted)
+    return np.int64(0)
+
+
+_put_near, _flush_near = make_outbox(0, _list_near)
+_put_far, _flush_far = make_outbox(1, _list_far)
+
+
+@device_function
+def _flush(block: Any, run: Any, now: Any) -> Any:
+    """List what the outboxes hold; the out-edges of the near ones."""
+    return _flush_near(block, (run, now)) + _flush_far(block, (run, now))
+
+
+def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
+    """A way to raise the threshold that needs no parameter: by a width that adapts to the work of a superstep.
+
+    At first only vertices of the least key of all get near. The first width is the distance of the least key of a
+    sample of the far vertices to their median.
+
+    Args:
+        waiting: as for `make_near_far`.
+        real: ``real(key)``, as float64, rising with the key.
+        whole: ``whole(x)``, the key of a finite float64.
+    """
+
+    @device_function
+    def measure(below, far, count, best, block, context):
+        """The distance of the least key of a sample to the median. All blocks look at the same sample."""
+        me, sample = block_thread(), block.keys
+        wanted = min(count, np.int64(SAMPLE))
+        if me < SAMPLE:
+            key = LARGEST
+            if me < wanted:
+                v = np.int64(far[me * count // wanted])
+                key = np.int64(waiting(v, below, best, context))
+            sample[me] = key if key >= below else LARGEST
+        if me == 0:
+            sample[SAMPLE] = LARGEST
+        block_barrier()
+        lowest, rank, known = LARGEST, np.int64(0), np.int64(0)
+        mine = sample[min(me, np.int64(SAMPLE - 1))]
+        for i in range(SAMPLE):
+            other = sample[i]
+            lowest = min(lowest, other)
+            known += other < LARGEST
+            rank += other < mine or (other == mine and i < me)
+        if me < SAMPLE and rank == known // 2 and mine < LARGEST:
+            sample[SAMPLE] = mine
+        block_barrier()
+        width = 0.0
+        if lowest < LARGEST:
+            width = real(sample[SAMPLE]) - real(lowest)
+        return width if 0.0 < width < math.inf else 0.0
+
+    @device_function
+    def rise(below, start, far, count, width, best, block, context):
+        if below == LOWEST:
+            return start + 1, width
+        if width == 0.0:
+            width = measure(below, far, count, best, block, context)
+        reached = real(start) + width
+        if -math.inf < reached < math.inf:
+            start = max(start, whole(reached))
+        return min(start, LARGEST - 1) + 1, width
+
+    return rise
+
+
+def make_near_far(
+    value: np.dtype,
+    message: Any,
+    waiting: Any,
+    rise: Any,
+    is_current: Any,
+    settle: Any = None,
+) -> Any:
+    """The loop for functions that may use `context` as they like.
+
+    Args:
+        value: the dtype that keys stand for.
+        message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
+        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
+            that is less than `below`, the threshold so far, says that the vertex was dealt with.
+        rise: ``rise(below, start, far, count, width, best, block, context)``: the next threshold and the width, called
+            by all threads, which all have to get the same. `start` is the least of the keys that the last rise left
+            far, or `below`, the threshold so far, if none is known; the width is 0 at first, and is doubled or halved
+            by how much work there was since.
+        is_current: ``is_current(v, key, best, context)``: whether a vertex that was made near by a key has to be dealt
+            with still.
+        settle: ``settle(v, best, step, context)``: deal with a near vertex; whether it sends. Without it a vertex
+            always sends, and is dealt with once for each time its key fell; with it, once in a superstep.
+
+    Returns:
+        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``, called by all threads with
+        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` begins with
+        offsets and targets. It returns what the last barrier returned.
+    """
+    key_type, settles = key_dtype(value).type, settle is not None
+    deal_with = settle or waiting
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        """Send along one arc; lanes of a warp at once."""
+        run, now, block = context
+        is_near, is_far, target = False, False, np.int64(0)
+        if takes:
+            target = np.int64(run.graph[1][k])
+            sends, new = message(v, key, k, target, now.step, run.context)
+            if sends and new < run.best[target] and new < atomic_min(run.best, target, key_type(new)):
+                if new < now.threshold:
+                    is_near = _make_near(target, now.step, run)
+                else:
+                    is_far = _make_far(target, now, run)
+        edges = _put_near(target, is_near, block, (run, now))
+        return edges, _put_far(target, is_far, block, (run, now))
+
+    @device_function
+    def key_of(v, context):
+        return context[0].best[v]
+
+    @device_function
+    def visit_few(v, key, k, target, step, queue, block, control, context):
+        """Send along one arc."""
+        run, now = context
+        sends, new = message(v, key, k, target, step, run.context)
+        if sends and new < atomic_min(run.best, target, key_type(new)):
+            if new >= now.threshold:
+                slot = atomic_add(block.counts, OTHER, np.uint32(1))
+                if slot < THREADS:
+                    block.others[slot] = target
+                elif _make_far(target, now, run):
+                    now.far[atomic_add(control, now.far_word, 1)] = target
+            elif (
+                (not settles or _make_near(target, step, run))
+                and not keep(target, new, 1 - queue, block)
+                and (settles or _make_near(target, step, run))
+            ):
+                now.near[atomic_add(control, now.near_word, 1)] = target
+                atomic_add(control, now.edges_word, degree(target, run.graph[0]))
+
+    @device_function
+    def is_current_few(v, key, context):
+        return is_current(v, key, context[0].best, context[0].context)
+
+    @device_function
+    def settle_few(v, step, context):
+        return deal_with(v, context[0].best, step, context[0].context)
+
+    walk = make_walk(visit, settles, None if settles else key_of)
+    few = make_few(visit_few, is_current_few, settle_few if settles else None)
+
+    @device_function
+    def list_active(near, count, pieces, pieces_word, step, run):
+        """Deal with the near vertices and list the pieces of those that send."""
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            i, v, sends = begin + lane(), np.int64(0), False
+            if i < count:
+                v = np.int64(near[i])
+                sends = deal_with(v, run.best, step, run.context) if settles else True
+            list_pieces(v, sends, pieces, run.control, pieces_word, run.graph[0])
+
+    @device_function
+    def split(far, count, below, least_word, block, now, run):
+        """Make the far vertices below the threshold near. Those below the one before were dealt with."""
+        edges, least = np.int64(0), LARGEST
+        for begin in range(thread_index() - lane(), count, num_threads()):
+            i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
+            if i < count:
+                v = np.int64(far[i])
+                key = np.int64(waiting(v, below, run.best, run.context))
+                if below <= key < LARGEST:
+                    if key < now.threshold:
+                        is_near = _make_near(v, now.step, run)
+                    else:
+                        is_far = _make_far(v, now, run)
+                        least = min(least, key)
+            edges += _put_near(v, is_near, block, (run, now)) + _put_far(v, is_far, block, (run, now))
+        edges += _flush(block, run, now)
+        for lanes in HALVES:
+            least = min(least, shuffle_down(least, lanes))
+        if lane() == 0 and least < LARGEST:
+            atomic_min(run.control, least_word, least)
+        add_to_total(edges, 0, block.tally, run.control, now.edges_word)
+
+    @device_function
+    def load(near, count, block, run):
+        """Fill queue 0 of this block with its share of the near vertices."""
+        mine = (count - block_index() + num_blocks() - 1) // num_blocks()
+        if block_thread() < mine:
+            v = np.int64(near[block_index() + block_thread() * num_blocks()])
+            block.queues[block_thread()] = v
+            block.keys[block_thread()] = run.best[v]
+        if block_thread() == 0:
+            block.counts[ENTRIES] = mine
+
+    @device_function
+    def unload(queue, step, block, now, run):
+        """List what a queue of this block holds, and the far vertices that it kept if they are far still, for all."""
+        for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(THREADS)), block_size()):
+            v = np.int64(block.others[i])
+            if load_fresh(run.best, v) >= now.threshold and _make_far(v, now, run):
+                now.far[atomic_add(run.control, now.far_word, 1)] = v
+        edges, held = np.int64(0), held_in(queue, block)
+        for begin in range(block_thread() - lane(), held, block_size()):
+            i, v, is_near = begin + lane(), np.int64(0), False
+            if i < held:
+                v = np.int64(block.queues[queue * LOCAL + i])
+                is_near = settles or _make_near(v, step, run)
+            edges += _list_near(v, is_near, (run, now))
+        add_to_total(edges, 0, block.tally, run.control, now.edges_word)
+
+    @device_function
+    def near_far(n, limit, graph, piles, block, generation, threshold, context):
+        best, stamps, near_list, other_near, pieces, far_list, other_far, control, host = piles
+        run = Run(n, graph, best, stamps, control, context)
+        me, turn, pile, flipped, crossed = thread_index(), np.int64(0), np.int64(0), False, False
+        step, bucket, few_steps, rises = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
+        width, computed, since, ending = 0.0, np.int64(0), np.int64(0), np.int64(FINISHED)
+        while True:
+            found, edges = control[NEAR + turn], control[EDGES + turn]
+            count, least = control[FAR + pile], control[LEAST + pile]
+            if control[ENDED + turn] != 0:
+                ending = np.int64(CANCELLED)
+                break
+            if found > 0 and step == limit:
+                ending = np.int64(LIMITED)
+                break
+            if found == 0 and count == 0:
+                break
+            following, spare = (turn + 1) % 3, (turn + 2) % 3
+            if me == 0:
+                control[NEAR + spare] = 0
+                control[EDGES + spare] = 0
+                control[PIECES + spare] = 0
+            near, next_near = (other_near, near_list) if flipped else (near_list, other_near)
+            far, stay = (other_far, far_list) if crossed else (far_list, other_far)
+            near_word, edges_word, far_word = NEAR + following, EDGES + following, FAR + pile
+            if found == 0:
+                if computed < SLOW * (step - since):
+                    width *= 2.0
+                elif computed > FAST * (step - since):
+                    width *= 0.5
+                computed, since = np.int64(0), step
+                below = threshold
+                start = least if below <= least < LARGEST else below
+                threshold, width = rise(below, start, far, count, width, best, block, context)
+                bucket += 1
+                rises += 1
+                pile, spare = (pile + 1) % 3, (pile + 2) % 3
+                crossed = not crossed
+                if me == 0:
+                    control[FAR + spare] = 0
+                    control[LEAST + spare] = LARGEST
+                now = Round(step, bucket, threshold, next_near, stay, near_word, edges_word, FAR + pile)
+                split(far, count, below, LEAST + pile, block, now, run)
+            elif fits(found, edges):
+                clear(block, control)
+                load(near, found, block, run)
+                generation = grid_barrier(control, generation)
+                now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
+                before = step
+                step, queue, total, ends = few(step, limit, graph, block, control, host, (run, now))
+                if me == 0 and ends:
+                    control[ENDED + following] = 1
+                few_steps += step - before
+                computed += found + total
+                unload(queue, step, block, now, run)
+            else:
+                step += 1
+                computed += found
+                if me == 0:
+                    host[PROGRESS] = step
+                    control[ENDED + following] = host[CANCEL]
+                list_active(near, found, pieces, PIECES + turn, step, run)
+                generation = grid_barrier(control, generation)
+                now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
+                edges, _ = walk(pieces, control[PIECES + turn], graph[0], (run, now, block))
+                edges += _flush(block, run, now)
+                add_to_total(edges, 0, block.tally, control, edges_word)
+            generation = grid_barrier(control, generation)
+            turn, flipped = following, not flipped
+        if me == 0:
+            host[SUPERSTEPS] = step
+            host[FORMS] = few_steps
+            host[FORMS + 1] = step - few_steps
+            host[RISES] = rises
+            host[ENDING] = ending
+        return generation
+
+    return near_far

@@ -1,0 +1,271 @@
+"""Sums over rows whose arcs carry several values each: a lane for each value, a team of lanes for each row.
+
+Every vertex has a number of values side by side in memory, a power of two up to the lanes of a warp, and a mask that
+says which of them count now. The lanes of a team look at the masks of as many neighbours. Then groups of lanes, one for
+each value, go over the neighbours that have something that is wanted; what a group reads lies in one or two cache
+lines. Rows of few arcs are taken by a part of a warp, those of up to `LONG` by a warp, longer ones by a block.
+
+The arcs that a group adds up follow from their places in the row, and sums of groups are added in a fixed order. So the
+same call gives the same sums.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    SIMULATED,
+    WARP,
+    atomic_add,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    device_function,
+    first_bit,
+    lane,
+    load_once,
+    shuffle,
+    shuffle_down,
+)
+from edgewise.primitives.deal import WARPS, reserve
+
+#: Arcs up to which a row is taken by a warp, and by a part of one if the values are not more.
+LONG, FEW = (16, 1) if SIMULATED else (2048, 8)
+#: Words that a block shares to add up what its warps did.
+SHARED_SUMS = WARPS * WARP
+_LOG_WARP = WARP.bit_length() - 1
+_LOG_FEW = FEW.bit_length() - 1
+
+
+class Rows(NamedTuple):
+    """Rows, and what their neighbours have.
+
+    Attributes:
+        offsets, neighbours: of the rows.
+        masks, now: uint32, an array, and uint64; the mask of vertex v is at now + v. Not for sums of terms.
+        values, powers: float64 and int32: those of v begin at v << shift. Powers are for sums that have them.
+        shift: each vertex has 1 << shift values.
+    """
+
+    offsets: Any
+    neighbours: Any
+    masks: Any
+    now: Any
+    values: Any
+    powers: Any
+    shift: Any
+
+
+class Desk(NamedTuple):
+    """Where long rows are listed, and what a block shares to add them up.
+
+    Attributes:
+        rows: int64: vertex and mask of what is wanted, in the lower and upper half.
+        control, word: int64, an array, and the first of two of its words: how many rows were listed, and taken.
+        sums, powers: float64 and int32, (SHARED_SUMS,), shared by the block.
+        taken: int64, (1,), shared by the block.
+    """
+
+    rows: Any
+    control: Any
+    word: Any
+    sums: Any
+    powers: Any
+    taken: Any
+
+
+@device_function
+def slot_of_lane(shift: Any) -> Any:
+    """Which of the values of a vertex this lane adds up."""
+    return np.uint32(lane() & ((1 << shift) - 1))
+
+
+@device_function
+def _small(shift: Any) -> Any:
+    """The logarithm of the lanes of the smallest team."""
+    return min(max(shift, np.int64(_LOG_FEW)), np.int64(_LOG_WARP))
+
+
+@device_function
+def turn_of_lane(shift: Any) -> Any:
+    """Of some rows that a warp takes, the place of this lane's: the first ones are then those of different teams."""
+    small = _small(shift)
+    return (lane() & ((1 << small) - 1)) << (_LOG_WARP - small) | lane() >> small
+
+
+@device_function
+def _places(team: Any, shift: Any) -> Any:
+    """The arcs in front of a team that this lane's group adds up, as bits of the lanes that look at them."""
+    groups = team >> shift
+    bits, step = np.int64(1), groups
+    while step < team:
+        bits |= bits << step
+        step += step
+    return np.uint32(bits << ((lane() & -team) + ((lane() & (team - 1)) >> shift)))
+
+
+@device_function
+def list_long(v: Any, wanted: Any, is_long: Any, desk: Any) -> None:
+    """List the rows of those lanes whose are long, with what is wanted of them. All lanes of the warp take part."""
+    if ballot(is_long) != 0:
+        place = reserve(np.int64(is_long), desk.control, desk.word)
+        if is_long:
+            desk.rows[place] = np.int64(v) | np.int64(wanted) << 32
+
+
+@device_function
+def take_long(desk: Any) -> Any:
+    """The number of the next long row, for this whole block; no less than how many there are if none is left."""
+    block_barrier()
+    if block_thread() == 0:
+        desk.taken[0] = atomic_add(desk.control, desk.word + 1, 1)
+    block_barrier()
+    return desk.taken[0]
+
+
+def make_sums(
+    has_powers: bool,
+    plus: Callable[..., Any],
+    settle: Callable[..., Any],
+    term: Callable[..., Any] | None = None,
+) -> tuple[Any, Any]:
+    """What adds up rows.
+
+    Args:
+        has_powers: whether values have powers; else those are 0.
+        plus: ``plus(a, p, b, q)``: the sum of two values with powers, and its power.
+        settle: ``settle(leads, v, wanted, total, power, first, rows, context)``, called by all lanes of a warp at once
+            when rows are added up, by those that have a sum with `leads`: vertex, what is wanted of it, the sum of the
+            slot of this lane, and the first lane of its team.
+        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, where vertices have one value each;
+            asked once for each arc. Without it, the value that is wanted of the neighbour.
+
+    Returns:
+        ``add_up(v, start, length, wanted, takes, rows, desk, context)``, to be called by all lanes of a warp at once,
+        for the rows of those lanes that take part: so many arcs from start on. Long rows are listed.
+        ``add_up_long(rows, desk, context)``, to be called by all threads when all have listed theirs.
+    """
+
+    @device_function
+    def value_of(bits, u, found, slot, rows):
+        """This lane's value of the lowest neighbour in bits; 0 if that does not count."""
+        holder = first_bit(bits) & (WARP - 1)
+        vertex, mask = shuffle(np.int32(u), holder), np.uint32(shuffle(found, holder))
+        value, power = 0.0, np.int32(0)
+        if bits != 0 and (mask >> slot) & np.uint32(1) != 0:
+            place = np.int64(vertex) << rows.shift | np.int64(slot)
+            value = rows.values[place]
+            if has_powers:
+                power = rows.powers[place]
+        return value, power
+
+    @device_function
+    def without_lowest(bits):
+        return np.uint32(np.int64(bits) & (np.int64(bits) - 1))
+
+    @device_function
+    def add_up_neighbours(v, k, end, step, wanted, places, rows, context):
+        """What this lane's group adds up of a row; k is the first arc that this lane looks at."""
+        slot, total, power = slot_of_lane(rows.shift), 0.0, np.int32(0)
+        while ballot(k < end) != 0:
+            u, found = np.uint32(0), np.int32(0)
+            if k < end:
+                u = load_once(rows.neighbours, k)
+                found = np.int32(rows.masks[rows.now + np.uint64(u)] & wanted)
+            bits = np.uint32(ballot(found != 0) & places)
+            # Four at a time, so that accesses overlap.
+            while ballot(bits != 0) != 0:
+                a, p = value_of(bits, u, found, slot, rows)
+                bits = without_lowest(bits)
+                b, q = value_of(bits, u, found, slot, rows)
+                bits = without_lowest(bits)
+                c, r = value_of(bits, u, found, slot, rows)
+                bits = without_lowest(bits)
+                d, s = value_of(bits, u, found, slot, rows)
+                bits = without_lowest(bits)
+                total, power = plus(total, power, a, p)
+                total, power = plus(total, power, b, q)
+                total, power = plus(total, power, c, r)
+                total, power = plus(total, power, d, s)
+            k += step
+        return total, power
+
+    term_of: Any = term
+
+    @device_function
+    def add_up_terms(v, k, end, step, wanted, places, rows, context):
+        """What this lane adds up of a row; k is the first of its arcs."""
+        total, power = 0.0, np.int32(0)
+        while k < end:
+            value, its_power = term_of(v, k, context)
+            total, power = plus(total, power, value, its_power)
+            k += step
+        return total, power
+
+    add_up_row = add_up_neighbours if term is None else add_up_terms
+
+    @device_function
+    def add_groups(total, power, team, shift):
+        """The sum over the groups of a team, in its first lanes."""
+        for step in HALVES:
+            if 1 << shift <= step and step < team:
+                other, its_power = shuffle_down(total, step), np.int32(0)
+                if has_powers:
+                    its_power = shuffle_down(power, step)
+                total, power = plus(total, power, other, its_power)
+        return total, power
+
+    @device_function
+    def take_rows(team, takes, v, start, length, wanted, rows, context):
+        """Add up the rows of lanes that take part, each by the team that the lane is in."""
+        first, place = lane() & -team, lane() & (team - 1)
+        places = _places(team, rows.shift)
+        bits = np.uint32(ballot(takes) & (((1 << team) - 1) << first))
+        while ballot(bits != 0) != 0:
+            holder, active = first_bit(bits) & (WARP - 1), bits != 0
+            row, k, arcs = shuffle(v, holder), shuffle(start, holder), shuffle(length, holder)
+            end = k + arcs if active else k
+            needed = np.uint32(shuffle(np.int32(wanted), holder))
+            total, power = add_up_row(row, k + place, end, team, needed, places, rows, context)
+            total, power = add_groups(total, power, team, rows.shift)
+            settle(active and place < 1 << rows.shift, row, needed, total, power, first, rows, context)
+            bits = without_lowest(bits)
+
+    @device_function
+    def add_up(v, start, length, wanted, takes, rows, desk, context):
+        is_long = takes and length > LONG
+        list_long(v, wanted, is_long, desk)
+        takes = takes and not is_long
+        row, arcs = np.int32(v), np.int32(length)
+        small = np.int64(1) << _small(rows.shift)
+        is_short = takes and length <= small
+        take_rows(small, is_short, row, start, arcs, wanted, rows, context)
+        take_rows(np.int64(WARP), takes and not is_short, row, start, arcs, wanted, rows, context)
+
+    @device_function
+    def add_up_long(rows, desk, context):
+        places, slot = _places(np.int64(WARP), rows.shift), np.int64(slot_of_lane(rows.shift))
+        leads, mine = lane() < 1 << rows.shift, block_thread() // WARP * WARP + slot
+        count, i = desk.control[desk.word], take_long(desk)
+        while i < count:
+            v, wanted = desk.rows[i] & 0xFFFFFFFF, np.uint32(desk.rows[i] >> 32)
+            k, end = np.int64(rows.offsets[v]) + block_thread(), np.int64(rows.offsets[v + 1])
+            total, power = add_up_row(np.int32(v), k, end, block_size(), wanted, places, rows, context)
+            total, power = add_groups(total, power, np.int64(WARP), rows.shift)
+            if leads:
+                desk.sums[mine] = total
+                desk.powers[mine] = power
+            block_barrier()
+            if block_thread() < WARP:
+                total, power = 0.0, np.int32(0)
+                for warp in range(WARPS):
+                    total, power = plus(
+                        total, power, desk.sums[warp * WARP + slot], desk.powers[warp * WARP + slot]
+                    )
+                settle(leads, np.int32(v), wanted, total, power, np.int64(0), rows, context)
+            i = take_long(desk)
+
+    return add_up, add_up_long

@@ -1,0 +1,469 @@
+"""Read a program's source before anything runs: what it declares, what it touches, and whether it may.
+
+The rules are those of the contract in `edgewise.program.declare`. Everything that can be decided from the source is
+decided here, once for all engines, and is reported with the user's function and line.
+"""
+
+import ast
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from edgewise.errors import ProgramError
+from edgewise.program.assigned import Paths
+from edgewise.program.content import Seen, Unknown, describe, held, is_same
+from edgewise.program.declarations import (
+    EDGE_NAMES,
+    HOOKS,
+    PARAMETERS,
+    STATE_ARRAYS,
+    STATE_SCALARS,
+    declarations,
+    place_of,
+    refusal,
+)
+from edgewise.program.declare import (
+    Aggregator,
+    Combiner,
+    EdgeField,
+    Fields,
+    Parameter,
+    Program,
+    VertexField,
+)
+from edgewise.program.draws import draws_of, with_draws
+from edgewise.program.helpers import check_body, check_helpers, helpers_of
+from edgewise.program.source import UserFunction, all_references, source_of
+
+
+@dataclass(eq=False)
+class Specification:
+    """What a program declares and touches.
+
+    Attributes:
+        edge_writes: edge fields that edge_compute writes.
+        vertex_writes: vertex fields that vertex_compute or resume writes.
+        aggregate_reads: the names of ``state`` that each aggregator uses.
+        state_reads: names of ``state`` that any function uses.
+        edge_reads: names of ``edge`` that edge_compute uses.
+        sends: whether edge_compute ever returns a message.
+        draws: whether any function draws random numbers; the run's seed is a parameter then.
+        folds_always: whether an aggregate is read elsewhere than in resume. Others are evaluated before resume is
+            called, and at the end, which nobody can tell from evaluating them after each superstep.
+        key: a text that differs when the program's code, or anything that it refers to, differs; None if it
+            refers to something whose value cannot be told.
+        watched: what the key was made of that can change while the program's class stays: how to look it up, and what
+            it was.
+        kept: what engines have made of the program, by keys of theirs.
+    """
+
+    program: type[Program]
+    vertex_fields: dict[str, VertexField] = field(default_factory=dict)
+    edge_fields: dict[str, EdgeField] = field(default_factory=dict)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    aggregators: dict[str, Aggregator] = field(default_factory=dict)
+    functions: dict[str, UserFunction] = field(default_factory=dict)
+    edge_writes: set[str] = field(default_factory=set)
+    vertex_writes: set[str] = field(default_factory=set)
+    aggregate_reads: dict[str, set[str]] = field(default_factory=dict)
+    state_reads: set[str] = field(default_factory=set)
+    edge_reads: set[str] = field(default_factory=set)
+    sends: bool = True
+    draws: bool = False
+    folds_always: bool = False
+    key: str | None = None
+    watched: list[tuple[Callable[[], Any], Any]] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the program would be read the same now, as far as that can be told."""
+        return self.key is not None and self.is_unchanged
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether neither the program's attributes nor what its functions refer to have been seen to change."""
+        return all(is_same(look_up(), before) for look_up, before in self.watched)
+
+    @property
+    def declared(self) -> set[str]:
+        """The names of all fields, parameters and aggregators."""
+        return {*self.vertex_fields, *self.edge_fields, *self.parameters, *self.aggregators}
+
+    @property
+    def name(self) -> str:
+        """The program's class name."""
+        return self.program.__name__
+
+    @property
+    def combine(self) -> Combiner:
+        """How messages are combined."""
+        return self.program.combine
+
+    @property
+    def keeps_messages(self) -> bool:
+        """Whether messages are not combined, but all given to vertex_compute."""
+        return self.combine.name == "MESSAGES"
+
+    @property
+    def message_fields(self) -> tuple[str, ...]:
+        """The names of a message's fields; none if a message is one value."""
+        declared = self.program.message
+        return tuple(declared.dtypes) if isinstance(declared, Fields) else ()
+
+    @property
+    def has_proceed(self) -> bool:
+        """Whether the program decides itself when to end."""
+        return self.program.proceed is not Program.proceed
+
+    @property
+    def has_resume(self) -> bool:
+        """Whether vertices may be active again when none is."""
+        return self.program.resume is not Program.resume
+
+    @property
+    def best_first(self) -> bool:
+        """Whether vertices may be computed in any order, those with the best messages first."""
+        ordered = self.combine.name in ("MIN", "MAX")
+        counted = self.has_proceed or self.has_resume or self.aggregators or self.edge_writes
+        return self.program.asynchronous and ordered and not counted
+
+    @property
+    def edge_compute_is_harmless(self) -> bool:
+        """Whether edge_compute may be asked about arcs whose source is halted, its answer then being dropped.
+
+        It may not where it writes, loops, calls, or indexes anything but by an end of the edge: what holds for the
+        values of active vertices need not hold for those of halted ones.
+        """
+        function = self.functions["edge_compute"]
+        edge = function.arguments[0]
+        ends = {f"{edge}.source", f"{edge}.target", f"{edge}.index"}
+        for node in ast.walk(function.tree):
+            if isinstance(node, ast.For | ast.While | ast.Call | ast.comprehension):
+                return False
+            if isinstance(node, ast.Subscript) and ast.unparse(node.slice) not in ends:
+                return False
+        return not self.edge_writes
+
+    @property
+    def needs_arc_index(self) -> bool:
+        """Whether edge_compute has to know an arc's position in CSR order."""
+        return "index" in self.edge_reads or bool(self.edge_writes)
+
+
+def specification(program: type[Program]) -> Specification:
+    """What `inspect_program` found of a program, as long as that is current; the program keeps it."""
+    found = vars(program).get(_KEPT) if isinstance(program, type) else None
+    if not isinstance(found, Specification) or not found.is_current:
+        found = inspect_program(program)
+        setattr(program, _KEPT, found)
+    return found
+
+
+#: The attribute of a program that holds its specification.
+_KEPT = "_specification"
+
+
+def inspect_program(program: type[Program]) -> Specification:
+    """Read a program and check it against the contract.
+
+    Raises:
+        ProgramError: naming the function and line that breaks a rule.
+    """
+    if not (isinstance(program, type) and issubclass(program, Program)):
+        raise ProgramError(f"got {program!r}, expected a subclass of edgewise.Program or an instance of one")
+    found = Specification(program, **declarations(program)._asdict())
+    for name in HOOKS:
+        if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
+            arguments = ", ".join(PARAMETERS[name])
+            raise ProgramError(
+                f"{place_of(program)}{found.name} has no {name}; define: @staticmethod def {name}({arguments})"
+            )
+        found.functions[name] = _user_function(name, inspect.getattr_static(program, name), PARAMETERS[name])
+    for name, declared in found.aggregators.items():
+        found.functions[name] = _user_function(name, declared.function, ("v", "state"))
+    if found.combine.name == "user":
+        found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
+    _let_draw(found)
+    for name, function in found.functions.items():
+        check_helpers(function)
+        _Checker(found, function, role=name if name in PARAMETERS else "aggregator").check()
+        if not function.source.is_current:
+            raise ProgramError(
+                f"{function.where()}: its file was edited after it was imported; import it again"
+            )
+    found.key = program_key(found)
+    return found
+
+
+def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserFunction:
+    """The function behind a class attribute, with its source."""
+    function = declared.__func__ if isinstance(declared, staticmethod) else declared
+    if isinstance(function, Dispatcher):
+        function = function.py_func
+    if not isinstance(function, types.FunctionType):
+        raise ProgramError(f"{name} is {declared!r}; expected a function ({', '.join(expected)})")
+    source = source_of(function)
+    if source is None:
+        code = function.__code__
+        raise ProgramError(f"{name} in {code.co_filename}, line {code.co_firstlineno}: {_unreadable(code)}")
+    found, tree = UserFunction(name, function, source), source.tree
+    plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
+    if len(found.arguments) != len(expected) or not plain:
+        hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
+        if hasattr(function, "__wrapped__"):
+            hint = f" (it is what a decorator made of {name}; leave the decorator out)"
+        raise ProgramError(
+            f"{found.where()}: got the parameters ({ast.unparse(tree.args)}), expected "
+            f"({', '.join(expected)}){hint}"
+        )
+    return found
+
+
+def _unreadable(code: types.CodeType) -> str:
+    """Why a function has no source that can be used, and what to do."""
+    if code.co_name == "<lambda>":
+        return "it is a lambda; write it with def"
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return "it is an async def; write it with def"
+    if code.co_filename.startswith("<"):
+        return (
+            "its source cannot be read, for Python keeps no source of what is typed, piped or passed to it; define the "
+            "program in a file or a notebook cell"
+        )
+    return (
+        "its source cannot be read, for it is no def there; write it with def, in a file or a notebook cell"
+    )
+
+
+class _Checker:
+    """The rules of the contract for one function."""
+
+    def __init__(self, found: Specification, function: UserFunction, role: str) -> None:
+        self.found = found
+        self.function = function
+        self.role = role
+        arguments = function.arguments
+        self.state = None if role == "combine" else arguments[-1]
+        self.edge = arguments[0] if role == "edge_compute" else None
+        with_vertex = ("initialize", "vertex_compute", "resume", "aggregator")
+        self.vertex = arguments[0] if role in with_vertex else None
+        self.messages = arguments[1] if role == "vertex_compute" and found.keeps_messages else None
+        self.arrays = {*found.vertex_fields, *found.edge_fields, *STATE_ARRAYS}
+        self.scalars = {*found.parameters, *found.aggregators, *STATE_SCALARS}
+
+    def check(self) -> None:
+        """Check every node; record what the function reads and writes."""
+        self._check_returns(check_body(self.function))
+        parents = {
+            child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)
+        }
+        body = [node for statement in self.function.tree.body for node in ast.walk(statement)]
+        written = {name for node in body if (name := self._written_field(node)) is not None}
+        for node in body:
+            if isinstance(node, ast.Name):
+                self._check_name(node, parents)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.value.id == self.state:
+                    self._check_state(node, parents, written)
+                elif node.value.id == self.edge:
+                    self._check_edge(node)
+
+    def _check_returns(self, paths: Paths) -> None:
+        tree = self.function.tree
+        returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        if self.role == "edge_compute":
+            self.found.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
+            return
+        expected = {
+            "initialize": "ACTIVE or HALT",
+            "vertex_compute": "ACTIVE or HALT",
+            "resume": "ACTIVE or HALT",
+            "proceed": "True or False",
+        }
+        wanted = expected.get(self.role, "a value")
+        for node in returns:
+            if node.value is None or _is_none(node.value):
+                raise self.function.refuse(node, f"it returns nothing here; return {wanted}")
+        if not paths.returns:
+            raise self.function.refuse(
+                tree.body[-1], f"a path ends without a return; return {wanted} on every path"
+            )
+
+    def _check_name(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
+        if (
+            node.id in self.function.arguments
+            and not isinstance(node.ctx, ast.Load)
+            and self.role != "combine"
+        ):
+            raise self.function.refuse(node, f"'{node.id}' is a parameter and may not be assigned")
+        whole = not isinstance(parents.get(node), ast.Attribute)
+        if node.id == self.state and whole:
+            raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
+        if node.id == self.edge and whole:
+            raise self.function.refuse(node, f"'{node.id}' may only be used as {node.id}.name")
+        if node.id == self.messages:
+            self._check_messages(node, parents)
+
+    def _check_messages(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
+        """Messages of several fields have no length or order but those of each field, and arrays no methods."""
+        names, array = self.found.message_fields, parents[node]
+        if names:
+            if not isinstance(array, ast.Attribute) or array.attr not in names:
+                known = ", ".join(f"{node.id}.{name}" for name in names)
+                raise self.function.refuse(
+                    array if isinstance(array, ast.Attribute) else node,
+                    f"'{ast.unparse(array)}': messages have several fields here, each an array of its own: {known}; "
+                    f"their number is len({node.id}.{names[0]})",
+                )
+            array = parents[array]
+        if isinstance(array, ast.Attribute):
+            raise self.function.refuse(
+                array,
+                f"'{ast.unparse(array)}': messages have no '{array.attr}'; use len(...), an index, a slice or a for "
+                "loop. They may be sorted where they lie, by a loop",
+            )
+
+    def _check_edge(self, node: ast.Attribute) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            raise self.function.refuse(
+                node,
+                f"edge.{node.attr} may not be assigned; write {self.state}.{node.attr}[{self.edge}.index]",
+            )
+        known = (*EDGE_NAMES, *self.found.edge_fields)
+        if node.attr not in known:
+            raise self.function.refuse(node, f"the edge has no '{node.attr}'; it has {', '.join(known)}")
+        self.found.edge_reads.add(node.attr)
+
+    def _check_state(self, node: ast.Attribute, parents: dict[ast.AST, ast.AST], written: set[str]) -> None:
+        name, found = node.attr, self.found
+        if name not in self.arrays | self.scalars:
+            known = ", ".join(sorted(self.arrays | self.scalars))
+            raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
+        found.state_reads.add(name)
+        if self.role == "aggregator":
+            found.aggregate_reads.setdefault(self.function.name, set()).add(name)
+        found.folds_always |= name in found.aggregators and self.role != "resume"
+        if self.role == "initialize" and name in found.aggregators:
+            raise self.function.refuse(
+                node,
+                f"state.{name} has no value yet: aggregates are evaluated after initialize, and after each superstep "
+                "for the next",
+            )
+        if self.role == "aggregator" and name in found.aggregators:
+            raise self.function.refuse(
+                node,
+                f"state.{name} may not be read here: all aggregates are evaluated at the same time; read both in "
+                "vertex_compute or proceed",
+            )
+        if name in self.scalars:
+            if not isinstance(node.ctx, ast.Load):
+                raise self.function.refuse(
+                    node, f"state.{name} may not be assigned: it is one value for the whole run"
+                )
+            return
+        parent = parents.get(node)
+        if not (isinstance(parent, ast.Subscript) and parent.value is node):
+            raise self.function.refuse(node, f"state.{name} may only be used as state.{name}[index]")
+        if name in written:
+            self._check_own_index(parent, name)
+
+    def _written_field(self, node: ast.AST) -> str | None:
+        """The field of state that a subscript writes, if it does."""
+        if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
+            return None
+        target = node.value
+        if (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == self.state
+        ):
+            return target.attr
+        return None
+
+    def _check_own_index(self, node: ast.Subscript, name: str) -> None:
+        """A field that this function writes is written, and read, at its own index only."""
+        found, function = self.found, self.function
+        if self.role == "edge_compute":
+            allowed, own = set(found.edge_fields), f"{self.edge}.index"
+            found.edge_writes.add(name)
+        elif self.role in ("initialize", "vertex_compute", "resume"):
+            allowed, own = set(found.vertex_fields), f"{self.vertex}"
+            if self.role != "initialize":
+                found.vertex_writes.add(name)
+        else:
+            raise function.refuse(node, f"state.{name} may not be written here; only read")
+        if name not in allowed:
+            kinds = "edge fields" if self.role == "edge_compute" else "vertex fields"
+            raise function.refuse(node, f"state.{name} may not be written here; {self.role} writes {kinds}")
+        if ast.unparse(node.slice) != own:
+            raise function.refuse(
+                node,
+                f"state.{name}[{ast.unparse(node.slice)}]: a field written here may only be used at [{own}]",
+            )
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def program_key(found: Specification) -> str | None:
+    """The text behind `Specification.key`. What it is made of is `watched` from now on."""
+    seen = Seen({}, found.watched)
+    try:
+        parts = [part for function in found.functions.values() for part in describe(function.function, seen)]
+    except Unknown:
+        found.watched += [
+            (each.look_up, held(each.value))
+            for own in found.functions.values()
+            for function in (own, *helpers_of(own))
+            for each in all_references(function.function)
+        ]
+        return None
+    for base in found.program.__mro__:
+        if base not in (Program, object):
+            found.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
+    fields = [
+        f"{name}:{type(value).__name__}"
+        for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
+        for name, value in group.items()
+    ]
+    combiners = [found.combine, *(declared.combine for declared in found.aggregators.values())]
+    combines = [f"{each.name} {each.identity(np.dtype(np.float64))!r}" for each in combiners]
+    return "\n".join([np.__version__, *fields, *combines, str(found.program.asynchronous), *parts])
+
+
+def _attributes(owner: type) -> dict[str, Any]:
+    """The attributes of a class that a program can be made of."""
+    return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
+
+
+def _let_draw(found: Specification) -> None:
+    """Compile what a program draws: its functions then use the seed of the run and the superstep."""
+    for place, (name, function) in enumerate(found.functions.items()):
+        if name == "combine" and draws_of(function.function):
+            raise ProgramError(
+                f"{function.where()}: a combiner may not draw random numbers, for it is called in no fixed order; draw "
+                "in edge_compute or vertex_compute"
+            )
+        drawing, tree = with_draws(function.function, function.tree, place, function.refuse)
+        if tree is not function.tree:
+            if found.program.asynchronous:
+                raise ProgramError(
+                    f"{function.where()}: an asynchronous program has no fixed supersteps, which the numbers of "
+                    "ew.random depend on; leave out asynchronous = True"
+                )
+            if not found.draws and "seed" in found.declared:
+                problem = ": this name is taken, for the program draws random numbers; choose another"
+                raise refusal(found.program, "seed", problem)
+            # The function that draws has a copy of the globals.
+            found.watched += [(each.look_up, held(each.value)) for each in all_references(function.function)]
+            source = function.source._replace(tree=tree)
+            found.functions[name] = replace(function, function=drawing, source=source)
+            found.parameters["seed"], found.draws = Parameter("int64", 0), True
