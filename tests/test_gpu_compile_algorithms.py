@@ -1,6 +1,8 @@
 """Every CUDA kernel of the algorithms compiles for every architecture, which needs no GPU and says nothing of answers:
 tests/simulate_algorithms.py runs kernels in numba's simulator, tests/test_gpu_algorithms.py on a GPU."""
 
+import importlib
+
 import numpy as np
 import pytest
 from test_gpu_compile import code_of
@@ -131,11 +133,9 @@ def test_edge_betweenness_compiles(with_powers):
 INT32, INT64, FLOAT32, FLOAT64 = map(np.dtype, ("int32", "int64", "float32", "float64"))
 
 
-def dependencies():
-    """The programs for betweenness, in a file of their own."""
-    from edgewise.algorithms.betweenness import program as betweenness_program
-
-    return betweenness_program
+def programs_of(algorithm):
+    """The programs of an algorithm, which need numba-cuda."""
+    return importlib.import_module(f"edgewise.algorithms.{algorithm}.program")
 
 
 WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
@@ -144,30 +144,40 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
 @pytest.mark.parametrize(
     ("make", "values", "capability", "balance"),
     [
-        (lambda programs: programs.BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        (lambda: programs_of("bfs").BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
         pytest.param(
-            lambda programs: programs.Components, {}, OLDEST, ew.WarpMapped(8), marks=pytest.mark.slow
+            lambda: programs_of("components").Components, {}, OLDEST, ew.WarpMapped(8), marks=pytest.mark.slow
         ),
-        (lambda programs: programs.paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
+        (lambda: programs_of("sssp").paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
         pytest.param(
-            lambda programs: programs.paths_program(FLOAT64, True),
+            lambda: programs_of("sssp").paths_program(FLOAT64, True),
             {"source": 0},
             NEWEST_MEASURED,
             ew.Binned(),
             marks=pytest.mark.slow,
         ),
-        (lambda programs: programs.edges_program(FLOAT32), {}, NEWEST_MEASURED, ew.WorkloadDecomposition()),
-        (lambda programs: programs.ranks_program(FLOAT32, False), WALK, OLDEST, ew.HierarchicalProcessing()),
+        (lambda: programs_of("mst").edges_program(FLOAT32), {}, NEWEST_MEASURED, ew.WorkloadDecomposition()),
+        (
+            lambda: programs_of("pagerank").ranks_program(FLOAT32, False),
+            WALK,
+            OLDEST,
+            ew.HierarchicalProcessing(),
+        ),
         pytest.param(
-            lambda programs: programs.ranks_program(FLOAT64, True),
+            lambda: programs_of("pagerank").ranks_program(FLOAT64, True),
             WALK,
             NEWEST_MEASURED,
             ew.NodeSplitting(),
             marks=pytest.mark.slow,
         ),
-        (lambda _: dependencies().DirectedDependencies, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        (
+            lambda: programs_of("betweenness").DirectedDependencies,
+            {"source": 0},
+            NEWEST_MEASURED,
+            ew.MergePath(),
+        ),
         pytest.param(
-            lambda _: dependencies().Dependencies,
+            lambda: programs_of("betweenness").Dependencies,
             {"source": 0},
             OLDEST,
             ew.WarpMapped(8),
@@ -187,11 +197,7 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
     ],
 )
 def test_algorithms_as_programs_compile(make, values, capability, balance):
-    from edgewise.algorithms.common import programs
-
-    assert b".text.kernel" in code_of(
-        make(programs), values, capability, schedule=ew.Schedule(balance=balance)
-    )
+    assert b".text.kernel" in code_of(make(), values, capability, schedule=ew.Schedule(balance=balance))
 
 
 @pytest.mark.parametrize("name", ["Trim", "Reach", "Colours"])

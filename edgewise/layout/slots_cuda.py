@@ -23,7 +23,7 @@ from edgewise.kernels.cuda.device import (
     words,
 )
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
-from edgewise.layout.units import ALIGNED, Units
+from edgewise.layout.contract import ALIGNED, Units
 
 
 def layout_types() -> list[Any]:

@@ -8,45 +8,16 @@ Vertices are sorted by in-degree, so that neighbouring rows have about the same 
 Arrays are those of NumPy or CuPy, and results lie where the degrees do.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.layout.bucket_sort import bucket_sort, inverse
+from edgewise.layout.contract import ALIGNED, HEAVIEST, HEAVY, Units
 
-#: In-degrees above which a row is left to a warp, and to a block.
-HEAVY, HEAVIEST = 48, 2048
-#: Heavy rows begin at multiples of so many places: 32 bytes of values of four bytes, a sector of a GPU's memory.
-ALIGNED = 8
 #: No in-degree is above this.
 _NEVER = 2**32 - 1
-
-
-class Units(NamedTuple):
-    """The places of rows. Units are the heaviest rows, the heavy ones, then groups of `group_size` rows.
-
-    Attributes:
-        vertices: uint32, (n,): the vertex of each row.
-        rows: uint32, (n,): the row of each vertex.
-        degrees: uint32, (n,): how many places of each row are taken.
-        begin: int64, (units + 1,): where a unit's places begin.
-        heaviest, heavy, groups: how many units there are of each kind.
-        group_size: rows in a group; the last may have fewer, and has as many places.
-        size: all places.
-        numbers: int64, (4,): heaviest, heavy, group_size and size, where the rest lies.
-    """
-
-    vertices: Any
-    rows: Any
-    degrees: Any
-    begin: Any
-    heaviest: int
-    heavy: int
-    groups: int
-    group_size: int
-    size: int
-    numbers: Any
 
 
 def array_module(array: Any) -> Any:

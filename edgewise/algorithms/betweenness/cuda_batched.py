@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.betweenness import batch_bytes
 from edgewise.algorithms.betweenness.cuda_batch import (
     CONTROL_WORDS,
     COUNTED,
@@ -63,6 +62,7 @@ from edgewise.algorithms.betweenness.cuda_batch import (
     put,
 )
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
+from edgewise.algorithms.betweenness.memory import batch_bytes
 from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
 from edgewise.execution import Execution
 from edgewise.graph import Graph

@@ -43,7 +43,7 @@ from edgewise.algorithms.betweenness.cuda_weighted_passes import (
     make_passes,
     out_desk,
 )
-from edgewise.algorithms.betweenness.dependencies import WeightLost
+from edgewise.algorithms.betweenness.lengths import WeightLost
 from edgewise.algorithms.common.device_graph import (
     graph_on_gpu,
     weighted_graph_on_gpu,

@@ -8,10 +8,11 @@ import numpy as np
 
 from edgewise.algorithms.betweenness.checkpoint import COPIES, Checkpoint
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, Size, accumulate, make_accumulation
-from edgewise.algorithms.common.lengths import Arcs, arcs_of, distance_dtype, weight_range
-from edgewise.errors import GraphError
-from edgewise.execution import Execution, rest_of, threads_of
+from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refusal_of_weights
+from edgewise.errors import ScheduleError
+from edgewise.execution import Chosen, Execution, choose, rest_of, threads_of
 from edgewise.graph import Graph
+from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes
 from edgewise.schedule import Schedule
 
@@ -43,56 +44,6 @@ def size_for(
 def source_work(num_vertices: int, num_arcs: int, weighted: bool) -> float:
     """About the nanoseconds that one thread takes for one source."""
     return (20 * num_vertices + 5 * num_arcs) * (3 if weighted else 1)
-
-
-def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
-    """The dtype of distances: int32 by numbers of arcs, int64 or float64 by weights.
-
-    Args:
-        name: what runs, for messages.
-        graph: the graph.
-        weighted: whether arcs have the lengths of their weights.
-
-    Raises:
-        GraphError: there are no weights, or one that is not positive, or their sums could be too large.
-    """
-    if not weighted:
-        return np.dtype(np.int32)
-    if not graph.weighted:
-        raise GraphError(
-            f"{name}: weighted=True, but the graph has no weights; read it with weights, or leave it out"
-        )
-    least, heaviest = weight_range(graph)
-    if not least > 0:
-        raise GraphError(
-            f"{name}: the weight {least} is not positive; expected weights above 0, for round a cycle of length 0 "
-            "there is no end of shortest paths"
-        )
-    if distance_dtype(graph).kind == "i":
-        return np.dtype(np.int64)
-    if heaviest * graph.num_vertices == np.inf:
-        raise GraphError(
-            f"{name}: weights up to {heaviest} could sum to more than float64 holds; scale them down"
-        )
-    return np.dtype(np.float64)
-
-
-def arcs_for(graph: Graph, weighted: bool) -> Arcs:
-    """The arcs with their weights for lengths, or all of length 1."""
-    arcs = arcs_of(graph)
-    return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))
-
-
-class WeightLost(Exception):
-    """A weight is lost beside a distance when it is added to it."""
-
-
-def refusal_of_weights(name: str) -> GraphError:
-    """What users are told then."""
-    return GraphError(
-        f"{name}: a weight is so small beside a distance that their sum is that distance in float64; expected "
-        "weights that each make a path longer. Scale and round them to integers, or leave such arcs out"
-    )
 
 
 def sum_over(
@@ -150,3 +101,28 @@ def sum_over(
             if run.progress is not None:
                 run.progress(done)
     return state.total
+
+
+def choose_place(
+    name: str, graph: Graph, num_sources: int, weighted: bool, device: Any, schedule: Schedule | None
+) -> Chosen:
+    """Where dependencies of so many sources are summed; weighted ones are done one after the other on a GPU."""
+    n, m = graph.num_vertices, graph.num_arcs
+    batches = num_sources if weighted else -(-num_sources // 32)
+    return choose(
+        name,
+        graph,
+        device,
+        schedule,
+        work=num_sources * source_work(n, m, weighted),
+        rounds=batches * 2 * levels(n, m),
+        arrays=("offsets", "targets", "in_offsets", "in_sources"),
+    )
+
+
+def no_program(name: str, what: str) -> ScheduleError:
+    """The refusal of a schedule that has an algorithm run as a program."""
+    return ScheduleError(
+        f"{name}: {what} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
+        "Leave them at 'auto'"
+    )

@@ -21,16 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.betweenness import (
-    DependencyResult,
-    choose_place,
-    choosing_sources,
-    chosen_sources,
-    no_program,
-    source_bytes,
-)
 from edgewise.algorithms.betweenness.cpu import ON_ARCS
-from edgewise.algorithms.betweenness.dependencies import size_for, sum_over
+from edgewise.algorithms.betweenness.dependencies import choose_place, no_program, size_for, sum_over
+from edgewise.algorithms.betweenness.memory import source_bytes
+from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
+from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.execution import Progress, execution
 from edgewise.graph import Graph

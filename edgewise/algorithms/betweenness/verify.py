@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES, ON_VERTICES_AND_ENDS
-from edgewise.algorithms.betweenness.dependencies import arcs_for
+from edgewise.algorithms.betweenness.lengths import arcs_for
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.common.lengths import length, unreached_value
 from edgewise.algorithms.sssp import sssp

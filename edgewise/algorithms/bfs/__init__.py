@@ -152,9 +152,9 @@ def bfs(
     ) as run:
         forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
         if chosen.as_program:
-            from edgewise.algorithms.common import programs
+            from edgewise.algorithms.bfs import program
 
-            found = programs.search(graph, np.unique(sources), limit, memory_limit, run)
+            found = program.search(graph, np.unique(sources), limit, memory_limit, run)
         elif run.on_gpu:
             from edgewise.algorithms.bfs import cuda
 

@@ -107,9 +107,9 @@ def connected_components(
         gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph),
     ) as run:
         if chosen.as_program and n > 0:
-            from edgewise.algorithms.common import programs
+            from edgewise.algorithms.components import program
 
-            found = programs.components(graph, memory_limit, run)
+            found = program.components(graph, memory_limit, run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms.components import cuda
 

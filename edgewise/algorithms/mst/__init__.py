@@ -146,9 +146,9 @@ def mst(
         gpu_memory=lambda: of_program if chosen.as_program else _needed_on_gpu(graph, dtype),
     ) as run:
         if chosen.as_program and n > 0:
-            from edgewise.algorithms.common import programs
+            from edgewise.algorithms.mst import program
 
-            found = programs.forest(graph, dtype, rest_of(memory_limit, of_program), run)
+            found = program.forest(graph, dtype, rest_of(memory_limit, of_program), run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms.mst import cuda
 

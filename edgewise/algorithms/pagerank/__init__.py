@@ -16,7 +16,7 @@ from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004
 Steps. `cpu`: gather, settle, sum up, decide.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,28 +25,13 @@ from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
 from edgewise.algorithms.pagerank.verify import Outcome, verify_outcome
-from edgewise.algorithms.pagerank.walk import Walk, distributing, distribution, walking
+from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
-
-
-class Ranked(NamedTuple):
-    """What the iterations leave.
-
-    Attributes:
-        rank: shape (n,), here or on the GPU.
-        iterations, residual: as in `PageRankResult`.
-        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
-    """
-
-    rank: Any
-    iterations: int
-    residual: float
-    shares: Callable[[], np.ndarray]
 
 
 class PageRankResult(Result):
@@ -163,9 +148,9 @@ def pagerank(
         begin = None if start is None else distribution(graph, "start", start)
         walk = Walk(graph, damping, jump, weighted)
         if chosen.as_program and n > 0:
-            from edgewise.algorithms.common import programs
+            from edgewise.algorithms.pagerank import program
 
-            ranked = programs.rank(walk, begin, kind, enough, limit, memory_limit, run)
+            ranked = program.rank(walk, begin, kind, enough, limit, memory_limit, run)
         elif run.on_gpu and n > 0:
             from edgewise.algorithms.pagerank import cuda
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.pagerank import Ranked
 from edgewise.algorithms.pagerank.cuda_layout import Columns, make_columns, making_columns, places
-from edgewise.algorithms.pagerank.walk import Walk
+from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.device import (

@@ -1,9 +1,9 @@
 """The random walk that PageRank ranks: where it jumps to, and how a vertex divides its rank among its arcs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -162,3 +162,18 @@ def _as_floats(name: str, values: list[Any]) -> np.ndarray:
         return np.array([float(value) for value in values])
     except OverflowError:
         raise ParameterError(f"pagerank: {name} has a value beyond float64; scale its values down") from None
+
+
+class Ranked(NamedTuple):
+    """What the iterations leave.
+
+    Attributes:
+        rank: shape (n,), here or on the GPU.
+        iterations, residual: as in `PageRankResult`.
+        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+    """
+
+    rank: Any
+    iterations: int
+    residual: float
+    shares: Callable[[], np.ndarray]

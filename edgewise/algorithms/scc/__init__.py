@@ -130,9 +130,9 @@ def _gpu_bytes(graph: Graph, arrays: tuple[str, ...]) -> int:
 def _as_programs(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
     """Labels, the number of components, and supersteps."""
     if not graph.directed:
-        from edgewise.algorithms.common import programs
+        from edgewise.algorithms.components import program as components_program
 
-        return programs.components(graph, memory_limit, run)
+        return components_program.components(graph, memory_limit, run)
     from edgewise.algorithms.scc import program
 
     return program.strong_components(graph, memory_limit, run)

@@ -170,9 +170,9 @@ def sssp(
         gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, dtype),
     ) as run:
         if chosen.as_program:
-            from edgewise.algorithms.common import programs
+            from edgewise.algorithms.sssp import program
 
-            found = programs.shortest_paths(graph, start, dtype, memory_limit, run)
+            found = program.shortest_paths(graph, start, dtype, memory_limit, run)
             paths = _attach_orphans(graph, start, found, run)
         elif weight_range(graph)[0] < 0:
             if run.on_gpu:

@@ -1,0 +1,57 @@
+"""How long arcs are for betweenness: 1, or their weights, which must be positive and not get lost in a sum."""
+
+import numpy as np
+
+from edgewise.algorithms.common.lengths import Arcs, arcs_of, distance_dtype, weight_range
+from edgewise.errors import GraphError
+from edgewise.graph import Graph
+
+
+def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
+    """The dtype of distances: int32 by numbers of arcs, int64 or float64 by weights.
+
+    Args:
+        name: what runs, for messages.
+        graph: the graph.
+        weighted: whether arcs have the lengths of their weights.
+
+    Raises:
+        GraphError: there are no weights, or one that is not positive, or their sums could be too large.
+    """
+    if not weighted:
+        return np.dtype(np.int32)
+    if not graph.weighted:
+        raise GraphError(
+            f"{name}: weighted=True, but the graph has no weights; read it with weights, or leave it out"
+        )
+    least, heaviest = weight_range(graph)
+    if not least > 0:
+        raise GraphError(
+            f"{name}: the weight {least} is not positive; expected weights above 0, for round a cycle of length 0 "
+            "there is no end of shortest paths"
+        )
+    if distance_dtype(graph).kind == "i":
+        return np.dtype(np.int64)
+    if heaviest * graph.num_vertices == np.inf:
+        raise GraphError(
+            f"{name}: weights up to {heaviest} could sum to more than float64 holds; scale them down"
+        )
+    return np.dtype(np.float64)
+
+
+def arcs_for(graph: Graph, weighted: bool) -> Arcs:
+    """The arcs with their weights for lengths, or all of length 1."""
+    arcs = arcs_of(graph)
+    return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))
+
+
+class WeightLost(Exception):
+    """A weight is lost beside a distance when it is added to it."""
+
+
+def refusal_of_weights(name: str) -> GraphError:
+    """What users are told then."""
+    return GraphError(
+        f"{name}: a weight is so small beside a distance that their sum is that distance in float64; expected "
+        "weights that each make a path longer. Scale and round them to integers, or leave such arcs out"
+    )

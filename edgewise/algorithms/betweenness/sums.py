@@ -1,0 +1,67 @@
+"""Results that are sums of dependencies, and their scale."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.cpu import ON_VERTICES
+from edgewise.algorithms.betweenness.verify import verify_dependencies
+from edgewise.algorithms.common.derived import check_derived
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.result import HostArray, Result
+
+
+class DependencyResult(Result):
+    """Sums of dependencies over sources, on vertices or on arcs.
+
+    Attributes:
+        dependency: float64: of each vertex or arc the sum over sources, before it is scaled.
+        num_sources: how many sources there were.
+        supersteps: the same.
+    """
+
+    dependency = HostArray()
+    _derived: tuple[str, ...] = ("centrality",)
+
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        total: Any,
+        sources: np.ndarray,
+        weighted: bool,
+        on: int,
+        normalized: bool,
+    ) -> None:
+        super().__init__(graph, run, len(sources), {"dependency": total})
+        self.num_sources = len(sources)
+        self._sources, self._weighted, self._on, self._normalized = sources, weighted, on, normalized
+
+    def _factors(self) -> Any:
+        """See `scale_factors`."""
+        return scale_factors(self.graph, self._sources, self._normalized, self._on != ON_VERTICES)
+
+    def verify(self, graph: Graph) -> bool:
+        """Check the sums: see `verify.verify_dependencies`. It takes longer than to find them."""
+        check_derived(self, *self._derived)
+        return verify_dependencies(graph, self._sources, self._weighted, self._on, self.dependency)
+
+
+def scale_factors(graph: Graph, sources: np.ndarray, normalized: bool, endpoints: bool) -> Any:
+    """What sums of dependencies are multiplied by: a number, or float64, shape (n,).
+
+    As NetworkX has it from version 3.5 on: normalised values are divided by the number of pairs; others count each pair
+    of an undirected graph once. Sums over some sources stand for those over all: a source is no vertex between others
+    in its own paths, so it has one source less. Where that is none it has 0, and NaN in NetworkX.
+    """
+    n, used = graph.num_vertices, len(sources)
+    pairs_of = n if endpoints else n - 1  # for each source
+    if pairs_of < 2:
+        return 1.0
+    weight = 1 / (pairs_of - 1) if normalized else pairs_of / (1 if graph.directed else 2)
+    if used == n or endpoints:
+        return weight / min(used, pairs_of) if used == n else weight / used
+    factors = np.full(n, weight / used)
+    factors[sources] = weight / (used - 1) if used > 1 else 0.0
+    return factors

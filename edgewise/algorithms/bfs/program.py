@@ -1,0 +1,57 @@
+"""Breadth-first search as a program: levels by messages, and parents made from them as for the kernel of its own."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.bfs.cuda import make_parents
+from edgewise.algorithms.common.device_graph import graph_on_gpu
+from edgewise.algorithms.common.programs import carry_out, explain
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.program.declare import ACTIVE, ANY, HALT, Program, parameter, vertex
+
+
+class BreadthFirst(Program):
+    """Levels from one source, or from all vertices that are given the level 0. `parent` is filled in afterwards."""
+
+    source = parameter("int64")
+    level = vertex("int32", init=-1)
+    parent = vertex("int32", init=-1)
+    combine = ANY
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        if v == state.source:
+            state.level[v] = 0
+        return ACTIVE if state.level[v] == 0 else HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if state.level[edge.target] == -1:
+            return True
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if message and state.level[v] == -1:
+            state.level[v] = state.superstep
+            return ACTIVE
+        return HALT
+
+
+def search(
+    graph: Graph, sources: np.ndarray, limit: int, memory_limit: int | None, run: Execution
+) -> tuple[Any, Any, int]:
+    """Levels and parents on the GPU, and how many levels were expanded; arguments as of `bfs.cuda.search`."""
+    graph_on_gpu(graph, run)  # makes in-edges, which parents need
+    given: dict[str, Any] = {"source": int(sources[0])}
+    if len(sources) > 1:
+        given["level"] = np.full(graph.num_vertices, -1, np.int32)
+        given["level"][sources] = 0
+    depth = min(limit, graph.num_vertices)
+    result = carry_out(BreadthFirst, graph, run, memory_limit, depth, **given)
+    explain(run, result)
+    level, parent = result.on_device("level"), result.on_device("parent")
+    make_parents(graph, level, parent, run)
+    return level, parent, result.supersteps

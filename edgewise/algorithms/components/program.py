@@ -1,0 +1,45 @@
+"""Connected components as a program."""
+
+from typing import Any
+
+from edgewise.algorithms.common.programs import carry_out, explain, with_both_ways
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import cupy
+from edgewise.program.declare import ACTIVE, HALT, MIN, Program, vertex
+
+
+class Components(Program):
+    """The smallest index that a path leads from, where every edge goes both ways."""
+
+    component = vertex("int32")
+    combine = MIN
+    message = "int32"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        state.component[v] = v
+        return ACTIVE
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.component[edge.source]
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if message < state.component[v]:
+            state.component[v] = message
+            return ACTIVE
+        return HALT
+
+
+def components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
+    """Labels on the GPU, the number of components, and supersteps.
+
+    Labels travel along edges, so those of a directed graph are laid out both ways; the graph keeps that.
+    """
+    both_ways = with_both_ways(graph, False, run)
+    result = carry_out(Components, both_ways, run, memory_limit)
+    explain(run, result)
+    component, xp = result.on_device("component"), cupy()
+    return component, int((component == xp.arange(graph.num_vertices)).sum()), result.supersteps

@@ -1,0 +1,88 @@
+"""A minimum spanning forest as a program: a round finds the lightest edges of vertices, a kernel joins by them."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.programs import (
+    call,
+    explain,
+    prepared_for,
+    wide_dtype,
+    with_both_ways,
+)
+from edgewise.algorithms.mst.cuda_contract import contract, plant
+from edgewise.algorithms.mst.cuda_forest_edges import count_edges, sorted_edges
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import host_copy
+from edgewise.program.declare import (
+    ACTIVE,
+    HALT,
+    INFINITY,
+    MIN,
+    WEIGHT,
+    Program,
+    edge,
+    vertex,
+)
+
+
+class LightestEdges(Program):
+    """Of each vertex the lightest edge to another component, where every edge goes both ways: of equally heavy ones
+    that with the lowest index of the other end. The first superstep finds its weight, the second that end."""
+
+    component = vertex("int32")
+    lightest = vertex(WEIGHT, init=INFINITY)
+    end = vertex("int32", init=-1)
+    weight = edge(WEIGHT, default=1)
+    combine = MIN
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        if state.component[edge.source] == state.component[edge.target]:
+            return None
+        if state.superstep == 1:
+            return edge.weight
+        if edge.weight == state.lightest[edge.target]:
+            return edge.source
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if state.superstep == 1:
+            state.lightest[v] = message
+            return ACTIVE
+        if message < state.num_vertices:
+            state.end[v] = int(message)
+        return HALT
+
+
+@functools.cache
+def edges_program(weight: np.dtype) -> type[Program]:
+    """The program for weights of this dtype."""
+    wide = wide_dtype(weight)
+    return type("LightestEdges", (LightestEdges,), {"lightest": vertex(wide, init=INFINITY), "message": wide})
+
+
+def forest(
+    graph: Graph, weight: np.dtype, memory_limit: int | None, run: Execution
+) -> tuple[Any, Any, Any, int]:
+    """A minimum spanning forest; arguments and result as of `mst.cuda.spanning_forest`.
+
+    Each round is a run of a program, which finds the lightest edges of vertices, and a kernel that joins components by
+    them. Edges of a directed graph are laid out both ways; the graph keeps that.
+    """
+    wide, rounds = wide_dtype(weight), 0
+    grown = plant(graph.num_vertices, wide)
+    find = prepared_for(edges_program(weight), with_both_ways(graph, graph.weighted, run), run)
+    while True:
+        found = call(find, run, memory_limit, component=host_copy(grown.component))
+        if not contract(grown, found.on_device("lightest"), found.on_device("end")):
+            break
+        rounds += 1
+    run.explain(f"{rounds} rounds, each of which is two supersteps of a program")
+    explain(run, found)
+    source, target, heavy = sorted_edges(count_edges(grown.ends), grown.weight, wide)
+    return source, target, heavy.astype(weight), rounds

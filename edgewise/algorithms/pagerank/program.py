@@ -1,0 +1,134 @@
+"""PageRank as a program."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.programs import (
+    carry_out,
+    explain,
+)
+from edgewise.algorithms.pagerank.walk import Ranked, Walk
+from edgewise.execution import Execution
+from edgewise.kernels.cuda.memory import host_copy
+from edgewise.program.declare import (
+    ACTIVE,
+    SUM,
+    WEIGHT,
+    Program,
+    aggregator,
+    edge,
+    parameter,
+    vertex,
+)
+
+
+class PageRank(Program):
+    """Ranks, as in `pagerank`. Each vertex starts with `begin`, besides the rank that it is given, and has the part
+    `even` of all jumps, besides its `jump`. Sums are float64."""
+
+    damping = parameter("float64")
+    enough = parameter("float64")
+    begin = parameter("float64")
+    even = parameter("float64")
+    rank = vertex("float64")
+    before = vertex("float64")
+    share = vertex("float64")
+    scale = vertex("float64")
+    jump = vertex("float64")
+    combine = SUM
+    message = "float64"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        if state.out_degree[v] > 0:
+            state.scale[v] = 1.0 / state.out_degree[v]
+        state.rank[v] = state.rank[v] + state.begin
+        state.share[v] = state.rank[v] * state.scale[v]
+        return ACTIVE
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.share[edge.source]
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        spread = 1.0 - state.damping + state.damping * state.dangling
+        state.before[v] = state.rank[v]
+        state.rank[v] = spread * (state.even + state.jump[v]) + state.damping * message
+        state.share[v] = state.rank[v] * state.scale[v]
+        return ACTIVE
+
+    @aggregator(SUM)
+    @staticmethod
+    def dangling(v: Any, state: Any) -> Any:
+        return state.rank[v] if state.scale[v] == 0.0 else 0.0
+
+    @aggregator(SUM)
+    @staticmethod
+    def change(v: Any, state: Any) -> Any:
+        return abs(state.rank[v] - state.before[v])
+
+    @staticmethod
+    def proceed(state: Any) -> Any:
+        return state.enough == 0.0 or state.change > state.enough
+
+
+class WeightedPageRank(PageRank):
+    """Ranks of a walk that follows edges in proportion to their weights; `scale` is given."""
+
+    weight = edge(WEIGHT)
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        state.rank[v] = state.rank[v] + state.begin
+        state.share[v] = state.rank[v] * state.scale[v]
+        return ACTIVE
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.share[edge.source] * edge.weight
+
+
+@functools.cache
+def ranks_program(dtype: np.dtype, weighted: bool) -> type[Program]:
+    """The program for ranks of this dtype."""
+    base = WeightedPageRank if weighted else PageRank
+    fields = {name: vertex(dtype) for name in ("rank", "before", "share", "scale", "jump")}
+    return type("PageRank", (base,), fields)
+
+
+def rank(
+    walk: Walk,
+    start: np.ndarray | None,
+    dtype: np.dtype,
+    enough: float,
+    limit: int,
+    memory_limit: int | None,
+    run: Execution,
+) -> Ranked:
+    """Ranks on the GPU; arguments as of `pagerank.cuda.rank`."""
+    each = 1 / walk.graph.num_vertices
+    given = {"rank": start, "jump": walk.jump, "scale": walk.scale if walk.weighted else None}
+    result = carry_out(
+        ranks_program(dtype, walk.weighted),
+        walk.graph,
+        run,
+        memory_limit,
+        limit,
+        damping=walk.damping,
+        enough=enough,
+        begin=each if start is None else 0.0,
+        even=each if walk.jump is None else 0.0,
+        **{name: values for name, values in given.items() if values is not None},
+    )
+    explain(run, result)
+    iterations, before = result.supersteps, result.on_device("before")
+    residual = result.aggregates["change"] if iterations else 0.0
+    return Ranked(
+        result.on_device("rank"),
+        iterations,
+        residual=residual,
+        shares=lambda: host_copy(before) * walk.scale.astype(dtype),
+    )

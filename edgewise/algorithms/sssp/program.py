@@ -1,0 +1,154 @@
+"""Shortest paths as programs. Parents are made from distances as for the kernel of their own or, where weights are
+negative, are part of the program."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from edgewise.algorithms.common.device_graph import graph_on_gpu
+from edgewise.algorithms.common.lengths import weight_range
+from edgewise.algorithms.common.programs import (
+    carry_out,
+    explain,
+    wide_dtype,
+)
+from edgewise.algorithms.sssp.cpu_path_tree import refuse_cycle
+from edgewise.algorithms.sssp.cuda import nearest_parents
+from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.program.declare import (
+    ACTIVE,
+    HALT,
+    INFINITY,
+    MIN,
+    WEIGHT,
+    Program,
+    edge,
+    parameter,
+    vertex,
+)
+
+#: Supersteps of Bellman-Ford before a negative cycle is looked for; then so many times as many, from the start.
+FIRST_LOOK, LOOK_AGAIN = 64, 8
+
+
+class ShortestPaths(Program):
+    """Distances over weights of at least 0. `parent` is filled in afterwards."""
+
+    source = parameter("int64")
+    distance = vertex(WEIGHT, init=INFINITY)
+    parent = vertex("int32", init=-1)
+    weight = edge(WEIGHT, default=1)
+    combine = MIN
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        if v == state.source:
+            state.distance[v] = 0
+            return ACTIVE
+        return HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.distance[edge.source] + edge.weight
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if message < state.distance[v]:
+            state.distance[v] = message
+            return ACTIVE
+        return HALT
+
+
+class BellmanFord(Program):
+    """Distances and parents over weights of any sign, as `sssp.cpu_bellman_ford` finds them: two supersteps for each of
+    its.
+
+    In odd ones, vertices whose distance fell offer it along their edges. In even ones they offer themselves as parents
+    to those that they lowered.
+    """
+
+    source = parameter("int64")
+    distance = vertex(WEIGHT, init=INFINITY)
+    offered = vertex(WEIGHT, init=INFINITY)
+    parent = vertex("int32", init=-1)
+    fell = vertex("int64", init=-1)  # the last superstep in which the distance did
+    weight = edge(WEIGHT)
+    combine = MIN
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        if v == state.source:
+            state.distance[v] = 0
+            state.offered[v] = 0
+            state.fell[v] = 0
+            return ACTIVE
+        return HALT
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        reached = state.distance[edge.source] + edge.weight
+        if state.superstep % 2 == 1:
+            return reached
+        if reached == state.offered[edge.target] and reached < state.distance[edge.target]:
+            return edge.source
+        return None
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        if state.superstep % 2 == 1:
+            if message < state.distance[v]:
+                state.offered[v] = message
+            return ACTIVE if state.fell[v] == state.superstep - 1 else HALT
+        if state.offered[v] < state.distance[v]:
+            state.distance[v] = state.offered[v]
+            state.parent[v] = int(message)
+            state.fell[v] = state.superstep
+            return ACTIVE
+        return HALT
+
+
+@functools.cache
+def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
+    """The program for distances of this dtype."""
+    fields = {name: vertex(dtype, init=INFINITY) for name in ("distance", "offered")[: 1 + negative]}
+    base = BellmanFord if negative else ShortestPaths
+    return type(base.__name__, (base,), {**fields, "message": wide_dtype(dtype) if negative else dtype})
+
+
+def shortest_paths(
+    graph: Graph, start: int, dtype: np.dtype, memory_limit: int | None, run: Execution
+) -> tuple[Any, Any, int, int]:
+    """Distances and parents on the GPU, supersteps, and how many vertices were reached but have no parent yet.
+
+    Raises:
+        NegativeCycleError: a negative cycle can be reached.
+    """
+    if weight_range(graph)[0] < 0:
+        return *_signed_paths(graph, start, dtype, memory_limit, run), 0
+    graph_on_gpu(graph, run)
+    program = paths_program(dtype, negative=False)
+    result = carry_out(program, graph, run, memory_limit, source=start)
+    explain(run, result)
+    distance, parent = result.on_device("distance"), result.on_device("parent")
+    orphans = nearest_parents(graph, start, distance, parent, run)
+    return distance, parent, result.supersteps, orphans
+
+
+def _signed_paths(
+    graph: Graph, start: int, dtype: np.dtype, memory_limit: int | None, run: Execution
+) -> tuple[Any, Any, int]:
+    """Distances, parents and supersteps of Bellman-Ford; without a negative cycle it ends within n of them."""
+    program, steps = paths_program(dtype, negative=True), FIRST_LOOK
+    while True:
+        steps = min(steps, graph.num_vertices)
+        result = carry_out(program, graph, run, memory_limit, 2 * steps, source=start)
+        if result.ended == ENDINGS[0]:
+            break
+        refuse_cycle(graph, start, result.parent)
+        steps *= LOOK_AGAIN
+    run.explain("Bellman-Ford, for there are negative weights: each superstep is two of a program")
+    explain(run, result)
+    return result.on_device("distance"), result.on_device("parent"), result.supersteps // 2
