@@ -6,8 +6,7 @@ contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connec
 """
 
 from edgewise import generate
-from edgewise.algorithms.betweenness import betweenness
-from edgewise.algorithms.betweenness.edges import edge_betweenness
+from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.components import connected_components
 from edgewise.algorithms.mst import mst

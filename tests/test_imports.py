@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 
 #: Packages that only one part may import, and the modules that a plain `import edgewise` must not load.
 DOORS = {"cupy": "kernels", "numba.cuda": "kernels", "networkx": "nx", "typer": "cli"}
+ALGORITHM_DOORS = ("cpu", "cuda", "program", "verify")
 NOT_LOADED = ("cupy", "networkx", "pandas", "polars", "pyarrow", "rich", "typer")
 
 
@@ -86,6 +88,55 @@ def test_packages_with_one_door(path: Path) -> None:
         for package, door in DOORS.items():
             inside = name == package or name.startswith(f"{package}.")
             assert not inside or part_of(path) == door, f"{path}:{line}: only {door} may import {package}"
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a module; of a package's `__init__` that of the package."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_modules(path: Path, known: set[str]) -> set[str]:
+    """The modules among the known ones that a file imports, at any depth."""
+    names = {name for _, name in imported_names(path)}
+    return {name if name in known else name.rpartition(".")[0] for name in names} & known
+
+
+@pytest.mark.parametrize("folder", ["edgewise", "benchmarks"])
+def test_no_module_imports_itself_through_others(folder: str) -> None:
+    paths = {module_name(path): path for path in sorted((ROOT / folder).rglob("*.py"))}
+    order = TopologicalSorter({name: imported_modules(path, set(paths)) for name, path in paths.items()})
+    order.prepare()  # CycleError names the modules
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_cpu_and_cuda_are_apart(path: Path) -> None:
+    """What runs on the CPU imports nothing of a GPU, and nothing imports the package that it lies in."""
+    name = module_name(path)
+    inner = name.split(".")[2:]
+    for line, imported in imported_names(path):
+        if any(part.startswith("cpu") for part in inner):
+            assert not any(part.startswith("cuda") for part in imported.split(".")), (
+                f"{path}:{line}: {imported}"
+            )
+        package = imported.rpartition(".")[0]
+        inside = name.startswith(f"{package}.") and package.count(".") > 0
+        is_module = (ROOT / imported.replace(".", "/")).with_suffix(".py").is_file()
+        is_package = (ROOT / imported.replace(".", "/")).is_dir()
+        assert not inside or is_module or is_package, f"{path}:{line}: imports its own package, {package}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_algorithms_are_entered_by_their_doors(path: Path) -> None:
+    name = module_name(path)
+    for line, imported in imported_names(path):
+        parts = imported.split(".")
+        if parts[:2] == ["edgewise", "algorithms"] and len(parts) > 3 and parts[2] != "common":
+            door = (
+                parts[3] in ALGORITHM_DOORS
+                or not (PACKAGE / "algorithms" / parts[2] / f"{parts[3]}.py").is_file()
+            )
+            same = name.startswith(f"edgewise.algorithms.{parts[2]}")
+            assert door or same, f"{path}:{line}: {imported} is no door of {parts[2]}"
 
 
 def test_import_loads_no_optional_package() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers.load_balancing import FIELDS, code_lines, distribution
+from benchmarks.papers.load_balancing import FIELDS, distribution
 from benchmarks.papers.load_balancing_claims import other_claims, strategies_table, times_claims
 from benchmarks.papers.load_balancing_plots import draw, filled
 from benchmarks.papers.load_balancing_tables import (
@@ -15,6 +15,7 @@ from benchmarks.papers.load_balancing_tables import (
     Found,
     axes,
     chunking_table,
+    code_lines,
     graphs_table,
     memory_table,
     ranks,

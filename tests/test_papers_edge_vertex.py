@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers.edge_vertex import FIELDS, is_sorted, same, thinned
+from benchmarks.papers.edge_vertex import FIELDS, is_sorted, same
 from benchmarks.papers.edge_vertex_plots import draw
+from benchmarks.papers.edge_vertex_setup import thinned
 from benchmarks.papers.edge_vertex_tables import (
     PROGRAMS,
     ROW_MAJOR,

@@ -28,28 +28,12 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import built, versions
-from benchmarks.graphs import GTGRAPH
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.papers.load_balancing import Columns, rmat_on_gpu, uniform_on_gpu
+from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
+from benchmarks.papers.load_balancing_setup import Columns
 
 ITERATIONS = 50
-LINEAR = ew.Layout("linear", threshold=1, split=False)
-SYSTEMS: dict[str, ew.Schedule] = {
-    "Medusa-like": ew.Schedule(
-        ew.Buffered(), layout=ew.Layout(None, group_size=1, split=False, made_on="cpu")
-    ),
-    "paper": ew.Schedule(ew.Buffered(), layout=LINEAR),
-    "paper, unsorted": ew.Schedule(ew.Buffered(), layout=ew.Layout(None, split=False)),
-    "paper, row-major": ew.Schedule(
-        ew.Buffered(), layout=ew.Layout("linear", threshold=1, group_size=1, split=False)
-    ),
-    "paper, radix sort": ew.Schedule(ew.Buffered(), layout=ew.Layout("exact", threshold=1, split=False)),
-    "heavy apart": ew.Schedule(ew.Buffered(), layout=ew.Layout()),
-    "pull": ew.Schedule(ew.Pull(), layout=ew.Layout()),
-    "automatic": ew.Schedule(),
-}
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
-SORTED_MILLIONS = (1, 4, 16)
 FIELDS = (
     "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets",
     "preprocessing_ms", "ms", "sending_ms", "gathering_ms", "computing_ms", "supersteps", "extra_percent",
@@ -88,36 +72,6 @@ class Ranks(ew.Program):
     @staticmethod
     def dangling(v, state):
         return state.rank[v] if state.out_degree[v] == 0 else 0.0
-
-
-def thinned(made: Columns, num_vertices: int, num_edges: int) -> Columns:
-    """The first so many edges among the first so many vertices."""
-    source, target, weight = made[1]
-    kept = (source < num_vertices) & (target < num_vertices)
-    return num_vertices, tuple(column[kept][:num_edges].copy() for column in (source, target, weight))
-
-
-def real(name: str) -> Columns:
-    """A graph of the test data on the GPU, with weights from 1 to 100."""
-    import cupy
-
-    from tests.golden import load as golden
-
-    graph = golden(name).graph
-    weights = np.random.default_rng(1).integers(1, 101, graph.num_arcs)
-    ends = (graph.sources, graph.targets, weights)
-    return graph.num_vertices, tuple(cupy.asarray(column.astype(np.int32)) for column in ends)
-
-
-GRAPHS: dict[str, Callable[[], Columns]] = {
-    "RMAT": lambda: thinned(rmat_on_gpu(20, 18_500_000, 1, GTGRAPH), 1_000_000, 16_000_000),
-    "Random": lambda: uniform_on_gpu(1_000_000, 16_000_000, 1),
-    "Journal": lambda: thinned(rmat_on_gpu(22, 40_000_000, 1, GTGRAPH), 3_997_962, 34_681_189),
-    "soc-Epinions1": lambda: real("soc-Epinions1-sym"),
-    "cnr-2000": lambda: real("cnr-2000"),
-    "actor-collab": lambda: real("actor-collab"),
-    "road-NE": lambda: real("road-NE"),
-}
 
 
 def fresh(made: Columns, both_ways: bool = False) -> ew.Graph:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.papers.edge_vertex_remap import TOGETHER
+from benchmarks.papers.edge_vertex_setup import GRAPHS
 from edgewise.balance.columnar import make_columnar
 from edgewise.kernels.cuda.device import (
     HALVES,
@@ -187,8 +188,6 @@ def profiled(graph_name: str) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Run the kernel once for each layout, for a profiler that starts when it is told to."""
-    from benchmarks.papers.edge_vertex import GRAPHS
-
     num_vertices, (_, targets, *_) = GRAPHS[sys.argv[1]]()
     made = laid_out(targets, num_vertices)
     slots = cupy().ones(max(units.size for units in made.values()), np.float32)

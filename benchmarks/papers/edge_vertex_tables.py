@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.papers.edge_vertex import GRAPHS, SORTED_MILLIONS, SYSTEMS
+from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
 from benchmarks.papers.load_balancing_claims import counted
 from benchmarks.papers.load_balancing_tables import shown, span
 from benchmarks.table import markdown

@@ -16,12 +16,11 @@ The paper's figures are known from its text only; the printed standard deviation
 """
 
 import argparse
-import ast
 import csv
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +28,9 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import built, versions
-from benchmarks.graphs import GTGRAPH
 from benchmarks.ours import EXAMPLES, load
+from benchmarks.papers.load_balancing_setup import GRAPHS, STRATEGIES, Columns, uniform_on_gpu
 
-GRAPH500 = (0.57, 0.19, 0.19, 0.05)
-#: With these the largest degree of rmat20 is about the 1,181 of the paper, which GTGRAPH's do not give.
-SKEWED = (0.48, 0.16, 0.16, 0.20)
-#: The number of vertices; sources, targets and weights of edges on the GPU.
-Columns = tuple[int, tuple[Any, ...]]
-STRATEGIES: dict[str, Any] = {
-    "BS": ew.ThreadMapped(),
-    "EP": ew.EdgeBased(),
-    "EP, no chunking": ew.EdgeBased(chunking=False),
-    "WD": ew.WorkloadDecomposition(),
-    "NS": ew.NodeSplitting(),
-    "HP": ew.HierarchicalProcessing(),
-    "automatic": "auto",
-}
-#: The file of each strategy.
-FILES = {"BS": "grouped", "EP": "edges", "WD": "decompose", "NS": "split", "HP": "hierarchical"}
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
 ANSWERS = {"bfs": "level", "sssp": "distance"}
 FIELDS = (
@@ -62,61 +45,6 @@ LONG_SECONDS = 1.0
 def fresh(made: Columns) -> ew.Graph:
     """A graph that nothing was made for yet."""
     return built(made[1], made[0])
-
-
-def rmat_on_gpu(scale: int, edges: int, seed: int, quadrants: tuple[float, ...]) -> Columns:
-    """R-MAT with shuffled vertices and weights from 1 to 100, made on the GPU."""
-    import cupy
-
-    random = cupy.random.RandomState(seed)
-    names = random.permutation(1 << scale).astype(np.int32)
-    a, b, c, _ = quadrants
-    ends = cupy.zeros((2, edges), np.int32)
-    for begin in range(0, edges, 1 << 24):
-        part = ends[:, begin : begin + (1 << 24)]
-        for _ in range(scale):
-            drawn = random.random_sample(part.shape[1], np.float32)
-            part *= 2
-            part[0] += drawn >= a + b
-            part[1] += ((drawn >= a) & (drawn < a + b)) | (drawn >= a + b + c)
-    weights = random.randint(1, 101, edges).astype(np.int32)
-    return 1 << scale, (names[ends[0]], names[ends[1]], weights)
-
-
-def road(name: str) -> Columns:
-    """A road network whose lengths are its weights, on the GPU."""
-    import cupy
-
-    from tests.golden import load as golden
-
-    graph = golden(name).graph
-    ends = (graph.sources, graph.targets, graph.weights)
-    return graph.num_vertices, tuple(cupy.asarray(column.astype(np.int32)) for column in ends)
-
-
-def uniform_on_gpu(vertices: int, edges: int, seed: int) -> Columns:
-    """Random pairs of vertices with weights from 1 to 100, made on the GPU."""
-    import cupy
-
-    random = cupy.random.RandomState(seed)
-    ends = [random.randint(0, vertices, edges).astype(np.int32) for _ in range(2)]
-    weights = random.randint(1, 101, edges).astype(np.int32)
-    return vertices, (*ends, weights)
-
-
-GRAPHS: dict[str, Callable[[], Columns]] = {
-    "rmat20": lambda: rmat_on_gpu(20, 8_260_000, 1, GTGRAPH),
-    "rmat20-skewed": lambda: rmat_on_gpu(20, 8_260_000, 1, SKEWED),
-    "ER20": lambda: uniform_on_gpu(1 << 20, 4_190_000, 1),
-    "ER23": lambda: uniform_on_gpu(1 << 23, 33_550_000, 1),
-    "road-NY": lambda: road("road-NY"),
-    "road-FLA": lambda: road("road-FLA"),
-    "road-NE": lambda: road("road-NE"),
-    **{
-        f"graph500-{seed}": (lambda seed=seed: rmat_on_gpu(24, 335_000_000, seed, GRAPH500))
-        for seed in (1, 2, 3)
-    },
-}
 
 
 class InSum(ew.Program):
@@ -242,24 +170,6 @@ def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[s
         expected = built_in(graph, source, device="cuda").on_device(ANSWERS[name])
         for row, answer in zip(found, answers, strict=True):
             yield row if answer is None else row | {"right": bool((answer == expected).all())}
-
-
-def code_lines(path: Path) -> int:
-    """Lines of a file that are neither blank, comment nor docstring."""
-    text = path.read_text()
-    tree, skipped = ast.parse(text), set[int]()
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                skipped.update(range(body[0].lineno, (body[0].end_lineno or body[0].lineno) + 1))
-    lines = text.splitlines()
-    return sum(
-        1
-        for number, line in enumerate(lines, 1)
-        if number not in skipped and line.strip() and not line.strip().startswith("#")
-    )
 
 
 def main() -> None:

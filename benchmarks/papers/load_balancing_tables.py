@@ -4,13 +4,14 @@ Times are compared twice: those of the kernel, and those of a whole run, with it
 time of BS, in percent. What was not measured, out of memory included, is NaN: no claim holds for it.
 """
 
+import ast
 import csv
 import math
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks.papers.load_balancing import FILES, STRATEGIES, code_lines
+from benchmarks.papers.load_balancing_setup import FILES, STRATEGIES
 from benchmarks.table import markdown
 from edgewise import balance
 
@@ -225,3 +226,21 @@ def ranks_table(found: Found) -> str:
 
     body = [[name, *(cell(axis, name) for axis in columns)] for name in PAPERS]
     return markdown(["strategy", *columns], body)
+
+
+def code_lines(path: Path) -> int:
+    """Lines of a file that are neither blank, comment nor docstring."""
+    text = path.read_text()
+    tree, skipped = ast.parse(text), set[int]()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                skipped.update(range(body[0].lineno, (body[0].end_lineno or body[0].lineno) + 1))
+    lines = text.splitlines()
+    return sum(
+        1
+        for number, line in enumerate(lines, 1)
+        if number not in skipped and line.strip() and not line.strip().startswith("#")
+    )

@@ -9,9 +9,7 @@ from edgewise.algorithms.bfs import as_depth
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.lengths import distance_dtype
 from edgewise.algorithms.components import verify_components
-from edgewise.algorithms.pagerank import check_parameters
-from edgewise.algorithms.pagerank.verify import verify_converged
-from edgewise.algorithms.pagerank.walk import Walk, distribution
+from edgewise.algorithms.pagerank import verify_ranks
 from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
@@ -47,7 +45,7 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
         )
     saved = _Saved(graph, columns)
     if algorithm == "pagerank":
-        _verify_pagerank(saved, **given)
+        verify_ranks(graph, lambda kind: saved.numbers("rank", kind), **given)
     elif algorithm in ("components", "scc"):
         check = verify_components if algorithm == "components" else verify_strong_components
         component = saved.numbers("component", np.int64)
@@ -62,22 +60,6 @@ def verify_saved(algorithm: str, graph: Graph, columns: Columns, given: Mapping[
         start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
         verify_paths(graph, start, distance, saved.vertices("parent"))
     return True
-
-
-def _verify_pagerank(
-    saved: "_Saved",
-    damping: float = 0.85,
-    tol: float | None = None,
-    personalization: Mapping[Any, float] | None = None,
-    weighted: bool = False,
-    **others: Any,
-) -> None:
-    """Ranks that have converged: the last iteration changed at most tol."""
-    graph, kind = saved.graph, others.get("dtype", np.float64)
-    checked = check_parameters(graph, damping, tol, others.get("max_iterations", 0), weighted, kind)
-    jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    rank = saved.numbers("rank", checked.kind)
-    verify_converged(Walk(graph, checked.damping, jump, weighted), rank, checked.enough)
 
 
 class _Saved:

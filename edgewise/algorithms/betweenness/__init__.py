@@ -30,6 +30,7 @@ from edgewise.algorithms.betweenness.dependencies import (
     size_for,
     sum_over,
 )
+from edgewise.algorithms.betweenness.edges import edge_betweenness as edge_betweenness
 from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult

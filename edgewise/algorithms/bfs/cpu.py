@@ -13,8 +13,8 @@ import numpy as np
 
 from edgewise.algorithms.bfs.cpu_pull import find_parents, make_bitmaps, make_queues, pull
 from edgewise.algorithms.bfs.cpu_push import ALONE, push, push_alone
+from edgewise.algorithms.bfs.cpu_state import AUTO as AUTO
 from edgewise.algorithms.bfs.cpu_state import (
-    AUTO,
     BEGIN,
     DEPTH,
     DIRECTION,
@@ -25,7 +25,6 @@ from edgewise.algorithms.bfs.cpu_state import (
     FRESH,
     FROM_LEVEL,
     FRONTIER_EDGES,
-    LEVELS,
     LOGGED,
     NONE,
     PULL,
@@ -39,6 +38,12 @@ from edgewise.algorithms.bfs.cpu_state import (
     post,
     post_totals,
 )
+from edgewise.algorithms.bfs.cpu_state import LEVELS as LEVELS
+from edgewise.algorithms.bfs.cpu_state import Arcs as Arcs
+from edgewise.algorithms.bfs.cpu_state import make_search as make_search
+from edgewise.algorithms.bfs.cpu_state import rows_and_columns as rows_and_columns
+from edgewise.algorithms.bfs.cpu_state import search_work as search_work
+from edgewise.algorithms.bfs.cpu_state import searching as searching
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, report, rewind, team_kernel
 

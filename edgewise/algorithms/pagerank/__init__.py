@@ -16,7 +16,7 @@ from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004
 Steps. `cpu`: gather, settle, sum up, decide.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
-from edgewise.algorithms.pagerank.verify import Outcome, verify_outcome
+from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
@@ -257,3 +257,29 @@ def check_parameters(
             f"pagerank: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"
         )
     return Parameters(kind, damping, enough, limit)
+
+
+def verify_ranks(
+    graph: Graph,
+    read: Callable[[np.dtype], np.ndarray],
+    damping: float = 0.85,
+    tol: float | None = None,
+    max_iterations: int = 0,
+    personalization: Mapping[Any, float] | None = None,
+    weighted: bool = False,
+    dtype: Any = np.float64,
+    **_: Any,
+) -> None:
+    """Check ranks that come from elsewhere and have converged: the last iteration changed at most tol.
+
+    Args:
+        graph: the graph that they were found on.
+        read: gives the ranks in a dtype, in the order of the graph's vertices.
+        damping, tol, max_iterations, personalization, weighted, dtype: as they were given to `pagerank`.
+
+    Raises:
+        VerificationError: they are other ranks.
+    """
+    checked = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
+    jump = None if personalization is None else distribution(graph, "personalization", personalization)
+    verify_converged(Walk(graph, checked.damping, jump, weighted), read(checked.kind), checked.enough)

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu import traverse
-from edgewise.algorithms.bfs.cpu_state import (
+from edgewise.algorithms.bfs.cpu import (
     AUTO,
     LEVELS,
     Arcs,
@@ -33,6 +32,7 @@ from edgewise.algorithms.bfs.cpu_state import (
     rows_and_columns,
     search_work,
     searching,
+    traverse,
 )
 from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.components import ComponentsResult, bytes_for_components, find_components
