@@ -42,49 +42,33 @@ _PROGRAMS = ("test_engines.py", "test_pieces.py", "test_program.py")
 #: What files are changed, by the beginnings of their names in edgewise/, and their tests, of which the first that is
 #: likely to fail and fast comes first. The first beginning that fits counts.
 TESTS: dict[str, tuple[str, ...]] = {
-    "algorithms/_betweenness_verify": (*_BETWEENNESS, "test_verified_arrays.py"),
-    "algorithms/_bellman_ford": ("test_sssp.py",),
-    "algorithms/_bfs_verify": ("test_bfs.py", "test_verified_arrays.py"),
-    "algorithms/_bfs": ("test_bfs.py",),
-    "algorithms/_boruvka": ("test_mst.py",),
-    "algorithms/_brandes": _BETWEENNESS,
-    "algorithms/_buckets": ("test_sssp.py",),
-    "algorithms/_checkpoint": ("test_checkpoint.py",),
-    "algorithms/_components": ("test_connected_components.py",),
-    "algorithms/_delta": ("test_sssp.py",),
-    "algorithms/_dependencies": (*_BETWEENNESS, "test_checkpoint.py"),
-    "algorithms/_derived": ("test_verified_arrays.py",),
-    "algorithms/_dijkstra": _BETWEENNESS,
-    "algorithms/_lengths": ("test_sssp.py", *_BETWEENNESS),
-    "algorithms/_mst_verify": ("test_mst.py", "test_verified_arrays.py"),
-    "algorithms/_numbers": ("test_pagerank.py", "test_sssp.py"),
-    "algorithms/_pagerank_verify": ("test_pagerank.py", "test_verified_arrays.py"),
-    "algorithms/_path_tree": ("test_sssp.py",),
-    "algorithms/_power": ("test_pagerank.py",),
-    "algorithms/_scc": ("test_scc.py", "test_verified_arrays.py"),
-    "algorithms/_sssp_verify": ("test_sssp.py", "test_verified_arrays.py"),
-    "algorithms/_tentative": ("test_sssp.py",),
-    "algorithms/_walk": ("test_pagerank.py",),
+    "algorithms/betweenness/checkpoint": ("test_checkpoint.py",),
+    "algorithms/betweenness/cpu": _BETWEENNESS,
+    "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py"),
+    "algorithms/betweenness/verify": (*_BETWEENNESS, "test_verified_arrays.py"),
     "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py"),
-    "algorithms/bfs": ("test_bfs.py",),
-    "algorithms/connected": ("test_connected_components.py", "test_verified_arrays.py"),
-    "algorithms/edge_betweenness": ("test_edge_betweenness.py", "test_checkpoint.py"),
+    "algorithms/bfs/cpu": ("test_bfs.py",),
+    "algorithms/bfs": ("test_bfs.py", "test_verified_arrays.py"),
+    "algorithms/common/derived": ("test_verified_arrays.py",),
+    "algorithms/common/lengths": ("test_sssp.py", *_BETWEENNESS),
+    "algorithms/common/numbers": ("test_pagerank.py", "test_sssp.py"),
+    "algorithms/components": ("test_connected_components.py", "test_verified_arrays.py"),
     "algorithms/mst": ("test_mst.py", "test_verified_arrays.py"),
     "algorithms/pagerank": ("test_pagerank.py", "test_verified_arrays.py"),
     "algorithms/scc": ("test_scc.py", "test_verified_arrays.py"),
+    "algorithms/sssp/cpu": ("test_sssp.py",),
     "algorithms/sssp": ("test_sssp.py", "test_verified_arrays.py"),
-    "engine/binding": ("test_given_values.py", "test_program.py", "test_kept_programs.py"),
-    "engine/compiled": ("test_program.py", "test_declarations.py"),
-    "engine/constants": ("test_given_values.py", *_PROGRAMS),
-    "engine/cpu_async": _PROGRAMS,
-    "engine/cpu_messages": ("test_buffered.py", *_PROGRAMS),
-    "engine/cpu": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
+    "engine/contract": ("test_program.py", "test_result.py"),
+    "engine/cpu/messages": ("test_buffered.py", *_PROGRAMS),
+    "engine/cpu/program": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
+    "engine/cpu": _PROGRAMS,
     "engine/endless": ("test_endless.py",),
-    "engine/glue": _PROGRAMS,
-    "engine/message_buffer": ("test_buffered.py",),
-    "engine/outcome": ("test_program.py", "test_result.py"),
+    "engine/lowering/accessors": _PROGRAMS,
+    "engine/lowering/binding": ("test_given_values.py", "test_program.py", "test_kept_programs.py"),
+    "engine/lowering/compiled": ("test_program.py", "test_declarations.py"),
+    "engine/lowering/constants": ("test_given_values.py", *_PROGRAMS),
+    "engine/lowering/message_buffer": ("test_buffered.py",),
     "engine/overflow": ("test_functions.py", "test_program.py"),
-    "engine/pieces": _PROGRAMS,
     "engine/reference": ("test_program.py", *_PROGRAMS, "test_functions.py"),
 }
 #: Functions, calls, arguments and variables that decide how fast a run is, how much memory it takes or what it says.
@@ -94,11 +78,11 @@ SPEED = re.compile(
 )
 #: Names of the same kind in one file.
 SPEED_OF = {
-    "algorithms/_bfs_push.py": "_out_edges",
-    "algorithms/_bfs_state.py": "_empty_at",
-    "algorithms/_components_steps.py": "_meet",
-    "algorithms/mst.py": "arcs|make_in_edges",
-    "engine/cpu.py": "_carry_out",
+    "algorithms/bfs/cpu_push.py": "_out_edges",
+    "algorithms/bfs/cpu_state.py": "_empty_at",
+    "algorithms/components/cpu.py": "_meet",
+    "algorithms/mst/__init__.py": "arcs|make_in_edges",
+    "engine/cpu/program.py": "_carry_out",
 }
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -224,7 +208,8 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 
 def tests_of(file: str) -> tuple[str, ...]:
     """The tests of a file; none if it is not changed."""
-    if "gpu" in file or "as_program" in file or file == "engine/keys.py":
+    of_algorithms = file.startswith("algorithms/")
+    if "cuda" in file or (of_algorithms and file.endswith("/program.py")):
         return ()
     return next((tests for name, tests in TESTS.items() if file.startswith(name)), ())
 
