@@ -14,7 +14,7 @@ hierarchical = pytest.importorskip("edgewise.balance.hierarchical", exc_type=Imp
 
 @pytest.fixture(autouse=True)
 def numpy_for_cupy(monkeypatch):
-    monkeypatch.setattr(split.gpu_host, "cupy", lambda: np)
+    monkeypatch.setattr(split.cuda_memory, "cupy", lambda: np)
 
 
 def offsets_of(degrees):
