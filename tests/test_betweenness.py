@@ -250,3 +250,14 @@ def test_refusals():
         ew.betweenness(graph, device="cpu", schedule=ew.Schedule(ew.Pull()))
     with pytest.raises(MemoryLimitError, match="betweenness needs"):
         ew.betweenness(graph, device="cpu", memory_limit=100)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_parallel_arcs_between_two_vertices_pass(directed):
+    """No vertex is between others: what is left of the lengths of paths is rounding."""
+    for count in (6, 49):
+        graph = ew.Graph.from_edges([0] * count, [1] * count, directed=directed)
+        assert ew.betweenness(graph, device="cpu").verify(graph)
+    drawn = np.random.default_rng(1).integers(0, 5, (2, 300))
+    graph = ew.Graph.from_edges(*drawn, directed=directed)
+    assert ew.betweenness(graph, device="cpu").verify(graph)

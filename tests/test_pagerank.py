@@ -386,3 +386,20 @@ def test_graphs_are_checked():
 def test_values_of_the_wrong_kind_are_refused(options, expected):
     with pytest.raises(ParameterError, match=expected):
         pagerank(ew.Graph.from_edges([0, 1], [1, 2]), **options)
+
+
+@pytest.mark.parametrize("damping", [0.85, 0.999])
+@pytest.mark.parametrize("work", [pagerank_verify.WORK, 0], ids=["all repeated", "the last repeated"])
+def test_one_small_rank_that_is_wrong_is_found_in_float32(damping, work, monkeypatch):
+    monkeypatch.setattr(pagerank_verify, "WORK", work)
+    graph = ew.generate.rmat(14, 8, seed=1)
+    result = pagerank(graph, damping=damping, dtype=np.float32, tol=0, max_iterations=60)
+    assert result.verify(graph)
+    lowest = int(np.argmin(result.rank))
+    for wrong in (0.0, 1.5 * result.rank[lowest]):
+        changed = result.rank.copy()
+        changed[lowest] = wrong
+        right, result.rank = result.rank, changed
+        with pytest.raises(VerificationError, match=f"vertex {lowest} has the rank"):
+            result.verify(graph)
+        result.rank = right

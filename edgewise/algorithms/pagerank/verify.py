@@ -2,7 +2,8 @@
 
 An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
 iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
-at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank.
+at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank. All that is added
+up is positive: so each rank by itself, too, is off by no more than a share of it that grows with the iterations.
 """
 
 from collections.abc import Callable
@@ -166,7 +167,12 @@ def _repeat_all(walk: Walk, outcome: Outcome) -> None:
         before, rank = rank, next_ranks(walk, rank)
         earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, kind)
     _compare(
-        walk, outcome.rank, rank, rounding, f"{outcome.iterations} iterations from the start, repeated, give"
+        walk,
+        outcome.rank,
+        rank,
+        rounding,
+        (outcome.iterations + 1) * _share_of_rounding(walk, kind) * rank,
+        f"{outcome.iterations} iterations from the start, repeated, give",
     )
     change = np.abs(rank - before).sum()
     if not abs(change - outcome.residual) <= rounding + earlier:
@@ -188,7 +194,8 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
         walk.scale > 0,
     )
     again = _mixed(walk, exact.sum() - walk.damping * gathered.sum(), gathered)
-    _compare(walk, outcome.rank, again, rounding, "the last iteration, repeated, gives")
+    each = 2 * _share_of_rounding(walk, outcome.rank.dtype) * again + _mixed(walk, rounding, 0 * again)
+    _compare(walk, outcome.rank, again, rounding, each, "the last iteration, repeated, gives")
     change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
     if change > outcome.residual + 2 * rounding or (gives.all() and change < outcome.residual - 2 * rounding):
         raise VerificationError(
@@ -196,11 +203,25 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
         )
 
 
-def _compare(walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, what: str) -> None:
-    """Refuse ranks that differ from others by more than rounding, in sum."""
+def _share_of_rounding(walk: Walk, kind: np.dtype) -> float:
+    """By what share of it a rank may differ after an iteration, for rounding in this dtype."""
+    graph, n = walk.graph, walk.graph.num_vertices
+    most = int(graph.in_degree.max())
+    additions = most + BLOCK + n / BLOCK + (int(graph.out_degree.max()) if walk.weighted else 0)
+    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + most / _GPU_ARCS)
+    return float(np.finfo(kind).eps) * of_kind + _EPS * additions
+
+
+def _compare(
+    walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, each: np.ndarray, what: str
+) -> None:
+    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; numbers so small that they
+    have fewer digits aside."""
     difference = np.abs(again - rank)
-    if not difference.sum() <= rounding:
-        v = int(np.argmax(difference))
+    shares = difference / (each + float(np.finfo(rank.dtype).tiny) * (1 + walk.graph.in_degree))
+    one_is_wrong = bool((shares > 1).any())
+    if one_is_wrong or not difference.sum() <= rounding:
+        v = int(np.argmax(shares if one_is_wrong else difference))
         raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]!r}; {what} {again[v]!r}")
 
 
