@@ -19,7 +19,7 @@ from edgewise.io.columns import read_columns
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-COMMAND = [sys.executable, "-m", "edgewise.cli.app"]
+COMMAND = [sys.executable, "-m", "edgewise.cli"]
 
 TOWNS = """# from to km
 Lyon Paris 460

@@ -356,7 +356,3 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # for terminals of few characters
     leave_on_interrupt()
     app()
-
-
-if __name__ == "__main__":
-    main()
