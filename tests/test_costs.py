@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import edgewise as ew
 from edgewise import execution
 from edgewise.engine.cpu import program as cpu_program
 from edgewise.kernels import costs
+from edgewise.kernels.cache import counted_as_compiling
 from edgewise.run import Prepared
 
 #: Arrays that a run of breadth-first search needs on a GPU.
@@ -172,3 +174,10 @@ def test_a_run_on_the_calling_thread_can_be_interrupted(monkeypatch):
     graph = ew.Graph.from_edges(np.arange(20_000), np.arange(1, 20_001))
     with pytest.raises(Impatient):
         ew.run(PROGRAMS["bfs"][0](source=0), graph, device="cpu", progress=progress)
+
+
+def test_what_is_compiled_while_something_is_laid_out_counts_once():
+    run = execution.Execution(ew.Schedule(), 1, None)
+    with run.laying_out("made nothing"), counted_as_compiling():
+        time.sleep(0.05)
+    assert 0 <= run.layout_seconds < 0.05
