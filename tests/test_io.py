@@ -764,6 +764,22 @@ def test_paths_that_are_none(path: str) -> None:
         write(generate.path(3), f"{path}.txt")
 
 
+@pytest.mark.parametrize("suffix", ["txt", "csv", "mtx"])
+def test_weights_in_float32_come_back_as_the_float64_nearest_to_their_text(
+    tmp_path: Path, suffix: str
+) -> None:
+    bits = np.random.default_rng(4).integers(0, 0x7F800000, 10_000).astype(np.uint32)
+    weights = np.concatenate(
+        [np.array([0.1, 1e-45, 3.4028235e38, 2**24, 0.0], np.float32), bits.view(np.float32)]
+    )
+    index = np.arange(len(weights))
+    write(Graph.from_edges(index, index, weights), tmp_path / f"graph.{suffix}")
+    found = read(tmp_path / f"graph.{suffix}").weights
+    assert found is not None and found.dtype == np.float64 and found[0] == 0.1
+    assert found[0] != weights[0]
+    np.testing.assert_array_equal(found.astype(np.float32), weights)
+
+
 # ---------------------------------------------------------------- memory
 
 
