@@ -1,6 +1,7 @@
 """Partial sums of betweenness in a file: an interrupted run goes on to the same bits; other files are refused."""
 
 import os
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -218,6 +219,56 @@ def test_values_that_no_run_writes_are_refused(graph, tmp_path, changes, problem
         np.savez(file, **{**values, **changes})
     with pytest.raises(ParameterError, match=f"the checkpoint .*sums is damaged: {problem}"):
         ew.betweenness(graph, device="cpu", checkpoint=path)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("member", ["total", "graph", "what", "done", "format", "digest"])
+def test_a_member_of_another_size_is_not_read(graph, tmp_path, member, save):
+    path = tmp_path / "sums"
+    interrupt(ew.betweenness, graph, path)
+    with np.load(path) as saved:
+        values = dict(saved)
+    with open(path, "wb") as file:
+        save(file, **{**values, member: np.zeros(10**7)})
+    kept = betweenness_checkpoint.Checkpoint(path, "betweenness", arcs_of(graph))
+    kept._graph, kept._what = str(values["graph"]), str(values["what"])
+    tracemalloc.start()
+    with pytest.raises(ParameterError, match="sums is damaged"):
+        kept.restore(np.zeros(128), 128)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
+
+
+def test_done_and_total_belong_together(graph, tmp_path):
+    path = tmp_path / "sums"
+    interrupt(ew.betweenness, graph, path)
+    with np.load(path) as saved:
+        values = dict(saved)
+    half = values["total"] / 2
+    for changes in ({"done": values["done"] + 1}, {"total": half}, {"digest": np.array("0" * 64)}):
+        with open(path, "wb") as file:
+            np.savez(file, **{**values, **changes})
+        with pytest.raises(
+            ParameterError, match="is damaged: done and total are not those that were written"
+        ):
+            ew.betweenness(graph, device="cpu", checkpoint=path)
+
+
+def test_files_of_other_formats_are_refused(graph, tmp_path):
+    path = tmp_path / "sums"
+    interrupt(ew.betweenness, graph, path)
+    with np.load(path) as saved:
+        values = dict(saved)
+    first = {name: values[name] for name in ("graph", "what", "done", "total")}
+    for number, written in ((1, first), (3, {**values, "format": 3, "more": 1})):
+        with open(path, "wb") as file:
+            np.savez(file, **written)
+        with pytest.raises(
+            ParameterError,
+            match=f"is of format {number}, that of another version of edgewise; expected 2; name",
+        ):
+            ew.betweenness(graph, device="cpu", checkpoint=path)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import fcntl
 import gzip
 import lzma
 import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -762,6 +764,22 @@ def test_paths_that_are_none(path: str) -> None:
         write(generate.path(3), f"{path}.txt")
 
 
+@pytest.mark.parametrize("suffix", ["txt", "csv", "mtx"])
+def test_weights_in_float32_come_back_as_the_float64_nearest_to_their_text(
+    tmp_path: Path, suffix: str
+) -> None:
+    bits = np.random.default_rng(4).integers(0, 0x7F800000, 10_000).astype(np.uint32)
+    weights = np.concatenate(
+        [np.array([0.1, 1e-45, 3.4028235e38, 2**24, 0.0], np.float32), bits.view(np.float32)]
+    )
+    index = np.arange(len(weights))
+    write(Graph.from_edges(index, index, weights), tmp_path / f"graph.{suffix}")
+    found = read(tmp_path / f"graph.{suffix}").weights
+    assert found is not None and found.dtype == np.float64 and found[0] == 0.1
+    assert found[0] != weights[0]
+    np.testing.assert_array_equal(found.astype(np.float32), weights)
+
+
 # ---------------------------------------------------------------- memory
 
 
@@ -822,6 +840,48 @@ def test_reading_takes_what_it_says(
     assert read(path, memory_limit=max(said), **options).num_edges > 0
     with pytest.raises(MemoryLimitError):
         read(path, memory_limit=max(said) - 1, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.txt", "1 " * 10**6, r"a\.txt:1: got '1 1 .*', which has more than 10,000 columns; expected two"),
+        ("a.txt", "0 1\n" + "1 " * 10**6, r"a\.txt:2: got '1 1 .*', which has more than 10,000 columns"),
+        ("a.csv", "1," * 10**6, r"a\.csv:1: got '1,1,.*', which has more than 10,000 columns"),
+        ("a.mtx", f"{MATRIX} pattern general\n" + "1 " * 10**6, "expected 'rows columns entries'"),
+        ("a.gr", "p " * 10**6, "expected 'p sp VERTICES ARCS'"),
+    ],
+)
+def test_a_wide_line_is_refused_before_it_is_split(file: Any, name: str, text: str, problem: str) -> None:
+    path = file(text + "\n", name)
+    tracemalloc.start()
+    with pytest.raises(ParseError, match=problem):
+        read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 12 * len(text)
+    with pytest.raises(MemoryLimitError, match=r"needs at least .* memory_limit is 23,000,000"):
+        read(path, memory_limit=23 * 10**6)
+
+
+def test_tables_may_have_many_columns(file: Any) -> None:
+    assert read(file("0,1" + ",2" * 9998 + "\n", "a.csv")).num_edges == 1
+    with pytest.raises(ParseError, match="more than 10,000 columns"):
+        read(file("0,1" + ",2" * 9999 + "\n", "a.csv"))
+
+
+@pytest.mark.parametrize("name", ["a" * 2 * 10**6, '""' * 10**6])
+def test_a_long_field_in_quotes_takes_little_memory(name: str) -> None:
+    """Of the process: the stack of a regular expression is none of Python's memory."""
+    code = f"""
+import resource, sys
+from edgewise.io.table import split_line
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert len(list(split_line('"' + {name[:2]!r} * 10**6 + '",b', ","))) == 2
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+    taken = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
+    assert taken <= 12 * len(name)
 
 
 def test_an_xz_file_that_needs_much_memory_to_unpack(file: Any) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import stat
+import time
 import warnings
 
 import pytest
@@ -97,6 +98,25 @@ def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch, failing):
     for _ in range(3):
         store.write("kernel\nkey", b"code")
     assert list(folder.iterdir()) == [] and store.read("kernel\nkey") is None
+
+
+def test_what_a_killed_process_left_is_cleared_at_the_first_writing(folder):
+    folder.mkdir(mode=0o700)
+    left, young, code = (folder / name for name in ("writing-abcdefgh", "writing-ijklmnop", "kernel-0.code"))
+    day = 86_400
+    for file, age in ((left, day + 60), (young, day - 60), (code, 100 * day)):
+        file.write_bytes(b"half")
+        os.utime(file, (time.time() - age,) * 2)
+    (folder / "writing-folder").mkdir()
+    os.utime(folder / "writing-folder", (0, 0))
+    assert store.read("kernel\nkey") is None and left.exists()
+    store.write("kernel\nkey", b"code")
+    assert not left.exists() and young.exists() and code.exists() and (folder / "writing-folder").exists()
+    assert store.read("kernel\nkey") == b"code"
+    left.write_bytes(b"half")
+    os.utime(left, (0, 0))
+    store.write("other\nkey", b"code")
+    assert left.exists()  # looked for once in a process
 
 
 def test_without_a_home_nothing_is_kept_and_no_folder_is_made(tmp_path, monkeypatch):

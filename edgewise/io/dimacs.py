@@ -29,7 +29,7 @@ def _read_problem(file: TextFile) -> Sizes:
     expected = "'p sp VERTICES ARCS'"
     for number, line in enumerate(file.lines(), start=1):
         if is_data(line, _COMMENTS):
-            words = line.split()
+            words = line.split(maxsplit=4)
             if words[:2] != ["p", "sp"] or len(words) != 4:
                 raise ParseError(
                     f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}. "

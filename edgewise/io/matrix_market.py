@@ -63,7 +63,7 @@ def _read_sizes(file: TextFile) -> Sizes:
     for number, line in enumerate(file.lines(), start=1):
         if not is_data(line, _COMMENTS):
             continue
-        words = line.split()
+        words = line.split(maxsplit=3)
         if len(words) != 3:
             raise ParseError(f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}")
         rows, columns, entries = sizes_of(file, number, line, words, expected)

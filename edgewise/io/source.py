@@ -29,6 +29,9 @@ _BLOCK = 2**22
 _HEAD = 2**16
 #: No line of any text format is longer.
 _LONGEST_LINE = 2**28
+#: Bytes that a byte of a long line takes at most as text: twice as it is, and as a string with a copy of it, each with
+#: up to four bytes for a character, and some room.
+_LINE_BYTES = 12
 _NEWLINE, _RETURN = 10, 13
 
 
@@ -62,8 +65,14 @@ class TextFile:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
 
     def lines(self) -> Iterator[str]:
-        """The lines from the start on, as far as they are asked for."""
+        """The lines from the start on, as far as they are asked for.
+
+        Raises:
+            MemoryLimitError: a line that takes more as text than there may be.
+        """
         for block in self._whole_lines(_HEAD):
+            if len(block) > 2 * _HEAD:
+                self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
 
     def blocks(self) -> Iterator[bytes]:
@@ -75,8 +84,9 @@ class TextFile:
         for data in self._pieces(size):
             end = data.rfind(b"\n") + 1
             if end:
-                yield bytes(unfinished) + data[:end] if unfinished else data[:end]
-                unfinished = bytearray(data[end:])
+                unfinished += data[:end]
+                lines, unfinished = bytes(unfinished), bytearray(data[end:])
+                yield lines
                 continue
             unfinished += data
             self.budget.check(2 * len(unfinished))
@@ -85,7 +95,8 @@ class TextFile:
                     f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
                 )
         if unfinished:
-            yield bytes(unfinished) + b"\n"
+            unfinished += b"\n"
+            yield bytes(unfinished)
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark."""

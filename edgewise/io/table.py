@@ -17,12 +17,14 @@ from edgewise.io.budget import Budget
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import shown
+from edgewise.text import shortened, shown
 
 #: What comments start with, unless the caller says otherwise.
 COMMENTS = "#%"
 #: What `edgewise.io.write` says of ids among the comments of an edge list; no line of column names comes after it.
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
+#: No table has more columns; a line that has is refused before a list of them is made.
+_MOST_COLUMNS = 10_000
 #: Names that are taken for those of columns where a header is not announced.
 _USUAL_NAMES = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2"}
 
@@ -142,13 +144,23 @@ class _Table:
             )
 
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
-        """The fields of each line that is no comment, and its number; notes what comments before it declare."""
+        """The fields of each line that is no comment, and its number; notes what comments before it declare.
+
+        Raises:
+            ParseError: a line of more columns than any table has.
+        """
         self._declared: bool | None = None
         begun = False
         for number, line in enumerate(file.lines(), start=1):
             if is_data(line, self._comments):
                 begun = True
-                yield number, split_line(line, self._delimiter)
+                fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
+                if len(fields) > _MOST_COLUMNS:
+                    raise ParseError(
+                        f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
+                        "columns; expected two or some more. Write a line for each edge"
+                    )
+                yield number, fields
             elif not begun:
                 for names, declaration in DECLARED_IDS.items():
                     self._declared = names if line.strip(BLANKS) == declaration else self._declared
@@ -229,21 +241,21 @@ def is_data(line: str, comments: str) -> bool:
     return bool(text) and text[0] not in comments
 
 
-def split_line(line: str, delimiter: str | None) -> list[str]:
-    """The fields of one line, as the compiled scan sees them."""
+def split_line(line: str, delimiter: str | None) -> Iterator[str]:
+    """The fields of one line that is not blank, as the compiled scan sees them."""
     if delimiter is None:
-        return re.split(f"[{BLANKS}]+", line.strip(BLANKS))
+        yield from (match[0] for match in re.finditer(f"[^{BLANKS}]+", line))
+        return
     mark, blanks = re.escape(delimiter), BLANKS.replace(delimiter, "")
-    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]|"")*)"[^{mark}]*|([^{mark}]*))({mark})?')
-    fields, place = [], 0
+    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]++|"")*+)"[^{mark}]*|([^{mark}]*))({mark})?')
+    place = 0
     text = line if delimiter == "\t" else line.lstrip(BLANKS)
     while match := field.match(text, place):
         quoted, plain, more = match.groups()
-        fields.append(plain.strip(BLANKS) if quoted is None else quoted.replace('""', '"'))
+        yield plain.strip(BLANKS) if quoted is None else quoted.replace('""', '"')
         if not more:
             break
         place = match.end()
-    return fields
 
 
 def _looks_like_header(lines: list[list[str]]) -> bool:

@@ -81,6 +81,11 @@ def write(
     them, with ``directed=False`` for an undirected graph that is no Matrix Market file; ids of vertices without
     edges, the order of the vertices and the dtypes of 32 bits excepted. What it would not read is refused.
 
+    Weights are written as the shortest decimal numbers that are theirs alone in their dtype. They are read as int64
+    or float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
+    float64 nearest to its decimal number, which is mostly not its value but equal to it after a cast to float32: 0.1
+    in float32, 0.10000000149..., is written as 0.1 and read as the float64 0.1.
+
     Args:
         graph: what to write.
         path: where; the file appears when it is complete.

@@ -10,12 +10,17 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from edgewise.errors import warn
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _PRIVATE = 0o700
+#: Files that are being written, as `tempfile.mkstemp` names them.
+_ASIDE = "writing-"
+#: One that is older than these seconds was left by a process that was killed: a writing takes less than one.
+_SECONDS_UNTIL_LEFT = 86_400.0
 
 
 def cache_directory() -> Path | None:
@@ -52,14 +57,16 @@ def read(name: str) -> bytes | None:
 def write(name: str, content: bytes) -> None:
     """Keep bytes under a name, a file whole or not at all: two processes may write the same one at a time.
 
-    A folder that cannot be written is no error: it stays as it is, and the next process starts cold.
+    A folder that cannot be written is no error: it stays as it is, and the next process starts cold. A process that
+    is killed leaves a file behind; the first writing of each process clears away old ones.
     """
     directory = _trusted()
     if directory is None:
         return
+    _clear_left(str(directory))
     aside = None
     try:
-        handle, aside = tempfile.mkstemp(dir=directory, prefix="writing-")
+        handle, aside = tempfile.mkstemp(dir=directory, prefix=_ASIDE)
         with os.fdopen(handle, "wb") as file:
             file.write(_digest(name, content) + content)
         os.replace(aside, directory / _file_of(name))
@@ -67,6 +74,17 @@ def write(name: str, content: bytes) -> None:
         if aside is not None:
             with contextlib.suppress(OSError):
                 os.unlink(aside)
+
+
+@functools.cache
+def _clear_left(directory: str) -> None:
+    """Remove what processes that were killed have left in a folder; once in a process."""
+    oldest = time.time() - _SECONDS_UNTIL_LEFT
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.name.startswith(_ASIDE) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(entry)
 
 
 def _file_of(name: str) -> str:

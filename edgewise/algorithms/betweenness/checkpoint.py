@@ -1,13 +1,16 @@
 """Partial sums over sources in a file, so that an interrupted run can go on where it stopped.
 
-The file is in NumPy's ``.npz`` format: the sums, over how many sources they are, and digests of the graph and of what
-is summed up. It is written whole or not at all. Sums are in the order of sources, so those of a run that was
-interrupted are in the end those of one that was not, to the last bit.
+The file is in NumPy's ``.npz`` format: the sums, over how many sources they are, digests of the graph and of what is
+summed up, and one of all these together. It is written whole or not at all. Nothing is read from a file before its
+header says that it is what is expected, so that a small file never becomes a large array. Sums are in the order of
+sources, so those of a run that was interrupted are in the end those of one that was not, to the last bit.
 """
 
 import hashlib
+import math
 import os
 import time
+import zipfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +26,13 @@ from edgewise.io.whole import check_place, replacing
 SECONDS = 10.0
 #: Of the sums, that there are at a time: those kept last, and those being taken.
 COPIES = 2
+#: How files are laid out; another number for another layout.
+FORMAT = 2
+#: What files of this layout have, and those of the first one, which had no number.
+_MEMBERS = {"format", "graph", "what", "done", "total", "digest"}
+_FIRST_MEMBERS = {"graph", "what", "done", "total"}
+#: Bytes of a member other than the sums: a digest of 64 characters, and the header.
+_SMALL = 1024
 
 
 def digest(*arrays: Any) -> str:
@@ -32,6 +42,34 @@ def digest(*arrays: Any) -> str:
         found.update(f"{each.dtype.str} {each.shape} ".encode())
         found.update(each.view(np.uint8).data)
     return found.hexdigest()
+
+
+def _header(packed: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of a member, of which nothing else is read.
+
+    Raises:
+        ValueError, KeyError: there is none, or it is none that `numpy.savez` writes.
+    """
+    member = packed.getinfo(f"{name}.npy")
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError
+    with packed.open(member) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.hasobject or file.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+            raise ValueError
+    return shape, dtype
+
+
+def _read(packed: zipfile.ZipFile, name: str, at_most: int = _SMALL) -> np.ndarray:
+    """A member of at most so many bytes. Raises as `_header`."""
+    _header(packed, name)
+    member = packed.getinfo(f"{name}.npy")
+    if member.file_size > at_most:
+        raise ValueError
+    with packed.open(member) as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 class Checkpoint:
@@ -73,27 +111,58 @@ class Checkpoint:
             ParameterError: the file is damaged or no checkpoint, or that of another graph or of other arguments.
         """
         try:
-            with np.load(self.path, allow_pickle=False) as saved:
-                graph, what = str(saved["graph"]), str(saved["what"])
-                done, sums = saved["done"], saved["total"]
+            with zipfile.ZipFile(self.path) as packed:
+                self._check_format(packed)
+                done = self._done(packed, count)
+                sums = self._sums(packed, total)
+                found = str(_read(packed, "digest"))
+        except ParameterError:
+            raise
         except FileNotFoundError:
             return 0
-        except Exception as error:  # whatever NumPy meets in a file that is not what it should be
+        except Exception as error:  # whatever is met in a file that is not what it should be
             # NumPy's text would have the user load pickled objects.
             raise self._refusal(f"is damaged, or no checkpoint ({type(error).__name__})") from None
-        if graph != self._graph:
-            raise self._refusal("is that of another graph")
-        if what != self._what:
-            raise self._refusal("is that of other arguments")
-        if done.shape != () or done.dtype.kind != "i" or not 0 <= done <= count:
-            raise self._refusal(f"is damaged: done is {done}; expected an integer from 0 to {count:,}")
-        if sums.shape != total.shape or sums.dtype != total.dtype:
-            found, expected = (f"{array.dtype} of shape {array.shape}" for array in (sums, total))
-            raise self._refusal(f"is damaged: total is {found}; expected {expected}")
         if not (np.isfinite(sums) & (sums >= 0)).all() or (done == 0 and sums.any()):
             raise self._refusal(f"is damaged: total has values that no sums over {done} sources have")
+        if found != self._digest(done, sums):
+            raise self._refusal("is damaged: done and total are not those that were written together")
         total[:] = sums
+        return done
+
+    def _check_format(self, packed: zipfile.ZipFile) -> None:
+        """Refuse files of other layouts, and of other runs."""
+        names = {name.removesuffix(".npy") for name in packed.namelist()}
+        number = 1 if names == _FIRST_MEMBERS else int(_read(packed, "format"))
+        if number != FORMAT:
+            raise self._refusal(
+                f"is of format {number}, that of another version of edgewise; expected {FORMAT}"
+            )
+        if names != _MEMBERS:
+            raise ValueError
+        if str(_read(packed, "graph")) != self._graph:
+            raise self._refusal("is that of another graph")
+        if str(_read(packed, "what")) != self._what:
+            raise self._refusal("is that of other arguments")
+
+    def _done(self, packed: zipfile.ZipFile, count: int) -> int:
+        """Over how many sources the sums are."""
+        done = _read(packed, "done")
+        if done.shape != () or done.dtype.kind != "i" or not 0 <= done <= count:
+            raise self._refusal(f"is damaged: done is {done}; expected an integer from 0 to {count:,}")
         return int(done)
+
+    def _sums(self, packed: zipfile.ZipFile, total: np.ndarray) -> np.ndarray:
+        """The sums, if they are an array like `total`."""
+        shape, dtype = _header(packed, "total")
+        if shape != total.shape or dtype != total.dtype:
+            found, expected = f"{dtype} of shape {shape}", f"{total.dtype} of shape {total.shape}"
+            raise self._refusal(f"is damaged: total is {found}; expected {expected}")
+        return _read(packed, "total", at_most=total.nbytes + _SMALL)
+
+    def _digest(self, done: int, total: np.ndarray) -> str:
+        """What ties together all that a file says."""
+        return digest(self._graph, self._what, np.int64(done), total)
 
     def _refusal(self, problem: str) -> ParameterError:
         return ParameterError(
@@ -125,7 +194,15 @@ class Checkpoint:
         done, total = self._last
         try:
             with replacing(self.path) as aside, open(aside, "wb") as file:
-                np.savez(file, graph=self._graph, what=self._what, done=done, total=total)
+                np.savez(
+                    file,
+                    format=FORMAT,
+                    graph=self._graph,
+                    what=self._what,
+                    done=done,
+                    total=total,
+                    digest=self._digest(done, total),
+                )
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from None
         self._last, self._written = None, time.monotonic()
