@@ -89,6 +89,18 @@ def test_ids_that_are_looked_up_count():
     assert first > 100 * 300 + needed(lambda **options: ew.bfs(graph, "town 7", device="cpu", **options))
 
 
+@pytest.mark.parametrize("name, of_id", [("town {}".format, 100), (lambda v: 7 * v, 8)])
+def test_ids_of_a_distribution_that_are_looked_up_count_once(name, of_id):
+    names = [name(v) for v in range(3000)]
+    graph = ew.Graph.from_edges(names, names[1:] + names[:1])
+    given = {"start": {names[0]: 1.0}, "personalization": {names[1]: 1.0}}
+    first = needed(lambda **options: ew.pagerank(graph, device="cpu", **given, **options))
+    graph.index_of(names[0])
+    later = needed(lambda **options: ew.pagerank(graph, device="cpu", **given, **options))
+    made = graph.making("in_edges").most
+    assert of_id * 3000 <= first - later <= 140 * 3000 + made
+
+
 def test_steps_in_turn():
     assert in_turn() == Step(0, 0)
     assert in_turn(held(5), Step(1, 20), held(3)) == Step(9, 25)

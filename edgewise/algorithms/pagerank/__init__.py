@@ -178,10 +178,10 @@ def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
 def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
     """The memory that a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
     n = graph.num_vertices
-    given = distributing(graph, personalization), distributing(graph, start)
+    given = distributing(graph, personalization, start)
     of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
     ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
-    return in_turn(*given, walking(graph, weighted), held(of_walk + ranks)).most
+    return in_turn(given, walking(graph, weighted), held(of_walk + ranks)).most
 
 
 def _needed_on_gpu(graph: Graph, kind: np.dtype, weighted: bool) -> int:

@@ -12,7 +12,7 @@ from edgewise.errors import ParameterError
 from edgewise.graph import Graph, csr
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import Step, in_turn
 
 #: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
@@ -122,13 +122,13 @@ def _divide_rows(
                 ratios[k] = np.float64(weights[k]) / most[v]
 
 
-def distributing(graph: Graph, given: Mapping[Any, float] | np.ndarray | None) -> Step:
-    """The memory that `distribution` takes: for each id its index and its value, as objects and in arrays."""
-    if given is None:
-        return held(0)
-    values, masks = 8 * graph.num_vertices, 2 * graph.num_vertices
-    of_given = _ID_BYTES * len(given) if isinstance(given, Mapping) else 0
-    return Step(values, values + max(masks, of_given))
+def distributing(graph: Graph, *given: Mapping[Any, float] | np.ndarray | None) -> Step:
+    """The memory that `distribution` takes for each that is given: for each id its index and its value, as objects and
+    in arrays; and once what the graph keeps to look up ids."""
+    n = graph.num_vertices
+    looking_up = [graph.looking_up(())] if any(isinstance(each, Mapping) for each in given) else []
+    sizes = [_ID_BYTES * len(each) if isinstance(each, Mapping) else 0 for each in given if each is not None]
+    return in_turn(*looking_up, *(Step(8 * n, 8 * n + max(2 * n, size)) for size in sizes))
 
 
 def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
