@@ -223,6 +223,15 @@ def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
         )
 
 
+def refuse_early(
+    name: str, chosen: Chosen, memory_limit: int | None, memory_needed: Callable[[], int]
+) -> None:
+    """Refuse a run on the CPU as `execution` does, before ids are looked up, which takes memory, too."""
+    limit = as_bytes(f"{name}: memory_limit", memory_limit)
+    if limit is not None and not chosen.on_gpu:
+        check_limit(name, limit, memory_needed())
+
+
 def as_integer(value: Any) -> int | None:
     """An integer of Python or NumPy as one of Python; None for anything else, bools among them."""
     return operator.index(value) if is_integer(value) else None

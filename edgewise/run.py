@@ -21,16 +21,16 @@ from edgewise.execution import (
     Progress,
     as_integer,
     as_schedule,
-    check_limit,
     check_schedule,
     choose,
     execution,
+    refuse_early,
     threads_of,
 )
 from edgewise.graph import Graph
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
-from edgewise.memory import as_bytes
+from edgewise.memory import held, in_turn
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
@@ -239,24 +239,31 @@ class Prepared:
         if asked is not None and (limit is None or limit < 0):
             raise ProgramError(f"max_supersteps is {asked!r}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
-        parameters = parameter_values(self._binding, values)
+        parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
         given = {name: value for name, value in values.items() if name not in parameters}
         chosen = self._choose(limit)
-        memory_limit = as_bytes(f"{self.found.name}: memory_limit", memory_limit)
         engine: Any = None
         if check:
             check_schedule(self.found.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
-        else:
-            if memory_limit is not None and not chosen.on_gpu:
-                check_limit(self.found.name, memory_limit, self._needed(parameters, given, check))
+        looking_up = held(0)
+
+        def memory_needed() -> int:
+            return in_turn(looking_up, held(self._needed(parameters, given, check))).most
+
+        if memory_limit is not None:
+            if any(declared.dtype is VERTEX for declared in self.found.parameters.values()):
+                looking_up = self.graph.looking_up(())
+            refuse_early(self.found.name, chosen, memory_limit, memory_needed)
+            parameters = parameter_values(self._binding, values)
+        if not check:
             engine = self._compile(parameters, chosen.on_gpu).engine
         with execution(
             self.found.name,
             chosen,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=lambda: self._needed(parameters, given, check),
+            memory_needed=memory_needed,
             total=limit,
             deliveries=(Push, Pull, Buffered),
             gpu_memory=lambda: engine.memory_needed,

@@ -104,3 +104,47 @@ def test_ids_of_a_distribution_that_are_looked_up_count_once(name, of_id):
 def test_steps_in_turn():
     assert in_turn() == Step(0, 0)
     assert in_turn(held(5), Step(1, 20), held(3)) == Step(9, 25)
+
+
+def names():
+    """A path of vertices with names."""
+    numbers = range(50)
+    return ew.Graph.from_edges([f"v{i}" for i in numbers], [f"v{i + 1}" for i in numbers])
+
+
+@pytest.mark.parametrize("algorithm", [ew.bfs, ew.sssp], ids=lambda algorithm: algorithm.__name__)
+def test_a_refusal_looks_nothing_up(algorithm):
+    graph = names()
+    with pytest.raises(MemoryLimitError):
+        algorithm(graph, "v0", device="cpu", memory_limit=0)
+    assert "_position" not in vars(graph._ids)
+
+
+class Start(ew.Program):
+    source = ew.parameter(ew.VERTEX)
+    reached = ew.vertex("bool")
+    combine = ew.ANY
+
+    @staticmethod
+    def initialize(v, state):
+        return v == state.source
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return True
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.reached[v] = message
+        return ew.HALT
+
+
+def test_a_program_counts_what_looking_its_vertex_up_takes():
+    graph, needed = names(), []
+    for _ in range(2):
+        with pytest.raises(MemoryLimitError) as error:
+            ew.run(Start(source="v0"), graph, device="cpu", memory_limit=0)
+        needed.append(int(str(error.value).split()[2].replace(",", "")))
+        assert ("_position" in vars(graph._ids)) == (len(needed) == 2)
+        graph.index_of("v0")
+    assert needed[0] - needed[1] == 130 * graph.num_vertices

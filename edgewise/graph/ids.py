@@ -169,7 +169,8 @@ class Ids:
     def looking_up(self, ids: Any) -> Step:
         """The memory that it takes to look up an id, or a sequence of ids: a list and an array of indices, and what is
         kept for further ids."""
-        count = len(ids) if isinstance(ids, list | tuple | range | np.ndarray) and np.ndim(ids) > 0 else 1
+        several = ids.ndim > 0 if isinstance(ids, np.ndarray) else isinstance(ids, list | tuple | range)
+        count = len(ids) if several else 1
         kept = 0
         if self._are_objects:
             kept = _POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))

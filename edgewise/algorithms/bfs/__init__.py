@@ -46,7 +46,7 @@ from edgewise.algorithms.bfs.cpu_state import (
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, rest_of, threads_of
+from edgewise.execution import Execution, Progress, choose, execution, refuse_early, rest_of, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
@@ -132,19 +132,24 @@ def bfs(
         ScheduleError: a balance or a layout on the CPU.
     """
     looking_up = graph.looking_up(source)
-    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64)
-    if len(sources) == 0:
-        raise ParameterError("bfs: the list of sources is empty; expected at least one")
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     work, rounds = _cost(graph)
     arrays = "offsets", "targets", "in_offsets", "in_sources"
     chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+
+    def memory_needed() -> int:
+        return in_turn(looking_up, _needed(graph, chosen.schedule)).most
+
+    refuse_early("bfs", chosen, memory_limit, memory_needed)
+    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
+    if len(sources) == 0:
+        raise ParameterError("bfs: the list of sources is empty; expected at least one")
     with execution(
         "bfs",
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=lambda: in_turn(looking_up, _needed(graph, chosen.schedule)).most,
+        memory_needed=memory_needed,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
         gpu_memory=lambda: (
             0 if chosen.as_program else in_turn(graph.making_on_gpu(*arrays), _held_on_gpu(graph)).most

@@ -51,7 +51,7 @@ from edgewise.algorithms.sssp.cpu_path_tree import (
 )
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, threads_of
+from edgewise.execution import Execution, Progress, choose, execution, refuse_early, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
@@ -144,9 +144,6 @@ def sssp(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     looking_up = graph.looking_up(source)
-    start = graph.index_of(source)
-    if np.ndim(start):
-        raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
     if not (isinstance(delta, str) and delta == "auto"):
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, _LEAST_DELTA)
@@ -160,12 +157,20 @@ def sssp(
         rounds=3 * levels(graph.num_vertices, graph.num_arcs),
         arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
     )
+
+    def memory_needed() -> int:
+        return in_turn(looking_up, _needed(graph, dtype, chosen.schedule)).most
+
+    refuse_early("sssp", chosen, memory_limit, memory_needed)
+    start = graph.index_of(source)
+    if np.ndim(start):
+        raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
     with execution(
         "sssp",
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory_needed=lambda: in_turn(looking_up, _needed(graph, dtype, chosen.schedule)).most,
+        memory_needed=memory_needed,
         deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push,),
         gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, dtype),
     ) as run:

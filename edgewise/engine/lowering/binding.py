@@ -151,8 +151,8 @@ def _parameter_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype({"b": np.bool_, "i": np.int64, "f": np.float64}[dtype.kind])
 
 
-def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of one run as Python scalars, vertices as indices.
+def parameter_values(binding: Binding, given: dict[str, Any], *, look_up: bool = True) -> dict[str, Any]:
+    """The parameters of one run as Python scalars, vertices as indices; as 0, if they are not to be looked up.
 
     Raises:
         ProgramError: an unknown name, a missing value, or a value of the wrong kind.
@@ -177,7 +177,9 @@ def parameter_values(binding: Binding, given: dict[str, Any]) -> dict[str, Any]:
     for name, declared in found.parameters.items():
         if name not in given and is_required(declared):
             raise ProgramError(f"{found.name} needs {name}; give {found.name}({name}=...)")
-        values[name] = _parameter(binding, name, declared, given.get(name, declared.default))
+        of_vertex = declared.dtype is VERTEX and not look_up
+        value = given.get(name, declared.default)
+        values[name] = 0 if of_vertex else _parameter(binding, name, declared, value)
     return values
 
 
