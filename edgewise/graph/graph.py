@@ -18,7 +18,7 @@ from edgewise.graph.checks import (
     ids_in_order,
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column, check_not_masked
+from edgewise.graph.ids import Ids, as_id_column, check_not_masked, is_sequence
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -343,7 +343,7 @@ class Graph:
         Raises:
             GraphError: an id that is not in the graph.
         """
-        if isinstance(vertex, list | tuple | range | np.ndarray) and np.ndim(vertex) > 0:
+        if is_sequence(vertex):
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
 
@@ -353,6 +353,7 @@ class Graph:
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
+        check_not_masked(indices, "the array of indices")
         indices = np.asarray(indices)
         if indices.size == 0:
             return self._ids.of(indices.astype(np.int64))

@@ -77,6 +77,8 @@ def _check(keys: Any, num_buckets: Any, scale: Any, threshold: Any) -> bool:
         raise ScheduleError(
             f"keys is of type {type(keys).__name__}; expected an array of uint32 by NumPy or CuPy"
         )
+    if isinstance(keys, np.ndarray) and np.ma.is_masked(keys):
+        raise ScheduleError("keys has masked entries; expected a key in each place. Drop such entries first")
     if keys.dtype != _UINT32 or keys.ndim != 1 or len(keys) >= 2**32:
         raise ScheduleError(
             f"keys has dtype {keys.dtype} and shape {keys.shape}; expected uint32, one dimension, less than 2**32 keys"

@@ -10,6 +10,7 @@ import numpy as np
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph, csr
+from edgewise.graph.ids import check_not_masked
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, held, in_turn
@@ -137,6 +138,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     if isinstance(given, Mapping):
         values[graph.index_of(list(given))] = _as_floats(name, list(given.values()))
     else:
+        check_not_masked(given, f"pagerank: {name}", ParameterError)
         array = np.asarray(given)
         if array.shape != values.shape or array.dtype.kind not in "biuf":
             raise ParameterError(
