@@ -12,6 +12,7 @@ from edgewise.graph import csr, gpu_rows
 from edgewise.graph.checks import (
     as_count,
     check_choice,
+    check_flags,
     check_lengths,
     check_rows,
     check_symmetric,
@@ -55,8 +56,7 @@ class Graph:
     def __init__(
         self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
-        if not isinstance(directed, bool | np.bool_):
-            raise GraphError(f"directed is {directed!r}; expected True or False")
+        check_flags(GraphError, directed=directed)
         self._ids, self._rows = ids, _sealed_rows(rows)
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
@@ -181,6 +181,7 @@ class Graph:
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
+        check_flags(GraphError, directed=directed, number_edges=number_edges)
         if lies_on_gpu(source) or lies_on_gpu(target):
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
@@ -257,6 +258,7 @@ class Graph:
         Raises:
             GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
         """
+        check_flags(GraphError, directed=directed)
         check_not_masked(offsets, "offsets")
         check_not_masked(targets, "targets")
         offsets, targets = np.asarray(offsets), np.asarray(targets)

@@ -13,6 +13,7 @@ import numpy as np
 from edgewise.algorithms.pagerank.cpu import BLOCK
 from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
+from edgewise.text import shown
 
 #: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
 WORK = 1 << 28
@@ -205,4 +206,4 @@ def _compare(walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, w
 
 
 def _name(walk: Walk, v: int) -> str:
-    return repr(walk.graph.ids_of(np.array([v])).tolist()[0])
+    return shown(walk.graph.ids_of(np.array([v])).tolist()[0])

@@ -14,6 +14,7 @@ from edgewise.graph.ids import check_not_masked
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, held, in_turn
+from edgewise.text import shown
 
 #: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
@@ -159,7 +160,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
 def _as_floats(name: str, values: list[Any]) -> np.ndarray:
     """Numbers of any kind, integers of any size among them, as float64."""
     if not all(isinstance(value, Real | np.bool_) for value in values):
-        raise ParameterError(f"pagerank: {name} has the values {values!r}; expected numbers")
+        raise ParameterError(f"pagerank: {name} has the values {shown(values)}; expected numbers")
     try:
         return np.array([float(value) for value in values])
     except OverflowError:
