@@ -13,11 +13,12 @@ from edgewise.graph.checks import is_integer
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
-from edgewise.kernels.cpu.team import available_threads
+from edgewise.kernels.cpu.team import MOST_THREADS, available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.memory import as_bytes
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
+from edgewise.text import shown
 
 Progress = bool | Callable[[int], None] | None
 
@@ -123,8 +124,8 @@ def choose(
         DeviceError: device="cuda", and CUDA cannot be used.
     """
     schedule = as_schedule(name, schedule)
-    if device not in ("auto", "cpu", "cuda"):
-        raise ScheduleError(f"{name}: device is {device!r}; expected 'auto', 'cpu' or 'cuda'")
+    if not isinstance(device, str) or device not in ("auto", "cpu", "cuda"):
+        raise ScheduleError(f"{name}: device is {shown(device)}; expected 'auto', 'cpu' or 'cuda'")
     told = not (_is_auto(schedule.balance) and _is_auto(schedule.layout))
     buffered = isinstance(schedule.delivery, Buffered)
     if device == "cuda":
@@ -183,13 +184,14 @@ def execution(
     memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise ParameterError(
-            f"{name}: progress is {progress!r}; expected True, False, or a function of the number of supersteps done"
+            f"{name}: progress is {shown(progress)}; expected True, False, or a function of the number of "
+            "supersteps done"
         )
     schedule, on_gpu = chosen.schedule, chosen.on_gpu
-    if schedule.delivery != "auto" and not isinstance(schedule.delivery, deliveries):
+    if not _is_auto(schedule.delivery) and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
         raise ScheduleError(
-            f"{name}: delivery is {schedule.delivery!r}; this algorithm has {possible}. Leave it at 'auto', or "
+            f"{name}: delivery is {shown(schedule.delivery)}; this algorithm has {possible}. Leave it at 'auto', or "
             "write the algorithm as a Program, which runs with every delivery"
         )
     check_schedule(name, schedule, on_gpu)
@@ -198,8 +200,8 @@ def execution(
     check_limit(name, memory_limit, needed)
     bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
     room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
-    with bar as shown, room:
-        run = Execution(schedule, threads, shown, on_gpu)
+    with bar as report, room:
+        run = Execution(schedule, threads, report, on_gpu)
         run.notes.extend(chosen.notes)
         started, compiled = time.perf_counter(), compile_seconds()
         yield run
@@ -249,15 +251,17 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
         ScheduleError: it is something else, or has an unknown delivery or number of threads.
     """
     if schedule is not None and not isinstance(schedule, Schedule):
-        raise ScheduleError(f"{name}: schedule is {schedule!r}; expected an edgewise.Schedule")
+        raise ScheduleError(f"{name}: schedule is {shown(schedule)}; expected an edgewise.Schedule")
     schedule = schedule or Schedule()
     if not (_is_auto(schedule.delivery) or isinstance(schedule.delivery, Push | Pull | Buffered)):
         raise ScheduleError(
-            f"{name}: delivery is {schedule.delivery!r}; expected 'auto', Push(), Pull() or Buffered()"
+            f"{name}: delivery is {shown(schedule.delivery)}; expected 'auto', Push(), Pull() or Buffered()"
         )
     threads = as_integer(schedule.num_threads)
-    if schedule.num_threads is not None and (threads is None or threads < 1):
-        raise ScheduleError(f"{name}: num_threads is {schedule.num_threads!r}; expected a positive integer")
+    if schedule.num_threads is not None and (threads is None or not 1 <= threads <= MOST_THREADS):
+        raise ScheduleError(
+            f"{name}: num_threads is {shown(schedule.num_threads)}; expected a positive integer up to {MOST_THREADS:,}"
+        )
     return schedule if type(schedule.num_threads) is type(threads) else replace(schedule, num_threads=threads)
 
 
@@ -277,10 +281,10 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
     Raises:
         ScheduleError: with what is possible.
     """
-    if schedule.layout != "auto":
+    if not _is_auto(schedule.layout):
         if not (on_gpu and isinstance(schedule.layout, Layout)):
             raise ScheduleError(
-                f"{name}: layout is {schedule.layout!r}; only runs on a GPU can be told where edges lie, by "
+                f"{name}: layout is {shown(schedule.layout)}; only runs on a GPU can be told where edges lie, by "
                 "edgewise.Layout(). Leave it at 'auto'"
             )
         if isinstance(schedule.delivery, Push):
@@ -288,14 +292,14 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
                 f"{name}: a layout says where what vertices gather over lies, and Push() has them gather nothing; set "
                 "delivery to Pull() or Buffered()"
             )
-        if schedule.balance != "auto" and not isinstance(schedule.delivery, Buffered):
+        if not _is_auto(schedule.balance) and not isinstance(schedule.delivery, Buffered):
             raise ScheduleError(
-                f"{name}: a layout says who gathers over which edges, and so does balance={schedule.balance!r}; give "
-                "one of them, or set delivery to Buffered(), where the balance says who sends"
+                f"{name}: a layout says who gathers over which edges, and so does balance={shown(schedule.balance)}; "
+                "give one of them, or set delivery to Buffered(), where the balance says who sends"
             )
     if not _is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View)):
         raise ScheduleError(
-            f"{name}: balance is {schedule.balance!r}; only runs on a GPU can be told who does which edges, by "
+            f"{name}: balance is {shown(schedule.balance)}; only runs on a GPU can be told who does which edges, by "
             f"{', '.join(f'{kind.__name__}()' for kind in get_args(View))}. Leave it at 'auto'"
         )
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
-from edgewise.graph.checks import is_integer
+from edgewise.graph.checks import check_flags, is_integer
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.mixing import mix64
+from edgewise.text import shown
 
 Range = tuple[int, int] | tuple[float, float]
 
@@ -60,14 +61,17 @@ def rmat(
     Raises:
         GraphError: an argument out of range.
     """
+    check_flags(GraphError, shuffle=shuffle, simple=simple, directed=directed)
     if (scale is None) == (num_vertices is None):
-        raise GraphError(f"rmat got scale={scale}, num_vertices={num_vertices}; expected one of the two")
+        raise GraphError(
+            f"rmat got scale={shown(scale)}, num_vertices={shown(num_vertices)}; expected one of the two"
+        )
     if num_vertices is None:
         assert scale is not None
         num_vertices = 1 << _checked("scale", scale, 0, 30)
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
     if not _is_number(edge_factor) or not _is_number(edge_factor * num_vertices):
-        raise GraphError(f"edge_factor is {edge_factor!r}; expected a number of at least 0")
+        raise GraphError(f"edge_factor is {shown(edge_factor)}; expected a number of at least 0")
     num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
     levels = (num_vertices - 1).bit_length()
     limits = _limits(probabilities)
@@ -130,8 +134,13 @@ def lattice(
     _checked("rows", rows, 1, 2**31 - 1)
     _checked("columns", columns, 1, 2**31 - 1)
     _checked("rows * columns", rows * columns, 1, 2**31 - 1)
+    check_flags(GraphError, directed=directed)
+    if not _is_number(one_way):
+        raise GraphError(f"one_way is {shown(one_way)}; expected a share from 0 to 1")
     if one_way and not directed:
-        raise GraphError(f"lattice got one_way={one_way} for an undirected graph; expected directed=True")
+        raise GraphError(
+            f"lattice got one_way={shown(one_way)} for an undirected graph; expected directed=True"
+        )
     vertices = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     ends = [(vertices[:, :-1], vertices[:, 1:]), (vertices[:-1], vertices[1:])]
     source, target = (np.concatenate([part.ravel() for part in side]) for side in zip(*ends, strict=True))
@@ -213,6 +222,7 @@ def _graph(
     simple: bool,
 ) -> Graph:
     """A graph of these edges, the weight of each drawn by its position."""
+    check_flags(GraphError, simple=simple)
     weight = _weights(weights, seed, len(source))
     return Graph.from_edges(
         source,
@@ -231,7 +241,7 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
         return None
     pair = isinstance(bounds, tuple | list) and len(bounds) == 2
     if not pair or not all(map(_is_number, bounds)) or bounds[0] > bounds[1]:
-        raise GraphError(f"weights is {bounds!r}; expected None, or the smallest and the largest weight")
+        raise GraphError(f"weights is {shown(bounds)}; expected None, or the smallest and the largest weight")
     low, high = bounds
     if isinstance(low, int) and isinstance(high, int):
         for bound in bounds:
@@ -254,7 +264,7 @@ def _is_number(value: Any) -> bool:
 def _checked(name: str, value: Any, low: int, high: int) -> int:
     """The value, if it is an integer in the range; GraphError otherwise."""
     if not (is_integer(value) and low <= value <= high):
-        raise GraphError(f"{name} is {value!r}; expected an integer from {low} to {high}")
+        raise GraphError(f"{name} is {shown(value)}; expected an integer from {low} to {high}")
     return int(value)
 
 
@@ -277,7 +287,7 @@ def _integers(seed: int, stream: int, count: int, bound: int, dtype: type = np.i
 def _happens(share: float, name: str, seed: int, stream: int, count: int) -> np.ndarray:
     """Whether each of ``count`` events of this probability happens."""
     if not _is_number(share) or not 0 <= share <= 1:
-        raise GraphError(f"{name} is {share!r}; expected a share from 0 to 1")
+        raise GraphError(f"{name} is {shown(share)}; expected a share from 0 to 1")
     return _integers(seed, stream, count, 2**32, np.int64) < round(share * 2**32)
 
 
@@ -292,7 +302,9 @@ def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
     several = isinstance(probabilities, tuple | list | np.ndarray)
     four = several and len(probabilities) == 4 and all(map(_is_number, probabilities))
     if not four or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
-        raise GraphError(f"probabilities are {probabilities!r}; expected four, none negative, that sum to 1")
+        raise GraphError(
+            f"probabilities are {shown(probabilities)}; expected four, none negative, that sum to 1"
+        )
     ends = np.cumsum(probabilities[:3])
     return sealed(np.array([round(float(end) * 2**32) for end in ends], np.uint64))
 

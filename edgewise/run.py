@@ -36,6 +36,7 @@ from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
 from edgewise.result import Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.text import shown
 
 
 class ProgramResult(Result):
@@ -103,9 +104,9 @@ class ProgramResult(Result):
             v = int(indices.argmax())
             vertex = self.graph.vertices[[v]].tolist()[0]
             raise GraphError(
-                f"{self._prepared.found.name}.{name} of vertex {vertex!r} is {indices[v]}, which is no vertex: indices "
-                f"go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that is "
-                "written"
+                f"{self._prepared.found.name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
+                f"indices go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that "
+                "is written"
             )
         return ids_or_none(self.graph, indices)
 
@@ -168,7 +169,7 @@ class Prepared:
         in_edges: bool = False,
     ) -> None:
         if not isinstance(graph, Graph):
-            raise ProgramError(f"got {graph!r} for the graph, expected an edgewise.Graph")
+            raise ProgramError(f"got {shown(graph)} for the graph, expected an edgewise.Graph")
         self.program, self.graph = program, graph
         self._schedule = as_schedule(program.__name__, schedule)
         self._device, self._in_edges = device, in_edges
@@ -237,7 +238,7 @@ class Prepared:
         asked = self.program.max_supersteps if max_supersteps is None else max_supersteps
         limit = as_integer(asked)
         if asked is not None and (limit is None or limit < 0):
-            raise ProgramError(f"max_supersteps is {asked!r}; expected None or an integer of at least 0")
+            raise ProgramError(f"max_supersteps is {shown(asked)}; expected None or an integer of at least 0")
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
         given = {name: value for name, value in values.items() if name not in parameters}
@@ -302,7 +303,7 @@ class Prepared:
         if seed is None:
             return values
         if self.found.draws and as_integer(seed) is None:
-            raise ProgramError(f"seed is {seed!r}; expected an integer")
+            raise ProgramError(f"seed is {shown(seed)}; expected an integer")
         if not self.found.draws and "seed" not in self.found.declared:
             raise ProgramError(
                 f"{self.found.name} has no 'seed': it draws no random numbers (ew.random); leave it out"
@@ -461,7 +462,9 @@ def run(
     """
     instance = program() if isinstance(program, type) and issubclass(program, Program) else program
     if not isinstance(instance, Program):
-        raise ProgramError(f"run: got {program!r}, expected an instance of a subclass of edgewise.Program")
+        raise ProgramError(
+            f"run: got {shown(program)}, expected an instance of a subclass of edgewise.Program"
+        )
     prepared = _prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
     return prepared.run(
         dict(instance.values),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from edgewise.errors import ScheduleError
 from edgewise.layout.bucket_sort import LIMIT, SCALES
+from edgewise.text import shown
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class WarpMapped:
 
     def __post_init__(self) -> None:
         if not isinstance(self.lanes, int) or self.lanes not in (2, 4, 8, 16, 32):
-            raise ScheduleError(f"WarpMapped: lanes is {self.lanes!r}; expected 2, 4, 8, 16 or 32")
+            raise ScheduleError(f"WarpMapped: lanes is {shown(self.lanes)}; expected 2, 4, 8, 16 or 32")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class EdgeBased:
 
     def __post_init__(self) -> None:
         if not isinstance(self.chunking, bool):
-            raise ScheduleError(f"EdgeBased: chunking is {self.chunking!r}; expected True or False")
+            raise ScheduleError(f"EdgeBased: chunking is {shown(self.chunking)}; expected True or False")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class HierarchicalProcessing:
         _check_bound(self, self.max_degree, self.bins)
         if self.depth is not None and not _is_whole(self.depth, 0):
             raise ScheduleError(
-                f"HierarchicalProcessing: depth is {self.depth!r}; expected None or an integer of at least 0"
+                f"HierarchicalProcessing: depth is {shown(self.depth)}; expected None or an integer of at least 0"
             )
 
 
@@ -150,11 +151,15 @@ def _is_whole(value: object, least: int) -> bool:
 def _check_bound(balance: object, max_degree: object, bins: object) -> None:
     """Refuse what is no bound on degrees."""
     if _is_whole(bins, _MOST_BINS + 1):
-        raise ScheduleError(f"{type(balance).__name__}: bins is {bins!r}; expected at most {_MOST_BINS:,}")
+        raise ScheduleError(
+            f"{type(balance).__name__}: bins is {shown(bins)}; expected at most {_MOST_BINS:,}"
+        )
     for name, value in (("max_degree", max_degree), ("bins", bins)):
-        if not _is_whole(value, 1) and not (name == "max_degree" and value == "auto"):
+        if not _is_whole(value, 1) and not (
+            name == "max_degree" and isinstance(value, str) and value == "auto"
+        ):
             kind = type(balance).__name__
-            raise ScheduleError(f"{kind}: {name} is {value!r}; expected an integer of at least 1")
+            raise ScheduleError(f"{kind}: {name} is {shown(value)}; expected an integer of at least 1")
 
 
 View = (
@@ -204,7 +209,7 @@ class Layout:
             value = getattr(self, name)
             if not any(value is each or (isinstance(value, str) and value == each) for each in expected):
                 possible = " or ".join(map(repr, expected))
-                raise ScheduleError(f"Layout: {name} is {value!r}; expected {possible}")
+                raise ScheduleError(f"Layout: {name} is {shown(value)}; expected {possible}")
         for name, least, most in (
             ("num_buckets", 1, LIMIT),
             ("threshold", 1, 2**32),
@@ -213,7 +218,7 @@ class Layout:
             value = getattr(self, name)
             if not _is_whole(value, least) or value > most:
                 raise ScheduleError(
-                    f"Layout: {name} is {value!r}; expected an integer from {least} to {most:,}"
+                    f"Layout: {name} is {shown(value)}; expected an integer from {least} to {most:,}"
                 )
 
 

@@ -36,7 +36,10 @@ class Given(ew.Program):
         ({"wide": np.array([2**63, 0, 0], np.uint64)}, r"got 9223372036854775808 at \[0\], expected int64"),
         ({"each": [0, 2**33, 0]}, r"got 8589934592 at \[1\], expected int32"),
         ({"short": [0.0, 1e300, np.inf]}, r"got 1e\+300 at \[1\], expected float32"),
-        ({"wide": np.ma.array([1, 2, 3], mask=[1, 0, 0])}, "got an array with masked values"),
+        (
+            {"wide": np.ma.array([1, 2, 3], mask=[1, 0, 0])},
+            "has masked entries; expected a value in each place",
+        ),
         ({"wide": [[1], [2, 3], [4]]}, r"got rows of different lengths, expected an array of shape \(3,\)"),
         ({"flag": [0, 1, 2]}, r"Given\(flag=...\): got 2 at \[2\], expected True or False, or 1 or 0"),
         ({"flag": [0, -1, 0]}, r"got -1 at \[1\], expected True or False"),

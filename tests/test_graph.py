@@ -589,7 +589,7 @@ def test_masked_arrays_are_refused():
         ((plain, masked), "target"),
         ((plain, plain, masked), "weight"),
     ):
-        with pytest.raises(GraphError, match=f"{name} has masked entries; expected a value for each edge"):
+        with pytest.raises(GraphError, match=f"{name} has masked entries; expected a value in each place"):
             Graph.from_edges(*columns)
     with pytest.raises(GraphError, match="targets has masked entries"):
         Graph.from_csr([0, 3], masked)

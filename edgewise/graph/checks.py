@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError
+from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
 from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column
 from edgewise.text import shown
@@ -16,6 +16,13 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
         raise GraphError(
             f"{name} is {shown(value)}; expected one of {', '.join(map(repr, choices.__args__))}"
         )
+
+
+def check_flags(error: type[EdgewiseError], where: str = "", **flags: Any) -> None:
+    """Refuse arguments, given by their names, that are no truth values, by this error."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise error(f"{where}{name} is {shown(value)}; expected True or False")
 
 
 def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> None:

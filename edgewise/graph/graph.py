@@ -12,13 +12,14 @@ from edgewise.graph import csr, gpu_rows
 from edgewise.graph.checks import (
     as_count,
     check_choice,
+    check_flags,
     check_lengths,
     check_rows,
     check_symmetric,
     ids_in_order,
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column, check_not_masked
+from edgewise.graph.ids import Ids, as_id_column, check_not_masked, is_sequence
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -55,8 +56,7 @@ class Graph:
     def __init__(
         self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
-        if not isinstance(directed, bool | np.bool_):
-            raise GraphError(f"directed is {directed!r}; expected True or False")
+        check_flags(GraphError, directed=directed)
         self._ids, self._rows = ids, _sealed_rows(rows)
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
@@ -181,6 +181,7 @@ class Graph:
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
+        check_flags(GraphError, directed=directed, number_edges=number_edges)
         if lies_on_gpu(source) or lies_on_gpu(target):
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
@@ -257,6 +258,7 @@ class Graph:
         Raises:
             GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
         """
+        check_flags(GraphError, directed=directed)
         check_not_masked(offsets, "offsets")
         check_not_masked(targets, "targets")
         offsets, targets = np.asarray(offsets), np.asarray(targets)
@@ -343,7 +345,7 @@ class Graph:
         Raises:
             GraphError: an id that is not in the graph.
         """
-        if isinstance(vertex, list | tuple | range | np.ndarray) and np.ndim(vertex) > 0:
+        if is_sequence(vertex):
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
 
@@ -353,6 +355,7 @@ class Graph:
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
+        check_not_masked(indices, "the array of indices")
         indices = np.asarray(indices)
         if indices.size == 0:
             return self._ids.of(indices.astype(np.int64))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError
+from edgewise.errors import EdgewiseError, GraphError
 from edgewise.memory import Step
 from edgewise.text import shown
 
@@ -18,10 +18,17 @@ _INDEX_BYTES, _POSITION_BYTES = 8 + 32, 8 + 32 + 90
 _KINDS = "expected integers, or strings"
 
 
-def check_not_masked(column: Any, name: str) -> None:
-    """Refuse an array of which entries are masked: what lies under a mask is no id and no weight."""
+def check_not_masked(column: Any, name: str, error: type[EdgewiseError] = GraphError) -> None:
+    """Refuse an array of which entries are masked, by this error: what lies under a mask is no id and no number."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(column):
-        raise GraphError(f"{name} has masked entries; expected a value for each edge. Drop such edges first")
+        raise error(
+            f"{name} has masked entries; expected a value in each place. Drop such entries first, or fill them"
+        )
+
+
+def is_sequence(ids: Any) -> bool:
+    """Whether these are several ids, not one."""
+    return isinstance(ids, list | tuple | range) or (isinstance(ids, np.ndarray) and ids.ndim > 0)
 
 
 def as_id_column(column: Any, name: str) -> np.ndarray:
@@ -135,12 +142,17 @@ class Ids:
 
     def index_of(self, vertex: Any) -> int:
         """The index of one id. Raises GraphError if no vertex has it."""
+        if isinstance(vertex, np.ndarray):
+            check_not_masked(vertex, "the vertex")
         if isinstance(vertex, str):
             index = self._position.get(vertex, -1) if self._are_objects else -1
         elif isinstance(vertex, bool | np.bool_) or not hasattr(vertex, "__index__"):
             index = -1
         else:
-            index = self._index_of_integer(operator.index(vertex))
+            try:
+                index = self._index_of_integer(operator.index(vertex))
+            except TypeError:  # an array of several, say
+                index = -1
         if index < 0:
             raise self._unknown(vertex)
         return index
@@ -159,6 +171,14 @@ class Ids:
 
     def indices_of(self, ids: Any) -> np.ndarray:
         """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
+        if isinstance(ids, np.ndarray):
+            check_not_masked(ids, "the array of vertices")
+            if ids.ndim != 1:
+                raise GraphError(
+                    f"the array of vertices has shape {ids.shape}; expected one dimension, an id for each vertex. "
+                    "Flatten it with .ravel()"
+                )
+            ids = np.asarray(ids)
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and self.given is None:
             wrong = np.flatnonzero((ids < 0) | (ids >= self.num_vertices))
             if len(wrong):
@@ -169,8 +189,7 @@ class Ids:
     def looking_up(self, ids: Any) -> Step:
         """The memory that it takes to look up an id, or a sequence of ids: a list and an array of indices, and what is
         kept for further ids."""
-        several = ids.ndim > 0 if isinstance(ids, np.ndarray) else isinstance(ids, list | tuple | range)
-        count = len(ids) if several else 1
+        count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:
             kept = _POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from edgewise.errors import GraphWarning, ParseError, warn
 from edgewise.graph import Graph
@@ -96,7 +97,7 @@ def read(
     return graph
 
 
-def _read(budget: Budget, name: str | None, options: ReadOptions) -> tuple[Graph, int]:
+def _read(budget: Budget, name: Any, options: ReadOptions) -> tuple[Graph, int]:
     """Find the format of a file, and read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
@@ -116,9 +117,9 @@ def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOpti
     )
 
 
-def _by_name(name: str) -> Format:
+def _by_name(name: Any) -> Format:
     for known in FORMATS:
-        if known.name == name:
+        if isinstance(name, str) and known.name == name:
             return known
     raise ParseError(f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}")
 

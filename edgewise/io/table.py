@@ -225,7 +225,7 @@ class _Table:
         if isinstance(column, str):
             if self._header is None or column not in self._header:
                 names = "no header" if self._header is None else f"the columns {', '.join(self._header)}"
-                raise ParseError(f"{self._path} has {names}; there is no column {column!r}")
+                raise ParseError(f"{self._path} has {names}; there is no column {shown(column)}")
             return self._header.index(column)
         if not 0 <= column < len(first):
             raise ParseError(

@@ -16,6 +16,7 @@ from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS, is_integer
 from edgewise.io.whole import check_place, written_whole
+from edgewise.text import shown
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
@@ -97,7 +98,9 @@ def write(
         OutputError: a suffix that is none of these, ids or a graph that would not be read back, or a place that
             cannot be written.
     """
-    path = Path(path)
+    if not isinstance(path, str | os.PathLike):
+        raise OutputError(f"path is {shown(path)}; expected the name of a file")
+    path = Path(os.fsdecode(path))
     check_graph_writable(path)
     layout = _LAYOUTS[_suffix(path)]
     ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
@@ -155,7 +158,7 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, layout.marks):
             raise OutputError(
-                f"the id {given!r} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
+                f"the id {shown(given)} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
             )
         if not isinstance(given, str) and abs(given) > _LARGEST_WRITTEN:
             raise OutputError("an id has over 4,000 digits; use .mtx, which has 1..n for ids, or other ids")

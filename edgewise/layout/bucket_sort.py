@@ -20,6 +20,7 @@ import numpy as np
 
 from edgewise.errors import ScheduleError
 from edgewise.kernels.door import cuda_door
+from edgewise.text import shown
 
 SCALES = ("linear", "logarithmic", "exact")
 #: The most buckets that are allowed.
@@ -77,15 +78,17 @@ def _check(keys: Any, num_buckets: Any, scale: Any, threshold: Any) -> bool:
         raise ScheduleError(
             f"keys is of type {type(keys).__name__}; expected an array of uint32 by NumPy or CuPy"
         )
+    if isinstance(keys, np.ndarray) and np.ma.is_masked(keys):
+        raise ScheduleError("keys has masked entries; expected a key in each place. Drop such entries first")
     if keys.dtype != _UINT32 or keys.ndim != 1 or len(keys) >= 2**32:
         raise ScheduleError(
             f"keys has dtype {keys.dtype} and shape {keys.shape}; expected uint32, one dimension, less than 2**32 keys"
         )
-    if scale not in SCALES:
-        raise ScheduleError(f"scale is {scale!r}; expected 'linear', 'logarithmic' or 'exact'")
+    if not isinstance(scale, str) or scale not in SCALES:
+        raise ScheduleError(f"scale is {shown(scale)}; expected 'linear', 'logarithmic' or 'exact'")
     for name, value, most in (("num_buckets", num_buckets, LIMIT), ("threshold", threshold, 2**32)):
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
-            raise ScheduleError(f"{name} is {value!r}; expected an integer from 1 to {most:,}")
+            raise ScheduleError(f"{name} is {shown(value)}; expected an integer from 1 to {most:,}")
     return on_gpu
 
 

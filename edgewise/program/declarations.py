@@ -26,6 +26,7 @@ from edgewise.program.declare import (
 )
 from edgewise.program.draws import kinds_of
 from edgewise.program.source import all_code
+from edgewise.text import shown
 
 #: What every state has besides the program's own names.
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
@@ -81,7 +82,7 @@ def declarations(program: type[Program]) -> Declarations:
         raise refusal(
             program,
             "combine",
-            f" is {combine!r}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
+            f" is {shown(combine)}; expected ew.MIN, MAX, SUM, PRODUCT, ANY, ALL, MESSAGES or "
             "ew.combiner(function, identity=...)",
         )
     for group in groups[:3]:
@@ -109,7 +110,9 @@ def _check_options(program: type[Program], name: str, declared: VertexField | Ed
     """Refuse options of a declaration that would mean nothing, and values that are none of one vertex or edge."""
     if isinstance(declared, Parameter):
         if isinstance(declared.default, Start):
-            raise refusal(program, name, f": default={declared.default!r}; that is only for init= of a field")
+            raise refusal(
+                program, name, f": default={shown(declared.default)}; that is only for init= of a field"
+            )
         return
     if isinstance(declared, EdgeField):
         weights = declared.dtype is WEIGHT
@@ -117,14 +120,14 @@ def _check_options(program: type[Program], name: str, declared: VertexField | Ed
             raise refusal(
                 program,
                 name,
-                f": init={declared.init!r} would never be used, since ew.WEIGHT makes it the graph's weights; "
+                f": init={shown(declared.init)} would never be used, since ew.WEIGHT makes it the graph's weights; "
                 "give default= for graphs without weights, or another dtype",
             )
         if not weights and declared.default is not LEFT_OUT:
             raise refusal(
                 program,
                 name,
-                f": default={declared.default!r} is for the weights of an unweighted graph, and this field is no "
+                f": default={shown(declared.default)} is for the weights of an unweighted graph, and this field is no "
                 "ew.WEIGHT; give init= for the value of all edges",
             )
         if weights:
@@ -137,7 +140,9 @@ def _check_number(program: type[Program], name: str, option: str, value: Any) ->
     if value is LEFT_OUT or (option == "init" and isinstance(value, Start)) or is_number(value):
         return
     hint = "one number for all; a field with a value for each is given when the program is made: "
-    raise refusal(program, name, f": {option}={value!r}; expected {hint}{program.__name__}({name}=array)")
+    raise refusal(
+        program, name, f": {option}={shown(value)}; expected {hint}{program.__name__}({name}=array)"
+    )
 
 
 def _check_attributes(program: type[Program], declared: set[str]) -> None:
@@ -153,7 +158,7 @@ def _check_attributes(program: type[Program], declared: set[str]) -> None:
             if not (name.startswith("_") or name in known or name in declared):
                 _check_attribute(program, name, value, known)
     if not isinstance(program.asynchronous, bool):
-        raise refusal(program, "asynchronous", f" is {program.asynchronous!r}; expected True or False")
+        raise refusal(program, "asynchronous", f" is {shown(program.asynchronous)}; expected True or False")
 
 
 def _check_attribute(program: type[Program], name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -183,7 +188,7 @@ def _check_attribute(program: type[Program], name: str, value: Any, known: tuple
             program,
             name,
             " means nothing to a run: a program has fields, parameters, aggregators, "
-            f"{', '.join(known)}. Declare {name} = ew.parameter(default={value!r}), or begin its name with an "
+            f"{', '.join(known)}. Declare {name} = ew.parameter(default={shown(value)}), or begin its name with an "
             "underscore",
         )
 

@@ -74,6 +74,7 @@ import numpy as np
 
 from edgewise.errors import ProgramError
 from edgewise.program.source import source_of
+from edgewise.text import shown
 
 ACTIVE: Final = True
 HALT: Final = False
@@ -262,13 +263,13 @@ def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
         named = _NAMED.get(plain) if isinstance(plain, Hashable) else None
         advice = f"; combine = ew.{named} is there already" if named else ""
         raise ProgramError(
-            f"combiner: got {function!r}, expected a function of two messages that is made by def: "
+            f"combiner: got {shown(function)}, expected a function of two messages that is made by def: "
             f"def combined(a, b): return ...{advice}"
         )
     if not (is_number(identity) or identity is INFINITY or identity is -INFINITY):
         raise ProgramError(
-            f"combiner: identity={identity!r}; expected the number that combines with each message to that message, "
-            "ew.INFINITY or -ew.INFINITY"
+            f"combiner: identity={shown(identity)}; expected the number that combines with each message to that "
+            "message, ew.INFINITY or -ew.INFINITY"
         )
     return Combiner("user", function, lambda dtype: in_dtype(identity, dtype))
 
@@ -373,7 +374,9 @@ def aggregator(combine: Combiner, dtype: Any = LEFT_OUT) -> Callable[[Any], Any]
         dtype: of the value; bool for ANY and ALL, float64 for the others if left out.
     """
     if not isinstance(combine, Combiner) or combine.name in ("user", "MESSAGES"):
-        raise ProgramError(f"aggregator: got {combine!r}, expected one of MIN, MAX, SUM, PRODUCT, ANY, ALL")
+        raise ProgramError(
+            f"aggregator: got {shown(combine)}, expected one of MIN, MAX, SUM, PRODUCT, ANY, ALL"
+        )
 
     logical = combine.name in ("ANY", "ALL")
 

@@ -40,6 +40,7 @@ from edgewise.program.declare import (
 from edgewise.program.draws import draws_of, with_draws
 from edgewise.program.helpers import check_body, check_helpers, helpers_of
 from edgewise.program.source import UserFunction, all_references, source_of
+from edgewise.text import shown
 
 
 @dataclass(eq=False)
@@ -177,7 +178,9 @@ def inspect_program(program: type[Program]) -> Specification:
         ProgramError: naming the function and line that breaks a rule.
     """
     if not (isinstance(program, type) and issubclass(program, Program)):
-        raise ProgramError(f"got {program!r}, expected a subclass of edgewise.Program or an instance of one")
+        raise ProgramError(
+            f"got {shown(program)}, expected a subclass of edgewise.Program or an instance of one"
+        )
     found = Specification(program, **declarations(program)._asdict())
     for name in HOOKS:
         if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
@@ -208,7 +211,7 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
     if isinstance(function, Dispatcher):
         function = function.py_func
     if not isinstance(function, types.FunctionType):
-        raise ProgramError(f"{name} is {declared!r}; expected a function ({', '.join(expected)})")
+        raise ProgramError(f"{name} is {shown(declared)}; expected a function ({', '.join(expected)})")
     source = source_of(function)
     if source is None:
         code = function.__code__

@@ -35,8 +35,10 @@ from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.lengths import arrays_both_ways
+from edgewise.errors import ParameterError
 from edgewise.execution import Progress, execution
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
 
@@ -108,6 +110,9 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
             which adds up in any order.
     """
+    check_flags(
+        ParameterError, "betweenness: ", weighted=weighted, normalized=normalized, endpoints=endpoints
+    )
     choosing = choosing_sources(graph, k, sources)
     chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES

@@ -21,6 +21,7 @@ from edgewise.algorithms.common.lengths import Arcs
 from edgewise.errors import GraphError, OutputError, ParameterError, warn
 from edgewise.execution import Execution
 from edgewise.io.whole import check_place, replacing
+from edgewise.text import shown
 
 #: Between two writings.
 SECONDS = 10.0
@@ -90,7 +91,7 @@ class Checkpoint:
             OutputError: the file cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
-            raise ParameterError(f"{name}: checkpoint is {path!r}; expected the name of a file")
+            raise ParameterError(f"{name}: checkpoint is {shown(path)}; expected the name of a file")
         self.path, self._name = Path(path), name
         check_place(self.path)
         self._graph, self._what = digest(*arcs), digest(name, *what)

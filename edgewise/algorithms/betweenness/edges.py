@@ -27,8 +27,10 @@ from edgewise.algorithms.betweenness.memory import source_bytes
 from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.lengths import arrays_both_ways
+from edgewise.errors import ParameterError
 from edgewise.execution import Progress, execution
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
 
@@ -114,6 +116,7 @@ def edge_betweenness(
     Raises:
         GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
+    check_flags(ParameterError, "edge_betweenness: ", weighted=weighted, normalized=normalized)
     choosing = choosing_sources(graph, k, sources)
     chosen = chosen_sources("edge_betweenness", graph, k, sources, seed)
     size = size_for(

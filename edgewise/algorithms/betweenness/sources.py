@@ -9,6 +9,7 @@ import numpy as np
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
 from edgewise.memory import Step, held, in_turn
+from edgewise.text import shown
 
 
 def choosing_sources(graph: Graph, k: Any, sources: Any) -> Step:
@@ -28,7 +29,7 @@ def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> 
     """
     n = graph.num_vertices
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ParameterError(f"{name}: seed is {seed!r}; expected an integer of at least 0")
+        raise ParameterError(f"{name}: seed is {shown(seed)}; expected an integer of at least 0")
     if sources is not None:
         if k is not None:
             raise ParameterError(
@@ -47,5 +48,5 @@ def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> 
         possible = (
             f"an integer from 1 to {n:,}, the number of vertices" if n else "none, for there is no vertex"
         )
-        raise ParameterError(f"{name}: k is {k!r}; expected {possible}")
+        raise ParameterError(f"{name}: k is {shown(k)}; expected {possible}")
     return np.random.default_rng(seed).choice(n, int(k), replace=False)

@@ -21,6 +21,7 @@ from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import run_alone, team_kernel
+from edgewise.text import shown
 
 #: How much sums may differ: relatively, for all that is added up is positive; or both are next to nothing.
 TOLERANCE, NOTHING = 1e-7, 1e-300
@@ -68,9 +69,9 @@ def verify_dependencies(
 
 def _name(graph: Graph, on: int, index: int) -> str:
     if on != ON_ARCS:
-        return f"vertex {graph.ids_of(np.array([index])).tolist()[0]!r}"
+        return f"vertex {shown(graph.ids_of(np.array([index])).tolist()[0])}"
     ends = graph.ids_of(np.array([graph.sources[index], graph.targets[index]])).tolist()
-    return f"the arc from {ends[0]!r} to {ends[1]!r}"
+    return f"the arc from {shown(ends[0])} to {shown(ends[1])}"
 
 
 def _in_wide_dtypes(graph: Graph) -> Graph:

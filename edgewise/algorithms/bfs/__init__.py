@@ -52,6 +52,7 @@ from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.text import shown
 
 
 class BFSResult(Result):
@@ -202,7 +203,9 @@ def as_depth(max_depth: Any) -> int:
     except TypeError:
         depth = -1
     if depth < 0:
-        raise ParameterError(f"bfs: max_depth is {max_depth!r}; expected an integer of at least 0, or None")
+        raise ParameterError(
+            f"bfs: max_depth is {shown(max_depth)}; expected an integer of at least 0, or None"
+        )
     return min(depth, 2**31)
 
 

@@ -11,6 +11,7 @@ from edgewise.graph import Graph
 from edgewise.kernels.cpu.atomics import atomic_min
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
+from edgewise.text import shown
 
 _VERTICES = 1024
 
@@ -75,7 +76,7 @@ def verify_levels(
         if not right.all():
             v = int(np.argmin(right))
             (name,) = graph.ids_of(every[[v]]).tolist()
-            raise VerificationError(f"vertex {name!r} with level {level[v]}: {problem}")
+            raise VerificationError(f"vertex {shown(name)} with level {level[v]}: {problem}")
 
     is_source, reached = np.zeros(n, np.bool_), level >= 0
     is_source[sources] = True
@@ -98,7 +99,8 @@ def verify_levels(
         v = int(graph.targets[wrong[0]])
         a, b = graph.ids_of(np.array([u, v])).tolist()
         raise VerificationError(
-            f"vertex {b!r} with level {level[v]}: expected {level[u] + 1} at most, for there is an arc from {a!r}"
+            f"vertex {shown(b)} with level {level[v]}: expected {level[u] + 1} at most, for there is an arc "
+            f"from {shown(a)}"
         )
     expect(confirmed, "expected an arc from its parent, one level lower")
     return True

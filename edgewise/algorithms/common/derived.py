@@ -7,6 +7,7 @@ import numpy as np
 from edgewise.errors import GraphError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import Result
+from edgewise.text import shown
 
 
 def check_derived(result: Result, *names: str) -> None:
@@ -26,7 +27,9 @@ def check_derived(result: Result, *names: str) -> None:
         if not right.all():
             i = int(np.argmin(right))
             got, right_value = (np.atleast_1d(values)[i] for values in (given, expected))
-            raise VerificationError(f"{name}[{i}] is {got!r}; the verified arrays make it {right_value!r}")
+            raise VerificationError(
+                f"{name}[{i}] is {shown(got)}; the verified arrays make it {shown(right_value)}"
+            )
 
 
 def expect_integers(**arrays: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ParameterError
+from edgewise.text import shown
 
 _LARGEST = float(np.finfo(np.float64).max)
 #: More steps than any run takes, and room in int64 for some more.
@@ -26,7 +27,7 @@ def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: flo
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not (is_number and least <= value <= most):
-        raise ParameterError(f"{name} is {value!r}; expected {expected}")
+        raise ParameterError(f"{name} is {shown(value)}; expected {expected}")
     return float(value)
 
 
@@ -37,5 +38,5 @@ def as_steps(name: str, value: Any) -> int:
         ParameterError: it is no integer, or negative.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ParameterError(f"{name} is {value!r}; expected an integer of at least 0")
+        raise ParameterError(f"{name} is {shown(value)}; expected an integer of at least 0")
     return min(int(value), _MOST_STEPS)

@@ -37,6 +37,7 @@ from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.text import shown
 
 
 class ComponentsResult(Result):
@@ -210,7 +211,9 @@ def verify_components(graph: Graph, component: np.ndarray, num_components: int) 
     if split.any():
         arc = int(np.argmax(split))
         u, v = graph.ids_of(np.array([graph.sources[arc], graph.targets[arc]])).tolist()
-        raise VerificationError(f"vertices {u!r} and {v!r} are joined by an arc, but have different labels")
+        raise VerificationError(
+            f"vertices {shown(u)} and {shown(v)} are joined by an arc, but have different labels"
+        )
     root = np.arange(graph.num_vertices)
     run_alone(_union_find, _unsigned(graph.offsets), graph.targets.view(np.uint32), root)
     _expect(root[component] == root, graph, component, "no path leads to the vertex that it names")
@@ -242,4 +245,4 @@ def _expect(right: np.ndarray, graph: Graph, component: np.ndarray, problem: str
     if not right.all():
         v = int(np.argmin(right))
         name = graph.ids_of(np.array([v])).tolist()[0]
-        raise VerificationError(f"vertex {name!r} has the label {component[v]}: {problem}")
+        raise VerificationError(f"vertex {shown(name)} has the label {component[v]}: {problem}")

@@ -38,9 +38,10 @@ from edgewise.algorithms.mst.cpu import (
     sort_edges,
 )
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
-from edgewise.errors import GraphError
+from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
@@ -126,6 +127,7 @@ def mst(
         GraphError: a directed graph without `symmetrize`.
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    check_flags(ParameterError, "mst: ", symmetrize=symmetrize)
     if graph.directed and not symmetrize:
         raise GraphError(
             "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "

@@ -18,6 +18,7 @@ from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import run_alone, team_kernel
+from edgewise.text import shown
 
 #: What is wrong: an edge of the forest closes a cycle; an arc's ends are not joined; an arc is lighter than the path
 #: between its ends.
@@ -87,7 +88,7 @@ def exact_sum(weights: np.ndarray) -> int | float:
 
 def _edge(graph: Graph, source: np.ndarray, target: np.ndarray, edge: Any) -> str:
     u, v = graph.ids_of(np.array([source[edge], target[edge]])).tolist()
-    return f"the edge of {u!r} and {v!r}"
+    return f"the edge of {shown(u)} and {shown(v)}"
 
 
 def _hang(source: np.ndarray, target: np.ndarray, n: int, parent: np.ndarray) -> None:

@@ -29,9 +29,11 @@ from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distri
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Schedule
+from edgewise.text import shown
 
 
 class PageRankResult(Result):
@@ -237,10 +239,11 @@ def check_parameters(
     graph: Graph, damping: Any, tol: Any, max_iterations: Any, weighted: bool, dtype: Any
 ) -> Parameters:
     """Refuse parameters out of their ranges, and weights that are missing or negative."""
+    check_flags(ParameterError, "pagerank: ", weighted=weighted)
     try:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
-        raise ParameterError(f"pagerank: dtype is {dtype!r}; expected float64 or float32") from None
+        raise ParameterError(f"pagerank: dtype is {shown(dtype)}; expected float64 or float32") from None
     damping = as_float("pagerank: damping", damping, "a number from 0 to 1", most=1.0)
     enough = (
         default_tolerance(kind) if tol is None else as_float("pagerank: tol", tol, "a number of at least 0")

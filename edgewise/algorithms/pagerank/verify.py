@@ -14,6 +14,7 @@ import numpy as np
 from edgewise.algorithms.pagerank.cpu import BLOCK
 from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
+from edgewise.text import shown
 
 #: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
 WORK = 1 << 28
@@ -226,4 +227,4 @@ def _compare(
 
 
 def _name(walk: Walk, v: int) -> str:
-    return repr(walk.graph.ids_of(np.array([v])).tolist()[0])
+    return shown(walk.graph.ids_of(np.array([v])).tolist()[0])

@@ -10,9 +10,11 @@ import numpy as np
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph, csr
+from edgewise.graph.ids import check_not_masked
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn
+from edgewise.text import shown
 
 #: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
@@ -137,6 +139,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     if isinstance(given, Mapping):
         values[graph.index_of(list(given))] = _as_floats(name, list(given.values()))
     else:
+        check_not_masked(given, f"pagerank: {name}", ParameterError)
         array = np.asarray(given)
         if array.shape != values.shape or array.dtype.kind not in "biuf":
             raise ParameterError(
@@ -157,7 +160,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
 def _as_floats(name: str, values: list[Any]) -> np.ndarray:
     """Numbers of any kind, integers of any size among them, as float64."""
     if not all(isinstance(value, Real | np.bool_) for value in values):
-        raise ParameterError(f"pagerank: {name} has the values {values!r}; expected numbers")
+        raise ParameterError(f"pagerank: {name} has the values {shown(values)}; expected numbers")
     try:
         return np.array([float(value) for value in values])
     except OverflowError:

@@ -43,6 +43,7 @@ from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.text import shown
 
 
 class SCCResult(ComponentsResult):
@@ -178,7 +179,7 @@ def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, i
     run.launch(split, arcs, *found_levels, make_depth(n), component, found, work=5 * n + graph.num_arcs // 3)
     rest, name = n - found[BOTH] - found[ALONE], graph.ids_of(np.array([start])).tolist()[0]
     run.explain(
-        f"{found[BOTH]:,} of {n:,} vertices are in the component of vertex {name!r}, "
+        f"{found[BOTH]:,} of {n:,} vertices are in the component of vertex {shown(name)}, "
         f"which two searches found; {found[ALONE]:,} are alone by their arcs; {rest:,} went to a depth-first search"
     )
     return component.view(np.int32), int(found[COMPONENTS]), supersteps

@@ -76,6 +76,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
+from edgewise.text import shown
 
 #: Words of `control`; word 0 counts arrivals at barriers. PIECES and ARCS are those of a list, ENDED says that the run
 #: is to end: three words each in turns, for this superstep, the next, and the one after. REST counts the vertices of
@@ -289,9 +290,9 @@ def _explain(graph: Graph, run: Execution, host: np.ndarray) -> None:
     if host[BY_SEARCH] > 0:
         searched, name = 1, graph.ids_of(host[[TREE]]).tolist()[0]
         begin = (
-            f"all vertices that arcs both ways join to vertex {name!r}"
+            f"all vertices that arcs both ways join to vertex {shown(name)}"
             if host[JOINED]
-            else f"vertex {name!r}"
+            else f"vertex {shown(name)}"
         )
         run.explain(
             f"{host[BY_SEARCH]:,} of {graph.num_vertices:,} vertices are in the component that two searches from "

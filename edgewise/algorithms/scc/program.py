@@ -20,6 +20,7 @@ from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
 from edgewise.run import Prepared, ProgramResult
+from edgewise.text import shown
 
 #: The group of vertices whose component is known.
 KNOWN = -1
@@ -126,7 +127,9 @@ def strong_components(graph: Graph, memory_limit: int | None, run: Execution) ->
         start = int(np.argmax(np.where(group == KNOWN, -1, arcs)))
         supersteps = _search(start, reaches, group, component, carry_out)
         searched, (name,) = np.count_nonzero(component == component[start]), graph.ids_of([start]).tolist()
-        run.explain(f"{searched:,} of {n:,} vertices are in the component of vertex {name!r}: two searches")
+        run.explain(
+            f"{searched:,} of {n:,} vertices are in the component of vertex {shown(name)}: two searches"
+        )
     # Any order will do that has nothing to do with the graph's.
     priority, rounds = np.random.default_rng(0).permutation(n).astype(np.int32), 0
     while True:

@@ -13,6 +13,7 @@ from edgewise.algorithms.components import check_labels
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
+from edgewise.text import shown
 
 
 def verify_strong_components(graph: Graph, component: np.ndarray, num_components: int) -> bool:
@@ -37,7 +38,7 @@ def verify_strong_components(graph: Graph, component: np.ndarray, num_components
         if not reached.all():
             v, root = graph.ids_of(np.array([np.argmin(reached), labels[np.argmin(reached)]])).tolist()
             raise VerificationError(
-                f"vertex {v!r} has the label {root!r}: no path inside that component leads {name} the vertex "
+                f"vertex {shown(v)} has the label {shown(root)}: no path inside that component leads {name} the vertex "
                 "that it names"
             )
     order, entering = np.argsort(labels, kind="stable"), np.zeros(len(labels), np.int64)
@@ -50,7 +51,8 @@ def verify_strong_components(graph: Graph, component: np.ndarray, num_components
         root = int(roots[np.argmax(entering[roots] > 0)])
         v = graph.ids_of(np.array([root])).tolist()[0]
         raise VerificationError(
-            f"the component of vertex {v!r} is on a cycle of {left[0]} or fewer components, or behind one: they are one"
+            f"the component of vertex {shown(v)} is on a cycle of {left[0]} or fewer components, or behind one: they "
+            "are one"
         )
     return True
 

@@ -58,6 +58,7 @@ from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
 
@@ -164,7 +165,7 @@ def sssp(
     refuse_early("sssp", chosen, memory_limit, memory_needed)
     start = graph.index_of(source)
     if np.ndim(start):
-        raise ParameterError(f"sssp: source is {source!r}; expected one vertex")
+        raise ParameterError(f"sssp: source is {shown(source)}; expected one vertex")
     with execution(
         "sssp",
         chosen,
@@ -255,8 +256,8 @@ def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
         v, source = graph.ids_of(np.array([np.argmax(lost), start])).tolist()
         wider = ", or convert them with .astype(np.float64)" if dtype.itemsize == 4 else ""
         raise GraphError(
-            f"sssp: vertex {v!r} can be reached from {source!r}, but its distance, or one on the way, is more than "
-            f"{dtype} holds; scale the weights down{wider}"
+            f"sssp: vertex {shown(v)} can be reached from {shown(source)}, but its distance, or one on the way, is "
+            f"more than {dtype} holds; scale the weights down{wider}"
         )
 
 

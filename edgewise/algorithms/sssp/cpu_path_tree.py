@@ -21,6 +21,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, rewind, team_kernel
 from edgewise.memory import Step
+from edgewise.text import shown
 
 _ONE = np.uint64(1)
 #: Vertices, and arcs, that a thread takes at a time.
@@ -197,6 +198,6 @@ def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
     if cycle is not None:
         on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
         raise NegativeCycleError(
-            f"sssp: vertex {on_cycle!r} is on a cycle of negative weight that can be reached from {source!r}, so "
-            "there are no shortest paths. Make its weights positive, or drop an edge of it"
+            f"sssp: vertex {shown(on_cycle)} is on a cycle of negative weight that can be reached from "
+            f"{shown(source)}, so there are no shortest paths. Make its weights positive, or drop an edge of it"
         )

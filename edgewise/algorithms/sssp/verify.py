@@ -10,6 +10,7 @@ from edgewise.algorithms.common.derived import expect_integers
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
+from edgewise.text import shown
 
 #: Arcs that are looked at together.
 _BLOCK = 1 << 22
@@ -36,7 +37,7 @@ def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndar
         if not right.all():
             index = vertices[np.argmin(right)]
             name = graph.ids_of(np.array([index])).tolist()[0]
-            raise VerificationError(f"vertex {name!r} with distance {distance[index]}: {problem}")
+            raise VerificationError(f"vertex {shown(name)} with distance {distance[index]}: {problem}")
 
     reached = distance != unreached_value(distance.dtype)
     inner = reached & (every != start)

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
+from edgewise.graph.ids import check_not_masked
 from edgewise.memory import Step, held
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import (
@@ -278,8 +279,7 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     def unfit(got: str, expected: str) -> ProgramError:
         return ProgramError(f"{found.name}({name}=...): got {got}, expected {expected}{hint}")
 
-    if np.ma.is_masked(values):
-        raise unfit("an array with masked values", "a value for each")
+    check_not_masked(values, f"{found.name}({name}=...)", ProgramError)
     try:
         array = np.asarray(values)
     except ValueError:

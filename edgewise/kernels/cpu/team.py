@@ -34,6 +34,7 @@ from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, spin_pause, yi
 from edgewise.kernels.cpu.workers import CANCEL as _CANCEL
 from edgewise.kernels.cpu.workers import LOOKS_BEFORE_YIELD, Crew
 from edgewise.kernels.cpu.workers import team_kernel as team_kernel
+from edgewise.text import shown
 
 #: Offsets in the control array, a cache line (8 words) apart; that of `_CANCEL` lies between.
 _ARRIVED, _GENERATION, _PROGRESS, _SLOTS = 0, 8, 24, 32
@@ -197,12 +198,19 @@ def _nothing() -> None:
     """A job that does nothing."""
 
 
+#: Threads of a run: more than any machine has processors. And digits of their number.
+MOST_THREADS, _MOST_DIGITS = 4096, 20
+
+
 def available_threads() -> int:
     """The processors that this process may use, or ``$EDGEWISE_NUM_THREADS`` where it is set."""
     configured = os.environ.get("EDGEWISE_NUM_THREADS", "")
     if configured:
-        if not configured.isdigit() or int(configured) < 1:
-            raise ScheduleError(f"EDGEWISE_NUM_THREADS is {configured!r}; expected a positive integer")
+        digits = configured.isdigit() and len(configured) <= _MOST_DIGITS
+        if not digits or not 1 <= int(configured) <= MOST_THREADS:
+            raise ScheduleError(
+                f"EDGEWISE_NUM_THREADS is {shown(configured)}; expected a positive integer up to {MOST_THREADS:,}"
+            )
         return int(configured)
     return _processors()
 

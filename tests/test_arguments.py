@@ -1,0 +1,164 @@
+"""Arguments of any kind: what cannot be used is refused by an error of edgewise that says what was expected."""
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import EdgewiseError, GraphError, OutputError, ParameterError, ScheduleError
+
+RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+MASKED = np.ma.array([10**9, 1, 0], mask=[True, False, False])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ew.bfs(RING, MASKED),
+        lambda: ew.bfs(RING, np.ma.array(1, mask=True)),
+        lambda: ew.bfs(RING, np.ma.masked),
+        lambda: ew.betweenness(RING, sources=MASKED),
+        lambda: ew.edge_betweenness(RING, sources=MASKED),
+        lambda: RING.index_of(MASKED),
+        lambda: RING.ids_of(MASKED),
+        lambda: ew.pagerank(RING, start=MASKED),
+        lambda: ew.pagerank(RING, personalization=MASKED),
+    ],
+)
+def test_masked_arrays_are_no_arguments(call):
+    with pytest.raises(EdgewiseError, match="has masked entries; expected a value in each place"):
+        call()
+
+
+def test_masked_arrays_without_a_masked_entry_are_arrays():
+    whole = np.ma.array([1, 2])
+    assert ew.bfs(RING, whole).level.tolist() == [1, 0, 0]
+    assert type(RING.index_of(whole)) is np.ndarray
+    assert ew.betweenness(RING, sources=whole).num_sources == 2
+
+
+@pytest.mark.parametrize("sources", [np.array([[0]]), np.array([["0"]], object), np.zeros((2, 2), np.int64)])
+def test_sources_in_two_dimensions_are_refused(sources):
+    for call in (
+        lambda: ew.bfs(RING, sources),
+        lambda: ew.betweenness(RING, sources=sources),
+        lambda: ew.edge_betweenness(RING, sources=sources),
+        lambda: ew.sssp(RING, sources),
+    ):
+        with pytest.raises(GraphError, match=r"has shape .*; expected one dimension, an id for each vertex"):
+            call()
+
+
+@pytest.mark.parametrize("sources", [[[0], [1, 2]], [[0]], [np.array([0, 1])], np.array([0.0]), [None]])
+def test_sources_that_are_no_ids_are_refused(sources):
+    for call in (lambda: ew.bfs(RING, sources), lambda: ew.betweenness(RING, sources=sources)):
+        with pytest.raises(GraphError, match="the graph has no vertex"):
+            call()
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ew.bfs(RING, 0, max_depth=-HUGE),
+        lambda: ew.bfs(RING, 0, device=HUGE),
+        lambda: ew.bfs(RING, 0, schedule=HUGE),
+        lambda: ew.bfs(RING, 0, progress=HUGE),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(delivery=HUGE)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=HUGE)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(layout=HUGE)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(balance=HUGE)),
+        lambda: ew.sssp(RING, 0, delta=HUGE),
+        lambda: ew.pagerank(RING, damping=HUGE),
+        lambda: ew.pagerank(RING, max_iterations=-HUGE),
+        lambda: ew.pagerank(RING, dtype=HUGE),
+        lambda: ew.betweenness(RING, k=HUGE),
+        lambda: ew.betweenness(RING, seed=-HUGE),
+        lambda: ew.betweenness(RING, checkpoint=HUGE),
+        lambda: ew.mst(RING, symmetrize=HUGE),
+        lambda: ew.generate.rmat(HUGE),
+        lambda: ew.generate.rmat(HUGE, num_vertices=HUGE),
+        lambda: ew.generate.rmat(3, HUGE),
+        lambda: ew.generate.rmat(3, seed=HUGE),
+        lambda: ew.generate.rmat(3, weights=(0, HUGE)),
+        lambda: ew.generate.rmat(3, probabilities=(HUGE, 0, 0, 0)),
+        lambda: ew.generate.lattice(2, 2, HUGE),
+        lambda: ew.generate.lattice(2, 2, one_way=HUGE, directed=False),
+        lambda: ew.Graph.from_edges([0], [1], directed=HUGE),
+        lambda: ew.WarpMapped(HUGE),
+        lambda: ew.NodeSplitting(bins=HUGE),
+        lambda: ew.HierarchicalProcessing(depth=-HUGE),
+        lambda: ew.Layout(num_buckets=HUGE),
+    ],
+)
+def test_integers_that_python_does_not_write_stand_in_messages(call):
+    with pytest.raises(EdgewiseError, match=r"an integer of 16,61|an integer of over 4,300 digits"):
+        call()
+
+
+SEVERAL = np.array([True, False])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ew.bfs(RING, 0, device=SEVERAL),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(layout=SEVERAL)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(balance=SEVERAL)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(delivery=SEVERAL)),
+        lambda: ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=SEVERAL)),
+        lambda: ew.pagerank(RING, weighted=SEVERAL),
+        lambda: ew.mst(RING, symmetrize=SEVERAL),
+        lambda: ew.betweenness(RING, weighted=SEVERAL),
+        lambda: ew.betweenness(RING, normalized=SEVERAL),
+        lambda: ew.betweenness(RING, endpoints=SEVERAL),
+        lambda: ew.edge_betweenness(RING, weighted=SEVERAL),
+        lambda: ew.edge_betweenness(RING, normalized=SEVERAL),
+        lambda: ew.Graph.from_edges([0], [1], directed=SEVERAL),
+        lambda: ew.Graph.from_edges([0], [1], number_edges=SEVERAL),
+        lambda: ew.Graph.from_csr([0, 0], [], directed=SEVERAL),
+        lambda: ew.generate.rmat(3, directed=SEVERAL),
+        lambda: ew.generate.rmat(3, simple=SEVERAL),
+        lambda: ew.generate.rmat(3, shuffle=SEVERAL),
+        lambda: ew.generate.lattice(2, 2, directed=SEVERAL),
+        lambda: ew.generate.lattice(2, 2, one_way=SEVERAL),
+        lambda: ew.generate.path(3, directed=SEVERAL),
+        lambda: ew.NodeSplitting(max_degree=SEVERAL),
+    ],
+)
+def test_arrays_are_no_truth_values_and_no_words(call):
+    with pytest.raises(
+        EdgewiseError, match=r"is array\(\[ True, False\]\); expected|layout is array|balance is array"
+    ):
+        call()
+
+
+def test_an_array_is_no_format(tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text("0 1\n")
+    with pytest.raises(EdgewiseError, match=r"format is array\(.*\); expected edgelist|expected .*edgelist"):
+        ew.read(path, format=SEVERAL)
+
+
+def test_truth_values_of_numpy_are_taken():
+    assert ew.mst(RING, symmetrize=np.True_).num_edges == 2
+    assert ew.betweenness(RING, normalized=np.False_).centrality.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ParameterError, match="mst: symmetrize is 1; expected True or False"):
+        ew.mst(RING, symmetrize=1)
+
+
+@pytest.mark.parametrize("threads", [4097, 2**31, 10**20, 0, -1])
+def test_no_machine_has_so_many_threads(threads, monkeypatch):
+    expected = "expected a positive integer up to 4,096"
+    with pytest.raises(ScheduleError, match=f"bfs: num_threads is {threads}; {expected}"):
+        ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=threads))
+    monkeypatch.setenv("EDGEWISE_NUM_THREADS", str(threads))
+    with pytest.raises(ScheduleError, match=f"EDGEWISE_NUM_THREADS is '{threads}'; {expected}"):
+        ew.bfs(RING, 0)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"g.txt"])
+def test_a_graph_is_written_to_the_name_of_a_file(path):
+    with pytest.raises(OutputError, match=r"path is .*; expected the name of a file"):
+        ew.io.write(RING, path)
