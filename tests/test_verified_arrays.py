@@ -91,6 +91,27 @@ def test_a_changed_number_of_reached_vertices_is_found(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "name"),
     [
+        ("mst", "num_edges"),
+        ("mst", "num_components"),
+        ("betweenness", "num_sources"),
+        ("edge_betweenness", "num_sources"),
+        ("pagerank", "tol"),
+    ],
+)
+@pytest.mark.parametrize("value", [-1, 1.0, np.nan, np.inf, "6", None, np.array([6, 6])])
+def test_a_changed_number_is_found(algorithm, name, value):
+    result = RUNS[algorithm]()
+    right = getattr(result, name)
+    setattr(result, name, value)
+    with pytest.raises(VerificationError, match=f"{name} is .*; the run makes it "):
+        result.verify(result.graph)
+    setattr(result, name, right)
+    assert result.verify(result.graph)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [
         ("bfs", "level"),
         ("bfs", "parent_index"),
         ("sssp", "parent_index"),

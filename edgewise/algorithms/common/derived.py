@@ -1,5 +1,6 @@
 """Whether what users read of a result is what was verified: some of it is made from other arrays when it is read."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,18 @@ def check_derived(result: Result, *names: str) -> None:
             raise VerificationError(
                 f"{name}[{i}] is {shown(got)}; the verified arrays make it {shown(right_value)}"
             )
+
+
+def check_numbers(result: Result, **expected: float) -> None:
+    """Check that attributes of a result that are numbers, given by their names, are still these.
+
+    Raises:
+        VerificationError: naming the first that is another.
+    """
+    for name, right in expected.items():
+        given = getattr(result, name)
+        if not (isinstance(given, Real) and given == right):
+            raise VerificationError(f"{name} is {shown(given)}; the run makes it {shown(right)}")
 
 
 def expect_integers(**arrays: np.ndarray) -> None:

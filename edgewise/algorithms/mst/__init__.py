@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import check_derived
+from edgewise.algorithms.common.derived import check_derived, check_numbers
 from edgewise.algorithms.common.lengths import arcs_of, arrays_both_ways, in_arcs_of
 from edgewise.algorithms.mst.cpu import (
     EDGES,
@@ -94,7 +94,10 @@ class MSTResult(Result):
     def verify(self, graph: Graph) -> bool:
         """Check that this is a minimum spanning forest: see `verify.verify_forest`."""
         check_derived(self, "source", "target")
-        return verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
+        verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
+        edges = len(self.source_index)
+        check_numbers(self, num_edges=edges, num_components=graph.num_vertices - edges)
+        return True
 
 
 def mst(

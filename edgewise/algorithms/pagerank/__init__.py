@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.derived import check_numbers
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
@@ -64,6 +65,7 @@ class PageRankResult(Result):
         self.iterations, self.residual, self.tol = ranked.iterations, ranked.residual, tol
         self.converged = graph.num_vertices == 0 or (self.iterations > 0 and self.residual <= tol)
         self.damping, self._walk = walk.damping, walk
+        self._asked = tol
         self._begin, self._limit, self._shares = begin, limit, ranked.shares
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -72,6 +74,7 @@ class PageRankResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the ranks: see `verify.verify_outcome`."""
+        check_numbers(self, tol=self._asked)
         same = graph is self.graph and self.damping == self._walk.damping
         walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
         outcome = Outcome(
