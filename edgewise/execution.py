@@ -38,7 +38,9 @@ class Execution:
     layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
-    def launch(self, kernel: Callable[..., Any], *args: Any, work: float, rounds: float = 1) -> None:
+    def launch(
+        self, kernel: Callable[..., Any], *args: Any, work: float, rounds: float = 1, at_most: float = 0
+    ) -> None:
         """Run a kernel on the threads that the schedule asks for, or as many as its work is worth.
 
         Args:
@@ -46,9 +48,10 @@ class Execution:
             args: the kernel's own arguments.
             work: about the nanoseconds that one thread would take.
             rounds: about how often all wait for each other.
+            at_most: the nanoseconds that it may take, where these are more.
         """
         threads = self.schedule.num_threads or costs.best_threads(work, self.num_threads, rounds)
-        self.launch_on(threads, kernel, *args, long=work > INTERRUPTIBLE)
+        self.launch_on(threads, kernel, *args, long=max(work, at_most) > INTERRUPTIBLE)
 
     def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any, long: bool = False) -> None:
         """Run a kernel on so many threads; one is the calling one, unless the kernel takes long."""

@@ -1,5 +1,9 @@
 """PageRank: a dense matrix, drawn graphs, NetworkX's conventions, planted errors, bad input."""
 
+import signal
+import subprocess
+import sys
+import time
 from fractions import Fraction
 
 import battery
@@ -403,3 +407,24 @@ def test_one_small_rank_that_is_wrong_is_found_in_float32(damping, work, monkeyp
         with pytest.raises(VerificationError, match=f"vertex {lowest} has the rank"):
             result.verify(graph)
         result.rank = right
+
+
+ENDLESS = """
+import numpy as np
+import edgewise as ew
+graph = ew.Graph.from_edges(np.arange(300), (np.arange(300) + 1) % 300)
+ew.pagerank(graph, max_iterations=1, device="cpu")  # compiled before
+print("begun", flush=True)
+ew.pagerank(graph, tol=0, max_iterations=10**10, device="cpu")
+"""
+
+
+def test_ctrl_c_ends_many_iterations_of_little_work():
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert errors.rstrip().endswith("KeyboardInterrupt")

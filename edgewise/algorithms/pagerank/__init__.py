@@ -136,7 +136,7 @@ def pagerank(
     """
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
     n = graph.num_vertices
-    work = _work(n, graph.num_arcs, limit)
+    work = _work(n, graph.num_arcs, min(limit, _LIKELY_ITERATIONS))
     arrays = "in_offsets", "in_sources"
     chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
     with execution(
@@ -175,9 +175,9 @@ _LIKELY_ITERATIONS = 20
 _ROUNDS = 2 * _LIKELY_ITERATIONS
 
 
-def _work(num_vertices: int, num_arcs: int, limit: int) -> float:
-    """About the nanoseconds that one thread takes for so many iterations, or for those that it mostly takes."""
-    return (1.5 * num_vertices + 0.5 * num_arcs) * min(limit, _LIKELY_ITERATIONS)
+def _work(num_vertices: int, num_arcs: int, iterations: int) -> float:
+    """About the nanoseconds that one thread takes for so many iterations."""
+    return (1.5 * num_vertices + 0.5 * num_arcs) * iterations
 
 
 def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
@@ -209,8 +209,9 @@ def _rank(
     rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
     ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
-    work = _work(n, walk.graph.num_arcs, limit)
-    run.launch(iterate, web, ranks, walk.damping, enough, np.int64(limit), work=work, rounds=_ROUNDS)
+    m, arguments = walk.graph.num_arcs, (web, ranks, walk.damping, enough, np.int64(limit))
+    work, at_most = _work(n, m, min(limit, _LIKELY_ITERATIONS)), _work(n, m, limit)
+    run.launch(iterate, *arguments, work=work, rounds=_ROUNDS, at_most=at_most)
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
     return Ranked(rank, iterations, float(ranks.sums[0]), lambda: shares[iterations & 1][:-1])
