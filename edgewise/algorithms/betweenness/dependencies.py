@@ -1,5 +1,5 @@
-"""Sums of dependencies over sources: what lengths arcs have, and launches of `cpu.accumulate`: one, or where sums
-are kept in a file, one for each batch of sources.
+"""Sums of dependencies over sources: where they are found, and launches of `cpu.accumulate`: one, or where sums are
+kept in a file, one for each batch of sources.
 """
 
 from typing import Any

@@ -43,7 +43,7 @@ class BreadthFirst(Program):
 def search(
     graph: Graph, sources: np.ndarray, limit: int, memory_limit: int | None, run: Execution
 ) -> tuple[Any, Any, int]:
-    """Levels and parents on the GPU, and how many levels were expanded; arguments as of `bfs.cuda.search`."""
+    """Levels and parents on the GPU, and how many levels were expanded; arguments as of `cuda.search`."""
     graph_on_gpu(graph, run)  # makes in-edges, which parents need
     given: dict[str, Any] = {"source": int(sources[0])}
     if len(sources) > 1:

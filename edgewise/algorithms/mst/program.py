@@ -69,7 +69,7 @@ def edges_program(weight: np.dtype) -> type[Program]:
 def forest(
     graph: Graph, weight: np.dtype, memory_limit: int | None, run: Execution
 ) -> tuple[Any, Any, Any, int]:
-    """A minimum spanning forest; arguments and result as of `mst.cuda.spanning_forest`.
+    """A minimum spanning forest; arguments and result as of `cuda.spanning_forest`.
 
     Each round is a run of a program, which finds the lightest edges of vertices, and a kernel that joins components by
     them. Edges of a directed graph are laid out both ways; the graph keeps that.

@@ -154,9 +154,8 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
         steps.append(making_columns(n, m, graph.stored("offsets").itemsize * weighted))
     if not is_resident(graph, ("scale", weighted, dtype)):
         weights = of_rank * places(m) * weighted
-        of_arcs = (
-            m * weighted * (2 * of_rank + 4 + 8 + 8)
-        )  # weights twice, sources, and both as `bincount` takes them
+        # Weights twice, sources, and both as `bincount` takes them.
+        of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)
         steps.append(Step(of_rank * n + weights, of_rank * n + weights + of_arcs + 40 * n))
     return in_turn(*steps, held(6 * of_rank * (n + 1)))
 

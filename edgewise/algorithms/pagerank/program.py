@@ -108,7 +108,7 @@ def rank(
     memory_limit: int | None,
     run: Execution,
 ) -> Ranked:
-    """Ranks on the GPU; arguments as of `pagerank.cuda.rank`."""
+    """Ranks on the GPU; arguments as of `cuda.rank`."""
     each = 1 / walk.graph.num_vertices
     given = {"rank": start, "jump": walk.jump, "scale": walk.scale if walk.weighted else None}
     result = carry_out(

@@ -7,7 +7,7 @@ up is positive: so each rank by itself, too, is off by no more than a share of i
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,8 +114,12 @@ def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
 
 def _mixed(walk: Walk, spread: float, gathered: np.ndarray) -> np.ndarray:
     """Ranks of what was gathered and of what is handed out by the jump distribution."""
-    jump = 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
-    return spread * jump + walk.damping * gathered
+    return spread * _jump(walk) + walk.damping * gathered
+
+
+def _jump(walk: Walk) -> Any:
+    """The jump distribution; the part of each vertex, where it is uniform."""
+    return 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
 
 
 def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
@@ -125,7 +129,13 @@ def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
     additions = gathered + BLOCK + n / BLOCK
     if walk.weighted:  # sums of weights, too, depend on the order
         additions += float(graph.out_degree @ rank)
-    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + gathered / _GPU_ARCS)
+    return _off(kind, gathered, additions)
+
+
+def _off(kind: np.dtype, arcs: float, additions: float) -> float:
+    """The share by which a rank may be off that is gathered over so many arcs in this dtype on a GPU, and is made by so
+    many additions in float64."""
+    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + arcs / _GPU_ARCS)
     return float(np.finfo(kind).eps) * of_kind + _EPS * additions
 
 
@@ -195,7 +205,7 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
         walk.scale > 0,
     )
     again = _mixed(walk, exact.sum() - walk.damping * gathered.sum(), gathered)
-    each = 2 * _share_of_rounding(walk, outcome.rank.dtype) * again + _mixed(walk, rounding, 0 * again)
+    each = 2 * _share_of_rounding(walk, outcome.rank.dtype) * again + rounding * _jump(walk)
     _compare(walk, outcome.rank, again, rounding, each, "the last iteration, repeated, gives")
     change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
     if change > outcome.residual + 2 * rounding or (gives.all() and change < outcome.residual - 2 * rounding):
@@ -209,8 +219,7 @@ def _share_of_rounding(walk: Walk, kind: np.dtype) -> float:
     graph, n = walk.graph, walk.graph.num_vertices
     most = int(graph.in_degree.max())
     additions = most + BLOCK + n / BLOCK + (int(graph.out_degree.max()) if walk.weighted else 0)
-    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + most / _GPU_ARCS)
-    return float(np.finfo(kind).eps) * of_kind + _EPS * additions
+    return _off(kind, most, additions)
 
 
 def _compare(

@@ -63,8 +63,7 @@ class ShortestPaths(Program):
 
 
 class BellmanFord(Program):
-    """Distances and parents over weights of any sign, as `sssp.cpu_bellman_ford` finds them: two supersteps for each of
-    its.
+    """Distances and parents over weights of any sign, as `cpu_bellman_ford` finds them: two supersteps for each of its.
 
     In odd ones, vertices whose distance fell offer it along their edges. In even ones they offer themselves as parents
     to those that they lowered.

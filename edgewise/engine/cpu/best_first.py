@@ -48,7 +48,7 @@ from edgewise.engine.cpu.kernel import (
     finish_segment,
 )
 from edgewise.engine.cpu.table import make_readers, named_kernel
-from edgewise.engine.lowering.accessors import make_cast, make_glue
+from edgewise.engine.lowering.accessors import cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
@@ -90,10 +90,7 @@ def make_async_kernel(
     make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
     initialize = functions["initialize"]
-    cast, identity = (
-        make_cast(message, device_function, found.combine),
-        message.type(found.combine.identity(message)),
-    )
+    cast, identity = cast_and_identity(message, found.combine, device_function)
     smaller_is_better = found.combine.name == "MIN"
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
 

@@ -30,7 +30,7 @@ import numpy as np
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece
 from edgewise.engine.cpu.table import make_readers, named_kernel
-from edgewise.engine.lowering.accessors import make_cast, make_glue
+from edgewise.engine.lowering.accessors import cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
@@ -77,8 +77,7 @@ class Sizes(NamedTuple):
     Attributes:
         vertices: vertices handed out at a time in phases over all vertices that look at no arcs.
         places: the length of a piece (`edgewise.engine.cpu.pieces`). A search for one costs 0.5 µs, a piece of a
-        program
-            that does little for an arc takes 40 µs.
+            program that does little for an arc takes 40 µs.
         alone: a frontier of fewer active vertices and edges is left to thread 0: two barriers would cost as much.
         alone_list, alone_edges: near lists of no more vertices, with no more out-edges, are left to thread 0.
         alone_far: far lists of no more entries, too.
@@ -183,8 +182,7 @@ def make_kernel(
                         append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
 
     if not buffered:
-        cast = make_cast(message, device_function, found.combine)
-        identity = message.type(found.combine.identity(message))
+        cast, identity = cast_and_identity(message, found.combine, device_function)
 
     @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.lowering.accessors import make_cast
+from edgewise.engine.lowering.accessors import cast_and_identity
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.message_buffer import make_slots
@@ -33,10 +33,7 @@ class Delivery(NamedTuple):
 def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
-    cast, identity = (
-        make_cast(message, device_function, binding.found.combine),
-        message.type(binding.found.combine.identity(message)),
-    )
+    cast, identity = cast_and_identity(message, binding.found.combine, device_function)
 
     @device_function
     def hand_over(target, k, sent, alone, work):
@@ -95,10 +92,7 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
             return compute_all(v, slots, first, end, 1, state)
 
     else:
-        cast, identity = (
-            make_cast(message, device_function, binding.found.combine),
-            message.type(binding.found.combine.identity(message)),
-        )
+        cast, identity = cast_and_identity(message, binding.found.combine, device_function)
 
         @device_function
         def compute(v, stamp, state, graph, work):

@@ -279,10 +279,7 @@ def make_messages(
     combine = functions.get("combine") or device_function(found.combine.function)
     name, keyed = found.combine.name, has_keys(found.combine, message)
     kept_as = kept_dtype(message)
-    cast, store = (
-        make_cast(message, device_function, found.combine),
-        make_cast(kept_as, device_function, found.combine),
-    )
+    cast, store = (make_cast(dtype, device_function, found.combine) for dtype in (message, kept_as))
     identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
     needs_arcs, harmless = found.needs_arc_index, found.edge_compute_is_harmless
     absorbing = name == "ANY"

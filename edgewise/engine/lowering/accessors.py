@@ -137,6 +137,13 @@ def set_aggregates(own):
     return SimpleNamespace(**{name: function(scope[name]) for name in made})
 
 
+def cast_and_identity(
+    message: np.dtype, combine: Combiner, function: Callable[[Any], Any]
+) -> tuple[Any, Any]:
+    """How a message is cast before it is combined, and what combining begins with."""
+    return make_cast(message, function, combine), message.type(combine.identity(message))
+
+
 def make_cast(dtype: np.dtype, function: Callable[[Any], Any], combine: Combiner) -> Any:
     """A compiled function that casts a value, which is then combined, to a dtype by the contract's rule."""
     if dtype.kind == "b":

@@ -18,8 +18,6 @@ from edgewise.program.declarations import STATE_ARRAYS
 
 #: Stands for degrees that no function reads.
 _NO_DEGREES = sealed(np.zeros(1, np.int32))
-
-
 #: Values that are brought into another order at a time.
 _PIECE = 2**16
 
@@ -29,8 +27,9 @@ class Constants(NamedTuple):
 
     Attributes:
         arrays: by kind and name, as in `edgewise.engine.lowering.accessors.own_array_order`; those of the graph where
-        they lie. supplied: a bit for each vertex field that is given as an array. uniform: edge fields that have one
-        value for all arcs.
+            they lie.
+        supplied: a bit for each vertex field that is given as an array.
+        uniform: edge fields that have one value for all arcs.
     """
 
     arrays: dict[tuple[str, str], Any]
