@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import re
 import sys
 import textwrap
 
@@ -526,7 +527,7 @@ MISUSED = {
     "state.x[v] = message": ARRAY,
     "state.x[v] = message * 2": ARRAY,
     "state.x[v] = message[:]": ARRAY,
-    "state.x[v] = sorted(message[:])[0]": ARRAY,
+    "state.x[v] = sorted(message[:])[0]": "sorted(...) makes a list, which takes memory; sort by a loop",
     "m = message; m.sort()": ARRAY,
     "state.x[v] = len(set(message))": "it takes memory",
     "message.label = 3": "messages have no 'label'",
@@ -547,7 +548,6 @@ def test_check_refuses_methods_of_messages_under_another_name(make):
 
 IN_HELPERS = {
     "m.sort()\n    return 1.0": ARRAY,
-    "return sorted(m)[0]": ARRAY,
     "return [len(m), 2][0]": "a list cannot be made inside a program's function",
     "return len(f'{len(m)}')": "a string cannot be made inside a program's function",
 }
@@ -559,6 +559,67 @@ def test_what_compiled_code_cannot_do_is_said_with_the_line_of_the_helper(make, 
     text = refusal(make("state.x[v] = inside(message)", helpers=helper, combine="ew.MESSAGES"))
     assert text.startswith("inside in func_helpers.py, line 2: ")
     assert IN_HELPERS[body] in text
+
+
+MEMORY = "which takes no memory; use variables, a tuple, or a field"
+SYNTAX = {
+    "match (v, 1):\n    case (a, 1):\n        a": "a sequence pattern cannot be used",
+    "match (v, 1):\n    case (a, *b):\n        a": "a sequence pattern cannot be used",
+    "match v:\n    case int():\n        pass": "a class pattern cannot be used",
+    "match v:\n    case {1: a}:\n        a": "a mapping pattern cannot be used",
+    "a = sum(i for i in range(v))": "a generator expression cannot be used",
+    "a = {1: v}": f"a dict cannot be made inside a program's function, {MEMORY}",
+    "a = {i for i in range(v)}": f"a set cannot be made inside a program's function, {MEMORY}",
+    "a = f'{v}'": f"a string cannot be made inside a program's function, {MEMORY}",
+    "a, *b = (v, 1, 2)": "'*b' takes the rest as a list, which cannot be made here; name each value",
+    "a = half(**{'x': v})": "'**' cannot be used",
+    "a = type(v) is int": "type(...) gives another thing in compiled code; use isinstance(...)",
+    "a = v\ndel a\nb = a": "'a' may have no value here: del removes it on a path that leads here",
+    "a = LIST[0]": "LIST is a list, which may change; make it a tuple, or an array of NumPy",
+    "a = DICT[1]": "it does not know DICT, of the type dict",
+    "a = TUPLE[0][0]": "a value from outside holds what is no constant, such as a list",
+    "a = any((v, 1))": "it does not know any, a function of Python",
+    "a = math.fmod(v, 3)": "it does not know math.fmod",
+    "a = ARRAY + 1": f"an array cannot be made inside a program's function, {MEMORY}",
+    "a = unread(v)": "(DICT_MERGE) found",
+}
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("body", SYNTAX)
+def test_syntax_and_values_that_compiled_code_does_not_have(make, tmp_path, body, check):
+    outside = "LIST, DICT, TUPLE, ARRAY = [1], {1: 2}, ([1],), np.arange(3)\ndef half(x):\n    return x / 2\n"
+    outside += "unread = lambda v: half(**{'x': v})\n"
+    for end in ("vertex_compute", "edge_compute"):
+        if end == "edge_compute":
+            program = make("pass", before=outside, edge=f"v = edge.source\n{body}\nreturn 1.0")
+        else:
+            program = make(body, before=outside)
+        text = refusal(program, check=check)
+        assert SYNTAX[body] in text and len(text) < 500
+        assert re.match(rf"({end}|<lambda>) in func_program.py, line \d+: ", text)
+
+
+def test_patterns_of_values_are_compiled(make):
+    body = """
+        match v:
+            case 0 | 1 as low if low > 0:
+                state.n[v] = 10
+            case other:
+                state.n[v] = other
+    """
+    for check in (False, True):
+        assert ew.run(make(body), CYCLE, device="cpu", check=check).n.tolist() == [0, 10, 2]
+
+
+def test_numbers_in_the_text_that_leave_64_bits_are_reported(make):
+    program = make("state.n[v] = 2**70 % 3")  # Python makes no constant of 2**70
+    assert f"OverflowError: {2**70} does not fit in 64 bits" in refusal(program, check=True)
+
+
+def test_long_numbers_are_cut_in_what_numba_says(make):
+    text = refusal(make(f"state.n[v] = v + {'9' * 3000}"))
+    assert "Int value is too large: 999" in text and len(text) < 600
 
 
 @pytest.mark.parametrize(("value", "what"), [("(1, 2)", "a tuple"), ("None", "None"), ("'a'", "a string")])

@@ -124,6 +124,30 @@ def test_a_missing_return_is_refused():
     refused(Bare, "it returns nothing here", f"line {line_of(Bare.vertex_compute, 'return' + chr(10))}")
 
 
+def test_an_edge_compute_without_a_return_is_refused_unless_it_writes():
+    class Forgotten(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            state.value[edge.source] + 1
+
+    line = line_of(Forgotten.edge_compute, "state.value")
+    refused(Forgotten, f"line {line}", "it returns nothing and writes no field; return a message, or None")
+
+    class Some(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            if edge.target == 1:
+                return 1
+
+    class Writing(Plain):
+        @staticmethod
+        def edge_compute(edge, state):
+            state.mark[edge.index] = 1
+
+    for program in (Some, Writing):
+        assert ew.run(program, PATH, device="cpu").verify(PATH)
+
+
 @pytest.mark.parametrize("combine", [ew.SUM, ew.ANY, ew.MESSAGES])
 @pytest.mark.parametrize("message", [None, "float32"])
 def test_edges_may_never_send(combine, message):

@@ -69,7 +69,7 @@ class _Flow(ast.NodeVisitor):
         arguments = tree.args
         every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         self._bound: Bound = {each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each}
-        self._assigned = set(self._bound)
+        self._assigned, self._deleted = set(self._bound), set[str]()
         self._fixed = _Fixed(self._locals | self._bound, outside)
         self._loops: list[_Loop] = []  # those around, innermost last
         self._block(tree.body)
@@ -94,9 +94,12 @@ class _Flow(ast.NodeVisitor):
             self.found = node, self._why(node.id)
         if isinstance(node.ctx, ast.Del):
             self._bound.discard(node.id)
+            self._deleted.add(node.id)
 
     def _why(self, name: str) -> str:
         """Why a variable may have no value, and what to do."""
+        if name in self._deleted:
+            return "del removes it on a path that leads here; leave out the del"
         if name in self._assigned:
             return (
                 "it is assigned only on some of the paths that lead here (a loop may have no round); assign it before "

@@ -7,7 +7,7 @@ A run is a sequence of supersteps (bulk synchronous parallel; Valiant 1990). Ver
 0. **Start.** Every field gets its ``init`` value; then ``initialize(v, state)`` is called once for each vertex
    and says who is active.
 1. **Edges.** ``edge_compute(edge, state)`` is called for each arc whose source is active. What it returns is a
-   message to ``edge.target``; ``None`` sends nothing. A halted source sends nothing.
+   message to ``edge.target``; ``None``, or a path without a return, sends nothing. A halted source sends nothing.
 2. **Combining.** The messages to one vertex are folded with ``combine``. A vertex that got none is given the
    combiner's identity (``INFINITY`` or the largest integer for MIN, 0 for SUM, False for ANY, ...). With
    ``combine = MESSAGES`` they are not folded: ``vertex_compute`` is given all of them.
@@ -443,7 +443,7 @@ class Program:
 
     @staticmethod
     def edge_compute(edge: Any, state: Any) -> Any:
-        """The message of an arc from an active vertex, or None.
+        """The message of an arc from an active vertex, or None; a path without a return sends nothing, too.
 
         ``edge`` has ``source``, ``target``, ``index`` (the position of the arc in the graph's CSR order) and
         the declared edge fields; ``state`` has the fields, parameters and aggregates by name, and

@@ -17,28 +17,8 @@ from edgewise.program.assigned import Paths, paths_through
 from edgewise.program.declare import Program, Start
 from edgewise.program.draws import kinds_of
 from edgewise.program.source import Missing, Source, UserFunction, references, source_of
+from edgewise.program.syntax import refused_syntax
 
-_FORBIDDEN: dict[type[ast.AST], str] = {
-    ast.Raise: "raise",
-    ast.Assert: "assert",
-    ast.Try: "try",
-    ast.TryStar: "try",
-    ast.With: "with",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield from",
-    ast.Await: "await",
-    ast.AsyncFor: "async for",
-    ast.AsyncWith: "async with",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.FunctionDef: "def",
-    ast.AsyncFunctionDef: "async def",
-    ast.ClassDef: "class",
-    ast.Lambda: "lambda",
-    ast.NamedExpr: ":=",
-}
 #: Packages whose plain functions the compiler knows by itself.
 _KNOWN_PACKAGES = ("numba", "numpy", "edgewise")
 
@@ -95,19 +75,17 @@ def check_helpers(function: UserFunction) -> None:
 
 
 def check_body(function: UserFunction, *, is_compiled_now: bool = True) -> Paths:
-    """Refuse statements that compiled code does not have, and variables that may have no value.
+    """Refuse syntax that compiled code does not have, and variables that may have no value.
 
     Returns:
         What else holds of the paths through the function, see `paths_through`.
     """
+    outside = references(function.function)
     for statement in function.tree.body:
         for node in ast.walk(statement):
-            keyword = _FORBIDDEN.get(type(node))
-            if keyword is not None:
-                raise function.refuse(
-                    node,
-                    f"'{keyword}' cannot be used inside a program's function, or a helper that one calls",
-                )
+            problem = refused_syntax(node, outside)
+            if problem is not None:
+                raise function.refuse(node, problem)
     paths = paths_through(function, is_compiled_now=is_compiled_now)
     if paths.unassigned is not None:
         node, why = paths.unassigned

@@ -263,12 +263,13 @@ class _Checker:
 
     def check(self) -> None:
         """Check every node; record what the function reads and writes."""
-        self._check_returns(check_body(self.function))
+        paths = check_body(self.function)
         parents = {
             child: node for node in ast.walk(self.function.tree) for child in ast.iter_child_nodes(node)
         }
         body = [node for statement in self.function.tree.body for node in ast.walk(statement)]
         written = {name for node in body if (name := self._written_field(node)) is not None}
+        self._check_returns(paths, written)
         for node in body:
             if isinstance(node, ast.Name):
                 self._check_name(node, parents)
@@ -278,11 +279,16 @@ class _Checker:
                 elif node.value.id == self.edge:
                     self._check_edge(node)
 
-    def _check_returns(self, paths: Paths) -> None:
+    def _check_returns(self, paths: Paths, written: set[str]) -> None:
         tree = self.function.tree
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
             self.found.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
+            if not returns and not written:
+                raise self.function.refuse(
+                    tree.body[-1],
+                    "it returns nothing and writes no field; return a message, or None to send nothing",
+                )
             return
         expected = {
             "initialize": "ACTIVE or HALT",

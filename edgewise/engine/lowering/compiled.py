@@ -22,6 +22,8 @@ from edgewise.program.declarations import STATE_ARRAYS, STATE_SCALARS
 from edgewise.program.helpers import helpers_of
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction, references, with_others
+from edgewise.program.syntax import takes_memory
+from edgewise.text import shortened
 
 
 def state_names(found: Specification) -> tuple[str, ...]:
@@ -223,46 +225,31 @@ def _return_type(compiled: CompiledProgram, found: Specification, name: str, *ar
     function, dispatcher = found.functions[name], compiled.functions[name]
     try:
         dispatcher.compile(arguments)
-    except errors.NumbaError as error:
-        raise _in_users_terms(function, error) from None
+    except (errors.NumbaError, errors.UnsupportedBytecodeError) as error:
+        raise _in_users_terms(function, error, found.keeps_messages) from None
     except AssertionError as error:  # numba's own checks of what it has no form of
-        raise _in_users_terms(function, error) from error
+        raise _in_users_terms(function, error, found.keeps_messages) from error
     result: Any = dispatcher.overloads[arguments]
     _check_stores(function, result.type_annotation)
     return result.signature.return_type
 
 
-#: What takes memory when it runs, which kernels never do: the syntax, and what messages call it.
-_ALLOCATES: dict[type[ast.AST], str] = {
-    ast.List: "a list",
-    ast.ListComp: "a list",
-    ast.Dict: "a dict",
-    ast.DictComp: "a dict",
-    ast.Set: "a set",
-    ast.SetComp: "a set",
-    ast.GeneratorExp: "a generator",
-    ast.JoinedStr: "a string",
-}
-
-
-def _in_users_terms(function: UserFunction, error: Exception) -> ProgramError:
+def _in_users_terms(function: UserFunction, error: Exception, keeps_messages: bool) -> ProgramError:
     """numba's message, shortened to what it could not do and the user's line."""
     text = str(error)
     owner, line = _place(function, text, getattr(error, "loc", None))
     if "NRT required" in text or "lookup failed for function" in text:
         for node in ast.walk(owner.tree):
-            if type(node) in _ALLOCATES:
-                return owner.refuse(
-                    node,
-                    f"{_ALLOCATES[type(node)]} cannot be made inside a program's function, which takes no memory; use "
-                    "variables, a tuple, or a field",
-                )
+            if isinstance(node, ast.List):
+                return owner.refuse(node, takes_memory("a list"))
     stored = re.search(r"Cannot cast (.+?) to (\w+): .*\n.*lowering .* = ", text)
     if stored:
         return ProgramError(
             f"{owner.where(line)}: {_plain_kind(stored[1])} is stored into a field of {stored[2]}; expected a number"
         )
     problem = _problem(text)
+    if "allocate" in problem and not keeps_messages:
+        return ProgramError(f"{owner.where(line)}: {takes_memory('an array')}")
     if _MESSAGES.search(problem) or "allocate" in problem:
         return ProgramError(f"{owner.where(line)}: {_plain_kind(problem)} cannot be used like that; {_USES}")
     return ProgramError(
@@ -281,7 +268,7 @@ _USES = (
 
 def _place(function: UserFunction, text: str, location: Any) -> tuple[UserFunction, int]:
     """The innermost function of the user's that a message of numba names, and its line, counted from its first one."""
-    places = re.findall(r'(?:File "| at )([^"\n]+?)(?:", line | \()(\d+)', text)
+    places = re.findall(r'(?:File "| at | from )([^"\n]+?)(?:", line | \()(\d+)', text)
     if location is not None:
         places.append((location.filename, location.line))
     users = [function, *helpers_of(function)]
@@ -306,6 +293,12 @@ def _plain_kind(text: str) -> str:
     return next((name for begin, name in names.items() if text.startswith(begin)), f"a {text}")
 
 
+#: Characters of a message of numba that are repeated.
+_LONGEST_PROBLEM = 300
+#: The types of what compilers do not know, in words.
+_KINDS = {"type": "a class", "builtin_function_or_method": "a function of Python"}
+
+
 def _problem(text: str) -> str:
     """What a message of numba is about, in one line."""
     missing = re.search(r"No implementation of function (.+?) found for signature:\s*>>> (.+)", text)
@@ -313,15 +306,27 @@ def _problem(text: str) -> str:
         return f"there is no {' '.join(missing[2].split())}"
     if "NRT required" in text:
         return "it takes memory (an array, a list, a string) while it runs"
+    outside = re.search(
+        r"Untyped global name '(.+?)':.* Cannot determine Numba type of <class '(.+?)'>", text
+    )
+    if outside:
+        return f"it does not know {outside[1]}, {_KINDS.get(outside[2], 'of the type ' + outside[2])}"
+    changing = re.search(r"a reflected (list|set)\(.*assigned to variable '(.+?)'", text)
+    if changing:
+        return f"{changing[2]} is a {changing[1]}, which may change; make it a tuple, or an array of NumPy"
+    if "OverloadSelector object" in text:
+        return "a value from outside holds what is no constant, such as a list"
+    part = re.search(r"Unknown attribute '(.+?)' of type Module\(<module '(.+?)'", text)
+    if part:
+        return f"it does not know {part[2]}.{part[1]}"
     wanted = [
         part.strip()
         for part in text.splitlines()
         if part.strip()
         and not part.startswith(("Failed in", "During:", "File ", "<source", " ", ">>>", "- "))
     ]
-    return (wanted[0] if wanted else text.strip().splitlines()[0] if text.strip() else "it failed").rstrip(
-        ".:"
-    )
+    line = wanted[0] if wanted else text.strip().splitlines()[0] if text.strip() else "it failed"
+    return shortened(line, _LONGEST_PROBLEM).rstrip(".:")
 
 
 def _check_stores(function: UserFunction, annotation: Any) -> None:
