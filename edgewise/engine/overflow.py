@@ -6,6 +6,7 @@ wrap at their own. An integer to a negative power is a float in Python only, and
 
 import ast
 import copy
+import dis
 import types
 from typing import Any
 
@@ -89,6 +90,12 @@ def _inverted(value: Any) -> Any:
 _IN_TEXT = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 
 
+def _is_folded(node: ast.expr) -> bool:
+    """Whether Python makes one constant of an expression: not of one whose parts become too large."""
+    code = compile(ast.Expression(node), "<text>", "eval")
+    return not any(step.opname.startswith(("BINARY", "UNARY")) for step in dis.get_instructions(code))
+
+
 class _Looking(ast.NodeTransformer):
     """Has every result looked at."""
 
@@ -105,8 +112,8 @@ class _Looking(ast.NodeTransformer):
     visit_Call = _look
 
     def visit_BinOp(self, node: Any) -> Any:
-        """What is made of numbers in the text alone is computed before the run, by Python, and seen as a whole."""
-        if all(isinstance(each, _IN_TEXT) for each in ast.walk(node)):
+        """What Python computes before the run, of numbers in the text alone, is seen as a whole."""
+        if all(isinstance(each, _IN_TEXT) for each in ast.walk(node)) and _is_folded(node):
             return self._call(_RESULT, node, node)
         op = getattr(node, "op", None)
         if self._strict and isinstance(op, ast.Pow):
