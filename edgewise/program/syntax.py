@@ -78,4 +78,7 @@ def refused_syntax(node: ast.AST, outside: dict[str, object]) -> str | None:
 
 def takes_memory(what: str) -> str:
     """Why something that takes memory is refused, and what to use instead."""
-    return f"{what} cannot be made inside a program's function, which takes no memory; use variables, a tuple, or a field"
+    return (
+        f"{what} cannot be made inside a program's function, which takes no memory; use variables, a tuple, or a "
+        "field"
+    )
