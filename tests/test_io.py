@@ -2,6 +2,7 @@
 
 import bz2
 import fcntl
+import gc
 import gzip
 import lzma
 import os
@@ -336,6 +337,47 @@ def test_compression(tmp_path: Path, suffix: str, module: Any) -> None:
     path.write_bytes(module.compress(b"0,1\n" * 1000 + b"5,1\n"))
     graph = read(path)
     assert (graph.num_edges, graph.num_vertices) == (1001, 3)
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+@pytest.mark.filterwarnings("error")
+def test_compressed_files_are_closed(tmp_path: Path, module: Any) -> None:
+    path = tmp_path / "graph.txt.packed"
+    path.write_bytes(module.compress(b"0 1\n" * 10**5))
+    assert read(path).num_edges == 10**5
+    path.write_bytes(module.compress(b"0 1\n1\n" * 10**5))
+    with pytest.raises(ParseError, match="columns"):
+        read(path)
+    gc.collect()
+
+
+def test_names_of_columns_say_which_have_ids(file: Any) -> None:
+    for text in (
+        "weight,source,target\n5,1,2\n",
+        "Target,Source,weight\n2,1,5\n",
+        "from,weight,to\n1,5,2\n",
+        "line,u,v,weight\n7,1,2,5\n",
+    ):
+        graph = read(file(text, "graph.csv"))
+        assert edges_of(graph) == [(1, 2, 5)], text
+    assert edges_of(read(file("u,v,from,to\n1,2,3,4\n", "graph.csv"))) == [(1, 2)]
+    assert edges_of(read(file("weight,a,b\n1.5,x,y\n", "graph.csv"), columns=("a", "b"))) == [("x", "y", 1.5)]
+    for text in ("weight,a,b\n5,1,2\n", "a,Weight,b\nx,1.5,y\n"):
+        with pytest.raises(
+            ParseError, match=r"calls one of the first two columns a weight.*columns=\(0, 2\)"
+        ):
+            read(file(text, "graph.csv"))
+
+
+def test_names_of_columns_are_cut_in_messages(file: Any) -> None:
+    path = file(
+        "source,target," + ",".join(f"column{i}" for i in range(1000)) + "\n" + "1," * 1001 + "1\n", "a.csv"
+    )
+    with pytest.raises(
+        ParseError, match=r"the columns source, target, column0, .*\.\.\.; there is no"
+    ) as caught:
+        read(path, columns=("source", "x"))
+    assert len(str(caught.value)) < 500
 
 
 def test_several_gzip_members(tmp_path: Path) -> None:
@@ -888,9 +930,13 @@ def test_an_xz_file_that_needs_much_memory_to_unpack(file: Any) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**28}]
     path = file(lzma.compress(b"0 1\n", filters=filters), "a.txt.xz")
     with pytest.raises(
-        MemoryLimitError, match=r"unpacking .*a\.txt\.xz needs more memory; memory_limit is 100,000,000"
+        MemoryLimitError,
+        match=r"unpacking .*a\.txt\.xz needs at least 268,435,456 bytes of memory; memory_limit is",
     ):
         read(path, memory_limit=1e8)
+    delta = [{"id": lzma.FILTER_DELTA, "dist": 4}, filters[0] | {"dict_size": 3 * 2**26}]
+    with pytest.raises(MemoryLimitError, match="at least 201,326,592 bytes of memory; memory_limit is 100,"):
+        read(file(lzma.compress(b"0 1\n", filters=delta), "b.txt.xz"), memory_limit=1e8)
     assert read(path).num_edges == 1
 
 

@@ -57,7 +57,9 @@ def read(
             warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight",
             or where there are three columns and the third is a number.
-        columns: those of sources and targets, by number from 0 or by the name in the header.
+        columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
+            header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
+            else the first two.
         weight_column: that of the weights, likewise.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.

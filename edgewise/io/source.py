@@ -100,20 +100,27 @@ class TextFile:
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark."""
-        with self._open() as file:
+        with self._open() as packed, self._unpacked(packed) as file:
             data = self._read(file, size).removeprefix(codecs.BOM_UTF8)
             while data:
                 yield data
                 data = self._read(file, size)
 
     def _open(self) -> IO[bytes]:
-        """The file as a stream of decompressed bytes. What comes from a pipe is kept, as it comes only once."""
+        """The file as it is, from its start. What comes from a pipe is kept, as it comes only once."""
         file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
         try:
             if not file.seekable():
                 with file:
                     self._piped = self._read_pipe(file)
                 file = io.BytesIO(self._piped)
+        except OSError as error:
+            raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
+        return file
+
+    def _unpacked(self, file: IO[bytes]) -> IO[bytes]:
+        """A file as a stream of decompressed bytes."""
+        try:
             start = file.read(8)
             file.seek(0)
         except OSError as error:

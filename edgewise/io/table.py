@@ -25,8 +25,11 @@ COMMENTS = "#%"
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: No table has more columns; a line that has is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
-#: Names that are taken for those of columns where a header is not announced.
-_USUAL_NAMES = {"source", "target", "src", "dst", "from", "to", "u", "v", "node1", "node2"}
+#: Characters of the names of columns in a message.
+_LONGEST_NAMES = 200
+#: Usual names of the columns of sources, of targets and of weights.
+_SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
+_WEIGHT = "weight"
 
 
 def read_table(
@@ -172,7 +175,8 @@ class _Table:
             if options.num_vertices is None:
                 raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
             first = ["0", "0"]
-        source, target = (self._place(column, first) for column in options.columns or (0, 1))
+        columns = options.columns or self._ends_by_name()
+        source, target = (self._place(column, first) for column in columns)
         if source == target:
             raise ParseError(
                 f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
@@ -199,6 +203,17 @@ class _Table:
             whole_weights=weight is None or is_integer(first[weight]),
         )
 
+    def _ends_by_name(self) -> tuple[int, int]:
+        """The columns of sources and targets: those with usual names, else the first two."""
+        header = self._header or []
+        ends = _usual_ends(header)
+        if ends is None and _WEIGHT in map(str.lower, header[:2]):
+            raise ParseError(
+                f"{self._path}: the header calls one of the first two columns a weight, and none a source and a "
+                "target; say which columns have ids: columns=(0, 2), counted from 0, or by their names"
+            )
+        return ends or (0, 1)
+
     def _weight_place(self, options: ReadOptions, first: list[str], ends: set[int]) -> int | None:
         """The column of the weights: the one named, else a column "weight", else the third of three."""
         if options.weighted is False:
@@ -211,7 +226,7 @@ class _Table:
                 )
             return place
         others = [place for place in range(len(first)) if place not in ends]
-        named = [place for place in others if self._header and self._header[place].lower() == "weight"]
+        named = [place for place in others if self._header and self._header[place].lower() == _WEIGHT]
         if named:
             return named[0]
         if options.weighted and others:
@@ -224,7 +239,8 @@ class _Table:
         """The number of a column that is given by number or name."""
         if isinstance(column, str):
             if self._header is None or column not in self._header:
-                names = "no header" if self._header is None else f"the columns {', '.join(self._header)}"
+                known = shortened(", ".join(self._header or []), _LONGEST_NAMES)
+                names = "no header" if self._header is None else f"the columns {known}"
                 raise ParseError(f"{self._path} has {names}; there is no column {shown(column)}")
             return self._header.index(column)
         if not 0 <= column < len(first):
@@ -259,11 +275,21 @@ def split_line(line: str, delimiter: str | None) -> Iterator[str]:
 
 
 def _looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: by usual names, or by words above integers."""
-    first, second = lines[0][:2], lines[-1][:2]
-    if _USUAL_NAMES.issuperset(name.lower() for name in first):
+    """Whether the first line names columns: by usual names, by "weight" over a number, or by words above integers."""
+    names, values = lines[0], lines[-1]
+    if _usual_ends(names) is not None or (_SOURCES | _TARGETS).issuperset(map(str.lower, names[:2])):
         return True
-    return not any(map(is_integer, first)) and all(map(is_integer, second))
+    if any(name.lower() == _WEIGHT and _is_number(value) for name, value in zip(names, values, strict=False)):
+        return True
+    return not any(map(is_integer, names[:2])) and all(map(is_integer, values[:2]))
+
+
+def _usual_ends(names: list[str]) -> tuple[int, int] | None:
+    """Which column has sources and which targets, if their names say so of one each."""
+    places = [
+        [place for place, name in enumerate(names) if name.lower() in usual] for usual in (_SOURCES, _TARGETS)
+    ]
+    return (places[0][0], places[1][0]) if list(map(len, places)) == [1, 1] else None
 
 
 def is_integer(text: str) -> bool:

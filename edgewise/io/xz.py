@@ -23,6 +23,7 @@ class XzFile(io.RawIOBase):
         self._stream = self._new_stream()
 
     def _new_stream(self) -> lzma.LZMADecompressor:
+        self._start = b""
         limit = self._budget.limit
         return lzma.LZMADecompressor(memlimit=None if limit is None else max(1, min(limit, 2**63)))
 
@@ -37,11 +38,13 @@ class XzFile(io.RawIOBase):
             packed = self._next_packed()
             if packed is None:
                 return 0
+            self._start = self._start or packed
             try:
                 data = self._stream.decompress(packed, len(buffer))
             except lzma.LZMAError as error:
                 if "limit" in str(error):
-                    raise self._budget.refusal("unpacking", "more memory") from None
+                    needed = _dictionary_bytes(self._start)
+                    raise self._budget.refusal("unpacking", f"at least {needed:,} bytes of memory") from None
                 raise
         buffer[: len(data)] = data
         return len(data)
@@ -66,3 +69,34 @@ class XzFile(io.RawIOBase):
         """Close the packed file, too."""
         self._packed.close()
         super().close()
+
+
+#: Bytes of the header of a stream, which that of its first block follows, and the filter that has a dictionary.
+_STREAM_HEADER, _LZMA2 = 12, 0x21
+
+
+def _dictionary_bytes(start: bytes) -> int:
+    """The size of the dictionary with which the first block of a stream was packed ("The .xz File Format", 3.1, 5.3.1).
+
+    Only where the header of that block was read without an error.
+    """
+    flags, fields = start[_STREAM_HEADER + 1], start[_STREAM_HEADER + 2 :]
+    for bit in (0x40, 0x80):  # a size packed, and one unpacked
+        if flags & bit:
+            _, fields = _number(fields)
+    for _ in range((flags & 3) + 1):
+        kind, fields = _number(fields)
+        length, fields = _number(fields)
+        if kind == _LZMA2:
+            return (2 | fields[0] & 1) << (fields[0] // 2 + 11)
+        fields = fields[length:]
+    return 0
+
+
+def _number(fields: bytes) -> tuple[int, bytes]:
+    """An integer of 7 bits a byte, the lowest first, and what follows it."""
+    value, shift = fields[0] & 0x7F, 7
+    while fields[0] & 0x80:
+        fields = fields[1:]
+        value, shift = value | (fields[0] & 0x7F) << shift, shift + 7
+    return value, fields[1:]
