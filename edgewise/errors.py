@@ -32,6 +32,10 @@ class GraphError(EdgewiseError, ValueError):
     """Edges, ids or weights that do not make a graph, or a vertex that the graph does not have."""
 
 
+class GraphTypeError(EdgewiseError, TypeError):
+    """Something that is no graph, where one is expected."""
+
+
 class GraphWarning(UserWarning):
     """A graph that is likely not the one that was meant. The message says what mends it."""
 

@@ -28,6 +28,7 @@ from edgewise.execution import (
     threads_of,
 )
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.memory import held, in_turn
@@ -170,6 +171,7 @@ class Prepared:
     ) -> None:
         if not isinstance(graph, Graph):
             raise ProgramError(f"got {shown(graph)} for the graph, expected an edgewise.Graph")
+        check_flags(ProgramError, "prepare: ", in_edges=in_edges)
         self.program, self.graph = program, graph
         self._schedule = as_schedule(program.__name__, schedule)
         self._device, self._in_edges = device, in_edges
@@ -237,8 +239,11 @@ class Prepared:
         """The same with the values in a dict."""
         asked = self.program.max_supersteps if max_supersteps is None else max_supersteps
         limit = as_integer(asked)
-        if asked is not None and (limit is None or limit < 0):
-            raise ProgramError(f"max_supersteps is {shown(asked)}; expected None or an integer of at least 0")
+        if asked is not None and (limit is None or not 0 <= limit < 2**63):
+            raise ProgramError(
+                f"max_supersteps is {shown(asked)}; expected None or an integer from 0 to 2**63 - 1"
+            )
+        check_flags(ProgramError, f"{self.found.name}: ", check=check)
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
         given = {name: value for name, value in values.items() if name not in parameters}

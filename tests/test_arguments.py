@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.errors import EdgewiseError, GraphError, OutputError, ParameterError, ScheduleError
+from edgewise.errors import (
+    EdgewiseError,
+    GraphError,
+    OutputError,
+    ParameterError,
+    ProgramError,
+    ScheduleError,
+)
+from edgewise.io import write
+from edgewise.run import Prepared
 
 RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
 MASKED = np.ma.array([10**9, 1, 0], mask=[True, False, False])
@@ -162,3 +171,66 @@ def test_no_machine_has_so_many_threads(threads, monkeypatch):
 def test_a_graph_is_written_to_the_name_of_a_file(path):
     with pytest.raises(OutputError, match=r"path is .*; expected the name of a file"):
         ew.io.write(RING, path)
+
+
+class Count(ew.Program):
+    """Counts in-edges."""
+
+    number = ew.vertex("int64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.number[v] = message
+        return ew.HALT
+
+
+ALGORITHMS = {
+    "bfs": lambda graph: ew.bfs(graph, 0),
+    "sssp": lambda graph: ew.sssp(graph, 0),
+    "pagerank": ew.pagerank,
+    "connected_components": ew.connected_components,
+    "scc": ew.scc,
+    "mst": lambda graph: ew.mst(graph, symmetrize=True),
+    "betweenness": ew.betweenness,
+    "edge_betweenness": ew.edge_betweenness,
+    "run": lambda graph: ew.run(Count, graph, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("wrong", [5, None, np.arange(3)])
+def test_what_is_no_graph_is_refused(name, wrong):
+    result = ALGORITHMS[name](RING)
+    for call in (ALGORITHMS[name], result.verify):
+        with pytest.raises(TypeError, match=r"got .* for the graph, expected an edgewise.Graph") as caught:
+            call(wrong)
+        assert isinstance(caught.value, EdgewiseError)
+
+
+def test_truth_values_of_programs_are_true_or_false():
+    for wrong in (np.arange(3), 1, "no", None):
+        with pytest.raises(ProgramError, match=r"Count: check is .*; expected True or False"):
+            ew.run(Count, RING, check=wrong)
+        with pytest.raises(ProgramError, match=r"in_edges is .*; expected True or False"):
+            Prepared(Count, RING, in_edges=wrong)
+    assert ew.run(Count, RING, check=np.True_).number.tolist() == [1, 1, 1]
+
+
+def test_what_writing_takes_is_checked(tmp_path):
+    path = tmp_path / "a.csv"
+    for wrong in (5, True, "bar"):
+        with pytest.raises(
+            ParameterError, match=r"write: progress is .*; expected a function of the number of arcs"
+        ):
+            write(RING, path, progress=wrong)
+    with pytest.raises(ParameterError, match="write: quote_formulas is 'no'; expected True or False"):
+        write(RING, path, quote_formulas="no")
+    with pytest.raises(TypeError, match="write: got 5 for the graph"):
+        write(5, path)
+    assert not path.exists()

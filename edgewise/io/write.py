@@ -9,8 +9,9 @@ from typing import TextIO
 
 import numpy as np
 
-from edgewise.errors import OutputError
-from edgewise.graph import Graph
+from edgewise.errors import OutputError, ParameterError
+from edgewise.graph import Graph, check_graph
+from edgewise.graph.checks import check_flags
 from edgewise.graph.ids import named_ids
 from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.source import BLANKS
@@ -97,9 +98,17 @@ def write(
     Raises:
         OutputError: a suffix that is none of these, ids or a graph that would not be read back, or a place that
             cannot be written.
+        GraphTypeError: something else for the graph.
+        ParameterError: another kind of progress, or of `quote_formulas`.
     """
+    check_graph("write", graph)
     if not isinstance(path, str | os.PathLike):
         raise OutputError(f"path is {shown(path)}; expected the name of a file")
+    if not (progress is None or callable(progress)):
+        raise ParameterError(
+            f"write: progress is {shown(progress)}; expected a function of the number of arcs written"
+        )
+    check_flags(ParameterError, "write: ", quote_formulas=quote_formulas)
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
     layout = _LAYOUTS[_suffix(path)]

@@ -37,7 +37,7 @@ from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress, execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
@@ -110,6 +110,7 @@ def betweenness(
         ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
             which adds up in any order.
     """
+    check_graph("betweenness", graph)
     check_flags(
         ParameterError, "betweenness: ", weighted=weighted, normalized=normalized, endpoints=endpoints
     )

@@ -29,7 +29,7 @@ from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress, execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
@@ -116,6 +116,7 @@ def edge_betweenness(
     Raises:
         GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
+    check_graph("edge_betweenness", graph)
     check_flags(ParameterError, "edge_betweenness: ", weighted=weighted, normalized=normalized)
     choosing = choosing_sources(graph, k, sources)
     chosen = chosen_sources("edge_betweenness", graph, k, sources, seed)

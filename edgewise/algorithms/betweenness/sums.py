@@ -8,7 +8,7 @@ from edgewise.algorithms.betweenness.cpu import ON_VERTICES
 from edgewise.algorithms.betweenness.verify import verify_dependencies
 from edgewise.algorithms.common.derived import check_derived, check_numbers
 from edgewise.execution import Execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.result import HostArray, Result
 
 
@@ -44,6 +44,7 @@ class DependencyResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check the sums: see `verify.verify_dependencies`. It takes longer than to find them."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, *self._derived)
         check_numbers(self, num_sources=len(self._sources))
         return verify_dependencies(graph, self._sources, self._weighted, self._on, self.dependency)

@@ -47,7 +47,7 @@ from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, refuse_early, rest_of, threads_of
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.result import HostArray, Result, ids_or_none
@@ -95,6 +95,7 @@ class BFSResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the levels: see `verify.verify_levels`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "parent", "num_reached")
         sources = np.atleast_1d(index_of_source(graph, self.source))
         return verify_levels(graph, sources, self.max_depth, self.level, self.parent_index)
@@ -132,6 +133,7 @@ def bfs(
         ParameterError: no source, or a `max_depth` that is no integer of at least 0.
         ScheduleError: a balance or a layout on the CPU.
     """
+    check_graph("bfs", graph)
     looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     work, rounds = _cost(graph)

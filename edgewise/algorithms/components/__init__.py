@@ -32,7 +32,7 @@ from edgewise.algorithms.components.cpu import (
 )
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress, choose, execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
@@ -67,6 +67,7 @@ class ComponentsResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `verify_components`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "sizes")
         return verify_components(graph, self.component, self.num_components)
 
@@ -96,6 +97,7 @@ def connected_components(
     Raises:
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    check_graph("connected_components", graph)
     n = graph.num_vertices
     chosen = choose("connected_components", graph, device, schedule, work=_work(graph), rounds=10)
     with execution(

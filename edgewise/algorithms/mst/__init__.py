@@ -40,7 +40,7 @@ from edgewise.algorithms.mst.cpu import (
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, rest_of
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import held, in_turn
@@ -93,6 +93,7 @@ class MSTResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that this is a minimum spanning forest: see `verify.verify_forest`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "source", "target")
         verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
         edges = len(self.source_index)
@@ -130,6 +131,7 @@ def mst(
         GraphError: a directed graph without `symmetrize`.
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    check_graph("mst", graph)
     check_flags(ParameterError, "mst: ", symmetrize=symmetrize)
     if graph.directed and not symmetrize:
         raise GraphError(

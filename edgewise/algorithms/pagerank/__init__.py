@@ -29,7 +29,7 @@ from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verif
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
@@ -74,6 +74,7 @@ class PageRankResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the ranks: see `verify.verify_outcome`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_numbers(self, tol=self._asked)
         same = graph is self.graph and self.damping == self._walk.damping
         walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
@@ -134,6 +135,7 @@ def pagerank(
         GraphError: weights that are missing or negative, an id that is not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
+    check_graph("pagerank", graph)
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
     n = graph.num_vertices
     work = _work(n, graph.num_arcs, min(limit, _LIKELY_ITERATIONS))

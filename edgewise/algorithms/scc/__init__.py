@@ -39,7 +39,7 @@ from edgewise.algorithms.components import ComponentsResult, bytes_for_component
 from edgewise.algorithms.scc.cpu import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.execution import Execution, Progress, choose, execution, threads_of
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -58,6 +58,7 @@ class SCCResult(ComponentsResult):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `verify.verify_strong_components`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "sizes")
         return verify_strong_components(graph, self.component, self.num_components)
 
@@ -87,6 +88,7 @@ def scc(
     Raises:
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    check_graph("scc", graph)
     n = graph.num_vertices
     work = 2 * search_work(n, graph.num_arcs)
     rounds = 3 * levels(n, graph.num_arcs)

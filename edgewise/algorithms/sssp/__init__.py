@@ -52,7 +52,7 @@ from edgewise.algorithms.sssp.cpu_path_tree import (
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, choose, execution, refuse_early, threads_of
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn
@@ -103,6 +103,7 @@ class SSSPResult(Result):
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are shortest paths: see `verify_paths`."""
+        check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "parent", "num_reached")
         return verify_paths(graph, index_of_source(graph, self.source), self.distance, self.parent_index)
 
@@ -144,6 +145,7 @@ def sssp(
         ParameterError: a delta that is not positive and finite.
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
+    check_graph("sssp", graph)
     looking_up = graph.looking_up(source)
     if not (isinstance(delta, str) and delta == "auto"):
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
