@@ -128,6 +128,12 @@ def test_a_wide_range_is_reached_everywhere():
     assert np.histogram(values, 4, (low, high))[0].min() > 400
 
 
+def test_few_values_are_remainders_of_63_bits():
+    for v in range(200):
+        high, low, *_ = draws.philox(v, 1, 2, 3)
+        assert draws.draw_integers(v, 1, 2, 3, -5, 95) == ((high >> 1) << 32 | low) % 100 - 5
+
+
 class Bounded(ew.Program):
     """Integers between bounds that are parameters."""
 
@@ -149,7 +155,7 @@ class Bounded(ew.Program):
 FEW = ew.Graph.from_edges([0], [1], num_vertices=2000)
 
 
-WIDE = [(-(2**62), 2**62 - 1), (0, 2**63 - 1), (-1, 2**63 - 2)]
+WIDE = [(-(2**62), 2**62 - 1), (0, 2**63 - 1), (-1, 2**63 - 2), (0, 3 * 2**61), (-(2**61), 2**62)]
 WIDER = [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (-1, 2**63 - 1), (-(2**63), 1)]
 
 

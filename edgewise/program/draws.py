@@ -44,10 +44,7 @@ class Random:
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if there is none.
-
-        Of k values, some are more likely than others by at most k in 2**63; of 2**63 or more, all are as likely.
-        """
+        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if there is none."""
         raise _outside()
 
     def normal(self, v: Any, state: Any) -> Any:
@@ -104,18 +101,29 @@ def _are_far_apart(low: Any, high: Any) -> Any:
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the remainder of 63 random bits; where there are more values than those tell apart,
-    the first integer of 64 random bits that is one of them, which are at least half of all."""
+    """What `Random.integers` gives: the first remainder of 63 random bits that belongs to a whole round of the values;
+    where there are more values than 63 bits tell apart, the first integer of 64 random bits that is one of them. At
+    least half of all are kept."""
     words = philox(v, seed, superstep, number)
     if high <= low:
         return low
+    start, drawn = words[0] << 32 | words[1], 0
     if not _are_far_apart(low, high):
-        return low + ((words[0] >> 1) << 32 | words[1]) % (high - low)
-    start, drawn, value = words[0] << 32 | words[1], 0, _signed(words[0], words[1])
+        count, bits = high - low, _positive(words[0], words[1])
+        while bits - bits % count > 2**63 - 1 - (count - 1):
+            words = philox(start, drawn, 0, 0)
+            drawn, bits = drawn + 1, _positive(words[0], words[1])
+        return low + bits % count
+    value = _signed(words[0], words[1])
     while value < low or value >= high:
         words = philox(start, drawn, 0, 0)
         drawn, value = drawn + 1, _signed(words[0], words[1])
     return value
+
+
+def _positive(high: Any, low: Any) -> Any:
+    """An integer from 0 to 2**63 - 1 of two words."""
+    return (high >> 1) << 32 | low
 
 
 def _signed(high: Any, low: Any) -> Any:
