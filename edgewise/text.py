@@ -1,6 +1,7 @@
 """Text for a terminal: what would steer it is shown instead."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
@@ -34,3 +35,8 @@ def shown(value: Any) -> str:
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
         return f"a {type(value).__name__} with an integer of over 4,300 digits"
     return shortened(text, _LONGEST_VALUE)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message: the first of many."""
+    return shortened(", ".join(names), _LONGEST_VALUE)

@@ -6,6 +6,7 @@ import re
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import edgewise as ew
@@ -618,8 +619,35 @@ def test_numbers_in_the_text_that_leave_64_bits_are_reported(make):
 
 
 def test_long_numbers_are_cut_in_what_numba_says(make):
-    text = refusal(make(f"state.n[v] = v + {'9' * 3000}"))
-    assert "Int value is too large: 999" in text and len(text) < 600
+    assert "an integer of 9,966 bits is too large" in refusal(make(f"state.n[v] = v + {'9' * 3000}"))
+    text = refusal(make(f"state.n[v] = v + {2**1000}"))
+    assert "Int value is too large: 107" in text and len(text) < 600
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_numbers_that_python_does_not_write_stand_in_messages(make, check):
+    hexadecimal = make(f"state.n[v] = v + 0x{'f' * 6000}")
+    assert "an integer of 24,000 bits is too large; compiled integers have 64" in refusal(
+        hexadecimal, check=check
+    )
+    text = refusal(make("state.n[v] = v + BIG", before="BIG = 10**5000"), check=check)
+    assert "BIG is, or holds, an integer that does not fit in 64 bits" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [("state.x[v] = 1 / (v - v)", np.inf), ("state.x[v] = math.sqrt(-1.0 - v)", np.nan)],
+)
+def test_most_errors_of_python_give_a_value_in_compiled_code(make, body, value):
+    np.testing.assert_array_equal(ew.run(make(body), CYCLE, device="cpu").x, value)
+    assert "Error: " in refusal(make(body), check=True)
+
+
+@pytest.mark.parametrize(
+    "body", ["a = (1, 2)\nstate.n[v] = a[v + 5]", "for i in range(0, 9, v - v):\n    pass"]
+)
+def test_some_end_the_run(make, body):
+    assert "T: compiled code ended with" in refusal(make(body))
 
 
 @pytest.mark.parametrize(("value", "what"), [("(1, 2)", "a tuple"), ("None", "None"), ("'a'", "a string")])

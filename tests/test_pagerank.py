@@ -250,6 +250,22 @@ def test_planted_errors_are_rejected(repeated):
         result.verify(graph)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_wrong_is_said_in_plain_numbers(dtype, repeated):
+    graph = ew.generate.rmat(8, 8, seed=1)
+    result = pagerank(graph, dtype=dtype, max_iterations=3)
+    right, result.residual = result.residual, np.float64(1e-5)
+    with pytest.raises(
+        VerificationError, match=r"the residual is 1e-05; the last iteration.* change[sd] 0\.\d+"
+    ):
+        result.verify(graph)
+    result.residual, result.rank[17] = right, 0.5
+    with pytest.raises(VerificationError, match=r"vertex 17 has the rank 0\.5; .* give?s? 0\.\d+$"):
+        result.verify(graph)
+    with pytest.raises(VerificationError, match=r"the ranks sum to 1\.\d+; expected 1"):
+        verify_converged(result._walk, result.rank, 1e-3)
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"tol": 1e-3}, {"max_iterations": 1}, {"weighted": True}, {"damping": 0.5}]
 )

@@ -15,6 +15,7 @@ from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParseError, ProgramError, VerificationError
 from edgewise.graph import Graph
 from edgewise.result import no_vertex
+from edgewise.text import listed
 
 Columns = Mapping[str, list[str]]
 
@@ -79,7 +80,7 @@ class _Saved:
 
     def _texts(self, name: str) -> list[str]:
         if name not in self._columns:
-            raise ParseError(f"the result has no column {name!r}; it has {', '.join(self._columns)}")
+            raise ParseError(f"the result has no column {name!r}; it has {listed(self._columns)}")
         return self._columns[name]
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgewise.program.helpers import helpers_of, plain_function
 from edgewise.program.source import UserFunction, compiled_like, references, source_of, with_others
+from edgewise.text import shown
 
 _RESULT, _POWER, _INVERTED = "<result>", "<power>", "<inverted>"
 
@@ -65,15 +66,15 @@ def _plain(value: Any) -> Any:
 def _in_64_bits(value: Any) -> Any:
     value = _plain(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise OverflowError(f"{value} does not fit in 64 bits")
+        raise OverflowError(f"{shown(value)} does not fit in 64 bits")
     return value
 
 
 def _power(base: Any, exponent: Any) -> Any:
     if isinstance(base, int) and isinstance(exponent, int) and exponent < 0:
         raise ArithmeticError(
-            f"{base} ** {exponent}: an integer to a negative power is an integer in compiled code; write float(...) "
-            "around the base"
+            f"{shown(base)} ** {shown(exponent)}: an integer to a negative power is an integer in compiled code; write "
+            "float(...) around the base"
         )
     return base**exponent
 

@@ -23,6 +23,7 @@ from edgewise.memory import Step, held, in_turn
 from edgewise.program.declare import VERTEX, Combiner
 from edgewise.program.helpers import helpers_of
 from edgewise.program.source import UserFunction
+from edgewise.text import shown
 
 #: Of a vertex in the lists, sets and dictionaries of a superstep, and of a message that is not combined.
 _VERTEX_BYTES, _MESSAGE_BYTES = 400, 200
@@ -44,7 +45,7 @@ def cast(value: Any, dtype: np.dtype, *, strict: bool = False) -> Any:
     half = 1 << (8 * dtype.itemsize - 1)
     wrapped = (int(value) + half) % (2 * half) - half
     if strict and wrapped != value:
-        raise _Problem(f"{value} does not fit {dtype}")
+        raise _Problem(f"{shown(value)} does not fit {dtype}")
     return wrapped
 
 
@@ -65,9 +66,9 @@ class _Field:
 
     def _checked(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
-            raise _Problem(f"{self.name}[{index!r}]: expected an integer index")
+            raise _Problem(f"{self.name}[{shown(index)}]: expected an integer index")
         if not 0 <= index < len(self.values):
-            raise _Problem(f"{self.name}[{index}]: out of range, expected 0 to {len(self.values) - 1}")
+            raise _Problem(f"{self.name}[{shown(index)}]: out of range, expected 0 to {len(self.values) - 1}")
         return index
 
     def __getitem__(self, index: Any) -> Any:
@@ -75,11 +76,11 @@ class _Field:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._checked(index) != self.own:
-            raise _Problem(f"{self.name}[{index}] may not be written here; only [{self.own}]")
+            raise _Problem(f"{self.name}[{shown(index)}] may not be written here; only [{self.own}]")
         if self.strict and self.vertices is not None and not -1 <= value < self.vertices:
             raise _Problem(
-                f"{self.name}[{index}] = {value}: no vertex; expected an index from 0 to {self.vertices - 1}, or -1 "
-                "for none"
+                f"{self.name}[{shown(index)}] = {shown(value)}: no vertex; expected an index from 0 to "
+                f"{self.vertices - 1}, or -1 for none"
             )
         self.written = True
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
@@ -295,8 +296,9 @@ class _Run:
         both_nan = combined != combined and sent != sent
         if isinstance(function, UserFunction) and combined != sent and not both_nan:
             raise ProgramError(
-                f"{function.where()}: {where}: of the identity {self.identity!r} and the message {sent!r} it makes "
-                f"{combined!r}; expected {sent!r}. Give ew.combiner an identity that leaves each message as it is"
+                f"{function.where()}: {where}: of the identity {shown(self.identity)} and the message {shown(sent)} it "
+                f"makes {shown(combined)}; expected {shown(sent)}. Give ew.combiner an identity that leaves each message "
+                "as it is"
             )
 
     @property
@@ -352,7 +354,7 @@ class _Run:
         try:
             return cast(value, dtype, strict=self.strict)
         except (_Problem, TypeError, ValueError, OverflowError) as error:
-            raise ProgramError(f"{function.where()}: {where}: {what} {value!r}: {error}") from None
+            raise ProgramError(f"{function.where()}: {where}: {what} {shown(value)}: {error}") from None
 
     def call(self, function: Any, where: str, *arguments: Any) -> Any:
         """Call a user's function; its problems are reported with line and vertex."""

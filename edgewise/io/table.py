@@ -17,7 +17,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import shortened, shown
+from edgewise.text import listed, shortened, shown
 
 #: What comments start with, unless the caller says otherwise.
 COMMENTS = "#%"
@@ -25,8 +25,6 @@ COMMENTS = "#%"
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: No table has more columns; a line that has is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
-#: Characters of the names of columns in a message.
-_LONGEST_NAMES = 200
 #: Usual names of the columns of sources, of targets and of weights.
 _SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
 _WEIGHT = "weight"
@@ -239,8 +237,7 @@ class _Table:
         """The number of a column that is given by number or name."""
         if isinstance(column, str):
             if self._header is None or column not in self._header:
-                known = shortened(", ".join(self._header or []), _LONGEST_NAMES)
-                names = "no header" if self._header is None else f"the columns {known}"
+                names = "no header" if self._header is None else f"the columns {listed(self._header)}"
                 raise ParseError(f"{self._path} has {names}; there is no column {shown(column)}")
             return self._header.index(column)
         if not 0 <= column < len(first):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from edgewise.program.source import all_references, code_text, references
+from edgewise.program.source import all_references, code_text, constant_text, references
 
 
 class Unknown(Exception):
@@ -77,7 +77,7 @@ def describe(value: Any, seen: Seen) -> Iterator[str]:
     elif isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
         yield f"{kind.__name__} {value.dtype.descr} {value.shape} {value.tobytes().hex()}"
     elif value is None or kind in (bool, int, float, complex, str, bytes):
-        yield f"{kind.__name__} {value!r}"
+        yield constant_text(value)
     elif kind is tuple or (isinstance(value, tuple) and _is_named_tuple(kind)):
         yield from () if kind is tuple else describe(kind, seen)
         yield f"tuple {len(value)}"

@@ -39,7 +39,7 @@ from edgewise.program.declare import (
 )
 from edgewise.program.draws import draws_of, with_draws
 from edgewise.program.helpers import check_body, check_helpers, helpers_of
-from edgewise.program.source import UserFunction, all_references, source_of
+from edgewise.program.source import UserFunction, all_references, constant_text, source_of
 from edgewise.text import shown
 
 
@@ -444,7 +444,7 @@ def program_key(found: Specification) -> str | None:
         for name, value in group.items()
     ]
     combiners = [found.combine, *(declared.combine for declared in found.aggregators.values())]
-    combines = [f"{each.name} {each.identity(np.dtype(np.float64))!r}" for each in combiners]
+    combines = [f"{each.name} {constant_text(each.identity(np.dtype(np.float64)))}" for each in combiners]
     return "\n".join([np.__version__, *fields, *combines, str(found.program.asynchronous), *parts])
 
 

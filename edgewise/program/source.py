@@ -213,7 +213,9 @@ def all_references(function: types.FunctionType) -> Iterator[Reference]:
     """The same, as often as a name is used."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for code in all_code(function.__code__):
-        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+        # Python does not list instructions with integers of more than 4,300 digits.
+        plain = code.replace(co_consts=(None,) * len(code.co_consts))
+        steps = [step for step in dis.get_instructions(plain) if step.opname != "EXTENDED_ARG"]
         for i, step in enumerate(steps):
             name = step.argval
             if step.opname == "LOAD_DEREF" and name in cells:
@@ -246,15 +248,16 @@ def code_text(code: types.CodeType) -> str:
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     body = (code.co_code.hex(), code.co_exceptiontable.hex())
-    return f"{code.co_name} {counts} {names} {body} {_constant_text(code.co_consts)}"
+    return f"{code.co_name} {counts} {names} {body} {constant_text(code.co_consts)}"
 
 
-def _constant_text(value: Any) -> str:
-    """A constant with the types of all its parts, sets in a fixed order."""
+def constant_text(value: Any) -> str:
+    """A text that tells a constant with the types of all its parts, sets in a fixed order."""
     if isinstance(value, types.CodeType):
         return code_text(value)
     if isinstance(value, tuple):
-        return f"({', '.join(map(_constant_text, value))})"
+        return f"({', '.join(map(constant_text, value))})"
     if isinstance(value, frozenset):
-        return f"{{{', '.join(sorted(map(_constant_text, value)))}}}"
-    return f"{type(value).__name__} {value!r}"
+        return f"{{{', '.join(sorted(map(constant_text, value)))}}}"
+    # Python refuses to write integers of more than 4,300 digits, but for those to the base 16.
+    return f"{type(value).__name__} {hex(value) if type(value) is int else repr(value)}"

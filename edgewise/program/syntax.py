@@ -2,6 +2,8 @@
 
 import ast
 
+from edgewise.text import shown
+
 #: Statements and operators, by what messages call them.
 _KEYWORDS: dict[type[ast.AST], str] = {
     ast.Raise: "raise",
@@ -44,6 +46,8 @@ _BUILTINS = {
     "type": "gives another thing in compiled code; use isinstance(...)",
     "sorted": "makes a list, which takes memory; sort by a loop",
 }
+#: Bits of an integer in the text. Those beyond 64 have to become fewer before the run, as those of (2**70 - 1) % 9 do.
+_MOST_BITS = 1024
 _INSIDE = "inside a program's function, or a helper that one calls"
 
 
@@ -64,6 +68,8 @@ def refused_syntax(node: ast.AST, outside: dict[str, object]) -> str | None:
         )
     if kind in _ALLOCATES:
         return takes_memory(_ALLOCATES[kind])
+    if isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > _MOST_BITS:
+        return f"{shown(node.value)} is too large; compiled integers have 64 bits"
     if kind is ast.GeneratorExp:
         return f"a generator expression cannot be used {_INSIDE}; write a for loop"
     if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Store):

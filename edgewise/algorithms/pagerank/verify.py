@@ -85,7 +85,7 @@ def verify_converged(walk: Walk, rank: np.ndarray, residual: float) -> bool:
     rounding = _rounding(walk, exact, rank.dtype)
     drift = rounding / max(1 - walk.damping, 1e-3)
     if not abs(exact.sum() - 1) <= drift:
-        raise VerificationError(f"the ranks sum to {exact.sum()!r}; expected 1 within {drift:.1e}")
+        raise VerificationError(f"the ranks sum to {exact.sum()}; expected 1 within {drift:.1e}")
     change = np.abs(next_ranks(walk, exact) - exact)
     allowed = walk.damping * residual + 2 * rounding
     if not change.sum() <= allowed:
@@ -188,7 +188,7 @@ def _repeat_all(walk: Walk, outcome: Outcome) -> None:
     change = np.abs(rank - before).sum()
     if not abs(change - outcome.residual) <= rounding + earlier:
         raise VerificationError(
-            f"the residual is {outcome.residual!r}; the last iteration, repeated, changes {change!r}"
+            f"the residual is {outcome.residual}; the last iteration, repeated, changes {change}"
         )
 
 
@@ -210,7 +210,7 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
     change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
     if change > outcome.residual + 2 * rounding or (gives.all() and change < outcome.residual - 2 * rounding):
         raise VerificationError(
-            f"the residual is {outcome.residual!r}; the last iteration changed {change!r} of vertices with out-arcs"
+            f"the residual is {outcome.residual}; the last iteration changed {change} of vertices with out-arcs"
         )
 
 
@@ -232,7 +232,7 @@ def _compare(
     one_is_wrong = bool((shares > 1).any())
     if one_is_wrong or not difference.sum() <= rounding:
         v = int(np.argmax(shares if one_is_wrong else difference))
-        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]!r}; {what} {again[v]!r}")
+        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]}; {what} {again[v]}")
 
 
 def _name(walk: Walk, v: int) -> str:

@@ -128,7 +128,7 @@ def _dtype(found: Specification, name: str, declared: Any, weight: np.dtype, gra
     if dtype is None or dtype not in DTYPES:
         names = ", ".join(str(possible) for possible in DTYPES)
         raise refusal(
-            found.program, name, f" has the dtype {declared!r}; expected {names}, ew.WEIGHT or ew.VERTEX"
+            found.program, name, f" has the dtype {shown(declared)}; expected {names}, ew.WEIGHT or ew.VERTEX"
         )
     return np.dtype(dtype)
 

@@ -311,6 +311,9 @@ def _problem(text: str) -> str:
     )
     if outside:
         return f"it does not know {outside[1]}, {_KINDS.get(outside[2], 'of the type ' + outside[2])}"
+    large = re.search(r"Untyped global name '(.+?)':.* (?:Int value is too large|Exceeds the limit)", text)
+    if large:
+        return f"{large[1]} is, or holds, an integer that does not fit in 64 bits"
     changing = re.search(r"a reflected (list|set)\(.*assigned to variable '(.+?)'", text)
     if changing:
         return f"{changing[2]} is a {changing[1]}, which may change; make it a tuple, or an array of NumPy"
