@@ -5,6 +5,7 @@ contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connec
 `betweenness`, `edge_betweenness` for what is ready made.
 """
 
+from edgewise import early as early
 from edgewise import generate
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs

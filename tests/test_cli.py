@@ -448,6 +448,23 @@ def test_ctrl_c_during_the_imports() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize("module", ["numba", "typer"])
+@pytest.mark.parametrize("command", [["-m", "edgewise.cli"], ["-medgewise.cli"]])
+def test_ctrl_c_during_the_imports_of_the_module(tmp_path: Path, module: str, command: list[str]) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import builtins, os, signal\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others, **named):\n"
+        f"    if name == '{module}':\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *others, **named)\n"
+        "builtins.__import__ = interrupt\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([sys.executable, *command, "info"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_the_command_itself(towns: Path) -> None:
     command = [
         sys.executable,

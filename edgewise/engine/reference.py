@@ -297,8 +297,8 @@ class _Run:
         if isinstance(function, UserFunction) and combined != sent and not both_nan:
             raise ProgramError(
                 f"{function.where()}: {where}: of the identity {shown(self.identity)} and the message {shown(sent)} it "
-                f"makes {shown(combined)}; expected {shown(sent)}. Give ew.combiner an identity that leaves each message "
-                "as it is"
+                f"makes {shown(combined)}; expected {shown(sent)}. Give ew.combiner an identity that leaves each "
+                "message as it is"
             )
 
     @property

@@ -1,0 +1,27 @@
+"""Ctrl-C while `python -m edgewise.cli` imports what it needs: the process ends, without a traceback.
+
+Python imports the package before the module that -m names, so this comes before all other imports of the package. The
+command `edgewise` has `edgewise_command` for it.
+"""
+
+import os
+import signal
+import sys
+
+
+def _is_command() -> bool:
+    """Whether Python is on its way to `edgewise.cli`: it has "-m" for the program's name until it gets there."""
+    if sys.argv[:1] != ["-m"]:
+        return False
+    return sys.orig_argv[-len(sys.argv)] in ("edgewise.cli", "-medgewise.cli")
+
+
+_before = signal.getsignal(signal.SIGINT)
+if _is_command() and _before is not None:
+    signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
+
+
+def all_imported() -> None:
+    """Handle Ctrl-C as before again."""
+    if _before is not None:
+        signal.signal(signal.SIGINT, _before)
