@@ -326,10 +326,53 @@ def test_a_variable_of_the_same_name_is_not_fixed(make):
     assert "'best' may have no value here" in refusal(make(body, before="def range(n):\n    return (1,)[n:]"))
 
 
-def test_what_numba_compiled_before_has_other_values_perhaps(make):
+def test_fixed_values_of_what_numba_compiles_are_fixed_too(make):
     loop = "for i in range(ROUNDS):\n        best = i\n    return best"
     helpers = f"import numba\nROUNDS = 3\n@numba.njit\ndef f(v):\n    {loop}\n"
-    assert "'best' may have no value here" in refusal(make("state.x[v] = f(v)", helpers=helpers))
+    assert ew.run(make("state.x[v] = f(v)", helpers=helpers), CYCLE, device="cpu").x.tolist() == [2] * 3
+
+
+NESTED = """
+    import numba
+    OFFSET = 3
+    @numba.njit
+    def inner(v):
+        return v + OFFSET
+    @numba.njit({signature})
+    def outer(v):
+        return inner(v) + 10 * OFFSET
+    @numba.njit
+    def factorial(v):
+        if v < 2:
+            return OFFSET
+        return v * factorial(v - 1)
+    def plain(v):
+        return outer(v)
+"""
+
+
+@pytest.mark.parametrize("signature", ["", "'int64(int64)'", "fastmath=True"])
+def test_what_numba_compiled_before_has_the_values_of_now(make, signature):
+    helpers = NESTED.format(signature=signature)
+    program = make("state.n[v] = plain(0) + 100 * outer(0) + factorial(2)", helpers=helpers)
+    module = sys.modules["func_helpers"]
+    for offset in (3, 7, 3):
+        module.OFFSET = offset
+        for check in (False, True):
+            result = ew.run(program, CYCLE, device="cpu", check=check)
+            assert result.n.tolist() == [101 * 11 * offset + 2 * offset] * 3
+            assert result.verify(CYCLE)
+
+
+def test_code_is_not_kept_under_values_that_it_does_not_have(make, tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "cache"))
+    body, helpers = "state.n[v] = outer(0)", NESTED.format(signature="")
+    program = make(body, helpers=helpers)
+    for offset in (3, 11):
+        sys.modules["func_helpers"].OFFSET = offset
+        ew.run(program, CYCLE, device="cpu")
+    program = make(body, helpers=helpers.replace("OFFSET = 3", "OFFSET = 11"))
+    assert ew.run(program, CYCLE, device="cpu").n.tolist() == [121] * 3
 
 
 def test_fixed_values_are_looked_at_again_before_each_run(make):

@@ -19,23 +19,27 @@ from edgewise.text import shown
 _RESULT, _POWER, _INVERTED = "<result>", "<power>", "<inverted>"
 
 
-def as_compiled(function: UserFunction, strict: bool, made: dict[Any, Any]) -> types.FunctionType:
+def as_compiled(
+    function: UserFunction, strict: bool, made: dict[Any, Any], anew: dict[Any, Any]
+) -> types.FunctionType:
     """The function with integers of NumPy as Python's, as it is where it has none; its helpers as well.
 
     Args:
-        function: of a program, or a helper. Those that numba compiled are carried out in Python.
+        function: of a program, or a helper.
         strict: whether it raises OverflowError where the result of an operation or a call does not fit in 64 bits, and
             ArithmeticError where Python and compiled code differ.
         made: the functions that were made of others, which is added to.
+        anew: what stands for the dispatchers of numba's that the user made. Where results are looked at, they are
+            carried out in Python.
     """
     if not strict and not any(map(_has_numpy_integers, (function, *helpers_of(function)))):
-        return function.function
+        return _with_anew(function.function, anew) if anew else function.function
     tree = copy.deepcopy(function.tree)
     tree.body = [_Looking(strict).visit(statement) for statement in tree.body]
     looks = {_RESULT: _in_64_bits if strict else _plain, _POWER: _power, _INVERTED: _inverted}
     checked = compiled_like(ast.fix_missing_locations(tree), function.function, **looks)
     helpers = {
-        name: _helper(value, strict, made)
+        name: _helper(value, strict, made, anew)
         for name, value in references(function.function).items()
         if "." not in name and plain_function(value) is not None
     }
@@ -48,14 +52,26 @@ def _has_numpy_integers(function: UserFunction) -> bool:
     return any(isinstance(value, type) and issubclass(value, np.integer) for value in values)
 
 
-def _helper(value: Any, strict: bool, made: dict[Any, Any]) -> Any:
+def _with_anew(function: Any, anew: dict[Any, Any]) -> Any:
+    """The function with these dispatchers in the place of those that it, and what it calls, refers to."""
+    helpers = {
+        name: anew[value] if value in anew else _with_anew(value, anew)
+        for name, value in references(function).items()
+        if "." not in name and plain_function(value) is not None
+    }
+    return with_others(function, helpers)
+
+
+def _helper(value: Any, strict: bool, made: dict[Any, Any], anew: dict[Any, Any]) -> Any:
     """A helper as compiled code has it; as it is where it calls itself, or has no source."""
     function = plain_function(value)
     if function not in made and function is not None:
-        made[function] = value
+        made[function] = anew.get(value, value)
         source = source_of(function)
         if source is not None and source.is_current:
-            made[function] = as_compiled(UserFunction(function.__name__, function, source), strict, made)
+            made[function] = as_compiled(
+                UserFunction(function.__name__, function, source), strict, made, anew
+            )
     return made[function]
 
 

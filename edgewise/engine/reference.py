@@ -16,9 +16,10 @@ import numpy as np
 from edgewise.engine.contract import Outcome
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.binding import Binding, giving, initial_edge_value, initial_vertex_value
-from edgewise.engine.lowering.compiled import edge_names, tuple_class
+from edgewise.engine.lowering.compiled import compiled_for, edge_names, tuple_class
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
+from edgewise.kernels.cache import program_function
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declare import VERTEX, Combiner
 from edgewise.program.helpers import helpers_of
@@ -173,8 +174,9 @@ class _Run:
         self.aggregate_dtypes = binding.aggregates
         self.functions = dict(self.found.functions)
         made: dict[Any, Any] = {}
+        anew = compiled_for(self.found, program_function).anew
         for name, function in self.functions.items():
-            self.functions[name] = replace(function, function=as_compiled(function, strict, made))
+            self.functions[name] = replace(function, function=as_compiled(function, strict, made, anew))
         n, m = self.graph.num_vertices, self.graph.num_arcs
         graph_array = partial(getattr, self.graph)
         self.vertex_fields = {

@@ -31,15 +31,9 @@ class Paths(NamedTuple):
     returns: bool
 
 
-def paths_through(function: UserFunction, *, is_compiled_now: bool) -> Paths:
-    """Follow the paths through a function.
-
-    Args:
-        function: of a program, or a helper.
-        is_compiled_now: whether what its names outside stand for now is what they stand for in compiled code.
-    """
-    outside = references(function.function)
-    flow = _Flow(function.tree, outside if is_compiled_now else dict.fromkeys(outside))
+def paths_through(function: UserFunction) -> Paths:
+    """Follow the paths through a function of a program, or a helper."""
+    flow = _Flow(function.tree, references(function.function))
     return Paths(flow.found, flow.returns)
 
 

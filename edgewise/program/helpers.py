@@ -57,24 +57,16 @@ def check_helpers(function: UserFunction) -> None:
         ProgramError: naming the function and line that breaks a rule.
     """
     _check_references(function, function)
-    helpers = list(helpers_of(function))
-    by_numba = {
-        value.py_func
-        for each in (function, *helpers)
-        for value in references(each.function).values()
-        if isinstance(value, Dispatcher)
-    }
-    for helper in helpers:
+    for helper in helpers_of(function):
         _check_parameters(helper)
         if helper.source.is_current:
-            # What numba compiled before keeps the values that it had then.
-            check_body(helper, is_compiled_now=helper.function not in by_numba)
+            check_body(helper)
         else:
             _check_unread(helper)
         _check_references(helper, function)
 
 
-def check_body(function: UserFunction, *, is_compiled_now: bool = True) -> Paths:
+def check_body(function: UserFunction) -> Paths:
     """Refuse syntax that compiled code does not have, and variables that may have no value.
 
     Returns:
@@ -86,7 +78,7 @@ def check_body(function: UserFunction, *, is_compiled_now: bool = True) -> Paths
             problem = refused_syntax(node, outside)
             if problem is not None:
                 raise function.refuse(node, problem)
-    paths = paths_through(function, is_compiled_now=is_compiled_now)
+    paths = paths_through(function)
     if paths.unassigned is not None:
         node, why = paths.unassigned
         raise function.refuse(node, f"'{node.id}' may have no value here: {why}")

@@ -133,6 +133,15 @@ def with_others(
     return made
 
 
+def set_outside(function: types.FunctionType, name: str, value: Any) -> None:
+    """Give a function that `with_others` made another value for one of those names."""
+    if name in function.__code__.co_freevars:
+        assert function.__closure__ is not None
+        function.__closure__[function.__code__.co_freevars.index(name)].cell_contents = value
+    else:
+        function.__globals__[name] = value
+
+
 @functools.lru_cache(maxsize=8)
 def _imported(text: str) -> tuple[str, ...]:
     """The names that a file imports outside functions and classes: Python compiles calls of their parts in a way of

@@ -13,15 +13,16 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import errors, ir
+from numba.core.dispatcher import Dispatcher
 
 from edgewise.engine.lowering.binding import Binding
 from edgewise.errors import ProgramError
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.pointers import pointer_type
 from edgewise.program.declarations import STATE_ARRAYS, STATE_SCALARS
-from edgewise.program.helpers import helpers_of
+from edgewise.program.helpers import helpers_of, plain_function
 from edgewise.program.inspect import Specification
-from edgewise.program.source import UserFunction, references, with_others
+from edgewise.program.source import UserFunction, references, set_outside, with_others
 from edgewise.program.syntax import takes_memory
 from edgewise.text import shortened
 
@@ -42,13 +43,15 @@ def edge_names(found: Specification) -> tuple[str, ...]:
 class CompiledProgram:
     """The functions of a program as dispatchers of numba or numba-cuda, and the tuples that they are called with.
 
-    `messages_class` is for messages of several fields, else of no use.
+    `messages_class` is for messages of several fields, else of no use. `anew` has what stands for the dispatchers of
+    numba's that the user made.
     """
 
     functions: dict[str, Any]
     state_class: Any
     edge_class: Any
     messages_class: Any
+    anew: dict[Any, Any]
 
 
 def compiled_for(found: Specification, compile_function: Callable[[Any], Any]) -> CompiledProgram:
@@ -79,7 +82,8 @@ def compiled_program(
         name: tuple_class(name, tuple(_SAFE_NAMES.get(field, field) for field in fields))
         for name, fields in classes.items()
     }
-    return CompiledProgram(functions, safe["State"], safe["Edge"], safe["Messages"])
+    anew = {each: made[each] for each in made if isinstance(each, Dispatcher)}
+    return CompiledProgram(functions, safe["State"], safe["Edge"], safe["Messages"], anew)
 
 
 def _silent(function: Any, found: Specification, compile_function: Callable[[Any], Any]) -> Any:
@@ -118,10 +122,12 @@ def _with_safe_names(function: Any) -> Any:
 
 
 def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[Any], Any]) -> Any:
-    """A dispatcher for a function, in whose globals plain functions are replaced by dispatchers.
+    """A dispatcher for a function, in whose globals the user's other functions are replaced by dispatchers.
 
     Those that were made are kept by the functions that they are of.
     """
+    if isinstance(function, Dispatcher):
+        return _compiled_anew(function, made)
     if function in made:
         if made[function] is None:
             code = function.__code__
@@ -133,11 +139,42 @@ def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[A
     made[function] = None
     replaced = {
         name: _compiled(value, made, compile_function)
-        for name, value in references(function).items()
-        if isinstance(value, python_types.FunctionType) and "." not in name and value is not function
+        for name, value in _called(function).items()
+        if value is not function
     }
     made[function] = compile_function(with_others(function, replaced))
     return made[function]
+
+
+def _called(function: Any) -> dict[str, Any]:
+    """The user's functions that a function calls, by the names that it has for them."""
+    return {
+        name: value
+        for name, value in references(function).items()
+        if "." not in name
+        and (isinstance(value, python_types.FunctionType) or plain_function(value) is not None)
+    }
+
+
+def _compiled_anew(dispatcher: Any, made: dict[Any, Any]) -> Any:
+    """A dispatcher of numba's like the user's, with the values that its names outside stand for now: what it compiled
+    before has those of then."""
+    if dispatcher in made:
+        return made[dispatcher]
+    called = {
+        name: value for name, value in _called(dispatcher.py_func).items() if isinstance(value, Dispatcher)
+    }
+    function = with_others(dispatcher.py_func, called)
+    pipeline = dispatcher._compiler.pipeline_class
+    anew = type(dispatcher)(function, dispatcher.locals, dispatcher.targetoptions, pipeline)
+    made[dispatcher] = anew  # before what it calls, which may be itself
+    for name, value in called.items():
+        set_outside(function, name, _compiled_anew(value, made))
+    if not dispatcher._can_compile:
+        for signature in dispatcher.nopython_signatures:
+            anew.compile(signature)
+        anew.disable_compile()
+    return anew
 
 
 def numba_type(dtype: np.dtype) -> Any:
