@@ -341,11 +341,6 @@ NESTED = """
     @numba.njit({signature})
     def outer(v):
         return inner(v) + 10 * OFFSET
-    @numba.njit
-    def factorial(v):
-        if v < 2:
-            return OFFSET
-        return v * factorial(v - 1)
     def plain(v):
         return outer(v)
 """
@@ -354,19 +349,19 @@ NESTED = """
 @pytest.mark.parametrize("signature", ["", "'int64(int64)'", "fastmath=True"])
 def test_what_numba_compiled_before_has_the_values_of_now(make, signature):
     helpers = NESTED.format(signature=signature)
-    program = make("state.n[v] = plain(0) + 100 * outer(0) + factorial(2)", helpers=helpers)
+    program = make("state.n[v] = plain(0) + 100 * func_helpers.outer(0)", helpers=helpers)
     module = sys.modules["func_helpers"]
     for offset in (3, 7, 3):
         module.OFFSET = offset
         for check in (False, True):
             result = ew.run(program, CYCLE, device="cpu", check=check)
-            assert result.n.tolist() == [101 * 11 * offset + 2 * offset] * 3
+            assert result.n.tolist() == [101 * 11 * offset] * 3
             assert result.verify(CYCLE)
 
 
 def test_code_is_not_kept_under_values_that_it_does_not_have(make, tmp_path, monkeypatch):
     monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "cache"))
-    body, helpers = "state.n[v] = outer(0)", NESTED.format(signature="")
+    body, helpers = "state.n[v] = func_helpers.outer(0)", NESTED.format(signature="")
     program = make(body, helpers=helpers)
     for offset in (3, 11):
         sys.modules["func_helpers"].OFFSET = offset
@@ -716,6 +711,7 @@ REFUSED_HELPERS = {
     "def h(v, **kw):\n    return v": "may not have '**' or keyword-only parameters",
     "def h(v, *, k=2):\n    return v + k": "may not have '**' or keyword-only parameters",
     "def h(v):\n    return 1 if v < 2 else v * h(v - 1)": "h calls itself; write it with a loop",
+    "import numba\n@numba.njit\ndef h(v):\n    return v and h(v - 1)": "h calls itself; write it with a loop",
     "class C:\n    def half(x):\n        return x / 2\ndef h(v):\n    return C.half(v)": "C.half cannot be used inside",
 }
 

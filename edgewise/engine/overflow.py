@@ -41,7 +41,7 @@ def as_compiled(
     helpers = {
         name: _helper(value, strict, made, anew)
         for name, value in references(function.function).items()
-        if "." not in name and plain_function(value) is not None
+        if plain_function(value) is not None
     }
     return with_others(checked, helpers)
 
@@ -57,7 +57,7 @@ def _with_anew(function: Any, anew: dict[Any, Any]) -> Any:
     helpers = {
         name: anew[value] if value in anew else _with_anew(value, anew)
         for name, value in references(function).items()
-        if "." not in name and plain_function(value) is not None
+        if plain_function(value) is not None
     }
     return with_others(function, helpers)
 

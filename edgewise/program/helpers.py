@@ -132,8 +132,7 @@ def _check_references(function: UserFunction, caller: UserFunction) -> None:
             )
         if isinstance(value, type) and not isinstance(value, enum.EnumMeta):
             _check_class(function, name, value)
-        if isinstance(value, types.FunctionType):
-            _check_call(function, name, value, where)
+        _check_call(function, name, value, where)
 
 
 def _misspelt(name: str, missing: Missing) -> str:
@@ -144,11 +143,11 @@ def _misspelt(name: str, missing: Missing) -> str:
     return f"{owner} has no '{missing.name}'" + (f"; did you mean {owner}.{near[0]}?" if near else "")
 
 
-def _check_call(function: UserFunction, name: str, value: types.FunctionType, where: str) -> None:
-    """Refuse a plain function that calls itself, or is a part of a module, in which compilers do not find it."""
-    if value is function.function:
+def _check_call(function: UserFunction, name: str, value: Any, where: str) -> None:
+    """Refuse a function that calls itself, or a plain one as a part of a module, where compilers do not find it."""
+    if plain_function(value) is function.function:
         raise ProgramError(f"{where}: {name} calls itself; write it with a loop")
-    if "." in name and plain_function(value) is not None:
+    if "." in name and isinstance(value, types.FunctionType) and plain_function(value) is not None:
         raise ProgramError(
             f"{where}: {name} is a Python function, and is only found under a name of its own; write from "
             f"{value.__module__} import {value.__name__}, and call {value.__name__}"

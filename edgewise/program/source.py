@@ -118,28 +118,36 @@ def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside
 def with_others(
     function: types.FunctionType, others: dict[str, Any], code: types.CodeType | None = None
 ) -> types.FunctionType:
-    """The function with other values for some names outside of it, and perhaps with other code."""
+    """The function with other values for some names outside of it, dotted ones as well, and perhaps with other code."""
     if not others and code is None:
         return function
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    changed: dict[str, Any] = {}
+    for name, value in others.items():
+        first, *parts = name.split(".")
+        if parts and first not in changed:
+            changed[first] = cells[first].cell_contents if first in cells else function.__globals__[first]
+        changed[first] = _with_part(changed.get(first), parts, value)
     code = code or function.__code__
     closure = tuple(
-        types.CellType(others[name]) if name in others else cell
+        types.CellType(changed[name]) if name in changed else cell
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
     )
     made = types.FunctionType(
-        code, {**function.__globals__, **others}, function.__name__, function.__defaults__, closure
+        code, {**function.__globals__, **changed}, function.__name__, function.__defaults__, closure
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
-def set_outside(function: types.FunctionType, name: str, value: Any) -> None:
-    """Give a function that `with_others` made another value for one of those names."""
-    if name in function.__code__.co_freevars:
-        assert function.__closure__ is not None
-        function.__closure__[function.__code__.co_freevars.index(name)].cell_contents = value
-    else:
-        function.__globals__[name] = value
+def _with_part(module: Any, parts: list[str], value: Any) -> Any:
+    """A copy of a module with another value for a part of it, or of a module in it; without parts, the value."""
+    if not parts:
+        return value
+    copied = types.ModuleType(module.__name__)
+    vars(copied).update(vars(module))
+    setattr(copied, parts[0], _with_part(getattr(module, parts[0]), parts[1:], value))
+    return copied
 
 
 @functools.lru_cache(maxsize=8)

@@ -22,7 +22,7 @@ from edgewise.kernels.cpu.pointers import pointer_type
 from edgewise.program.declarations import STATE_ARRAYS, STATE_SCALARS
 from edgewise.program.helpers import helpers_of, plain_function
 from edgewise.program.inspect import Specification
-from edgewise.program.source import UserFunction, references, set_outside, with_others
+from edgewise.program.source import UserFunction, references, with_others
 from edgewise.program.syntax import takes_memory
 from edgewise.text import shortened
 
@@ -124,57 +124,46 @@ def _with_safe_names(function: Any) -> Any:
 def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[Any], Any]) -> Any:
     """A dispatcher for a function, in whose globals the user's other functions are replaced by dispatchers.
 
-    Those that were made are kept by the functions that they are of.
+    Dispatchers of numba's that the user made are made anew. Those that were made are kept by what they are of.
     """
-    if isinstance(function, Dispatcher):
-        return _compiled_anew(function, made)
+    by_numba = isinstance(function, Dispatcher)
+    plain = function.py_func if by_numba else function
     if function in made:
         if made[function] is None:
-            code = function.__code__
+            code = plain.__code__
             raise ProgramError(
-                f"{function.__name__} in {os.path.basename(code.co_filename)}, line {code.co_firstlineno}: it calls "
+                f"{plain.__name__} in {os.path.basename(code.co_filename)}, line {code.co_firstlineno}: it calls "
                 "itself by way of another function; put it into one function or a loop"
             )
         return made[function]
     made[function] = None
     replaced = {
         name: _compiled(value, made, compile_function)
-        for name, value in _called(function).items()
-        if value is not function
+        for name, value in references(plain).items()
+        if value is not function and _is_replaced(name, value, by_numba)
     }
-    made[function] = compile_function(with_others(function, replaced))
+    now = with_others(plain, replaced)
+    made[function] = _anew(function, now) if by_numba else compile_function(now)
     return made[function]
 
 
-def _called(function: Any) -> dict[str, Any]:
-    """The user's functions that a function calls, by the names that it has for them."""
-    return {
-        name: value
-        for name, value in references(function).items()
-        if "." not in name
-        and (isinstance(value, python_types.FunctionType) or plain_function(value) is not None)
-    }
+def _is_replaced(name: str, value: Any, by_numba: bool) -> bool:
+    """Whether what a function refers to by a name is replaced; `by_numba`: numba compiles the function for the user."""
+    if isinstance(value, Dispatcher):
+        return plain_function(value) is not None
+    return isinstance(value, python_types.FunctionType) and "." not in name and not by_numba
 
 
-def _compiled_anew(dispatcher: Any, made: dict[Any, Any]) -> Any:
-    """A dispatcher of numba's like the user's, with the values that its names outside stand for now: what it compiled
-    before has those of then."""
-    if dispatcher in made:
-        return made[dispatcher]
-    called = {
-        name: value for name, value in _called(dispatcher.py_func).items() if isinstance(value, Dispatcher)
-    }
-    function = with_others(dispatcher.py_func, called)
+def _anew(dispatcher: Any, function: Any) -> Any:
+    """A dispatcher of numba's like the user's, of the same function with the values of now: what numba compiled before
+    has those of then."""
     pipeline = dispatcher._compiler.pipeline_class
-    anew = type(dispatcher)(function, dispatcher.locals, dispatcher.targetoptions, pipeline)
-    made[dispatcher] = anew  # before what it calls, which may be itself
-    for name, value in called.items():
-        set_outside(function, name, _compiled_anew(value, made))
+    made = type(dispatcher)(function, dispatcher.locals, dispatcher.targetoptions, pipeline)
     if not dispatcher._can_compile:
         for signature in dispatcher.nopython_signatures:
-            anew.compile(signature)
-        anew.disable_compile()
-    return anew
+            made.compile(signature)
+        made.disable_compile()
+    return made
 
 
 def numba_type(dtype: np.dtype) -> Any:
