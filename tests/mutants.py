@@ -44,9 +44,9 @@ _PROGRAMS = ("test_engines.py", "test_pieces.py", "test_program.py")
 TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/betweenness/checkpoint": ("test_checkpoint.py",),
     "algorithms/betweenness/cpu": _BETWEENNESS,
-    "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py"),
+    "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py", "test_arguments.py"),
     "algorithms/betweenness/verify": (*_BETWEENNESS, "test_verified_arrays.py"),
-    "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py"),
+    "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py", "test_arguments.py"),
     "algorithms/bfs/cpu": ("test_bfs.py",),
     "algorithms/bfs": ("test_bfs.py", "test_verified_arrays.py"),
     "algorithms/common/derived": ("test_verified_arrays.py",),

@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs, two_ways
 
 import edgewise as ew
+from edgewise.algorithms.betweenness.cpu_dijkstra import make_heap, settle
+from edgewise.algorithms.common.lengths import arcs_of
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
+from edgewise.kernels.cpu.team import Team, cancelled, team_kernel
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
@@ -167,6 +170,30 @@ def test_progress_is_that_of_sources():
     ew.betweenness(graph, k=400, device="cpu", progress=seen.append)
     assert seen == sorted(seen)
     assert all(0 <= done <= 400 for done in seen)
+
+
+@team_kernel(key=None)
+def settle_when_told(thread, size, control, arcs, distance, queue, key, vertex, place, reached):
+    while not cancelled(control):
+        pass
+    reached[0], _ = settle(control, arcs, np.uint64(0), distance, queue, key, vertex, place)
+
+
+def test_one_search_by_distance_ends_where_the_run_is_cancelled():
+    """Without having reached all of the path."""
+    n = 3 << 16
+    graph = ew.Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.ones(n - 1))
+    distance, queue, reached = np.full(n, -1.0), np.empty(n, np.uint32), np.zeros(1, np.int64)
+    heap = [array[0] for array in make_heap(n, 1, distance.dtype)]
+
+    def enough(done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Team(1).run(
+            settle_when_told, arcs_of(graph), distance, queue, *heap, reached, long=True, progress=enough
+        )
+    assert 0 < reached[0] < n
 
 
 def test_the_verifier_finds_planted_errors():

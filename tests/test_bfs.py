@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms.bfs import bfs
+from edgewise.algorithms.bfs import bfs, cpu_state
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, VerificationError
 from edgewise.graph.csr import Rows
+from edgewise.memory import LARGE_PAGE
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
@@ -229,6 +230,15 @@ def test_graph_without_vertices():
 def test_memory_limit():
     with pytest.raises(MemoryLimitError, match="bfs needs"):
         bfs(SMALL_WORLD, 0, memory_limit=20_000 * 12)
+
+
+@pytest.mark.parametrize("n", [1, 1000, 1_000_000])
+def test_memory_of_a_search_is_that_of_its_arrays(n):
+    """Of one thread, whose queue begins in a page of its own; the levels are kept."""
+    said, search = cpu_state.searching(n, 1), cpu_state.make_search(n, 1)
+    assert said.kept == search.level.base.nbytes
+    arrays = sum((array if array.base is None else array.base).nbytes for array in search)
+    assert arrays <= said.most <= arrays + min(4 * n, LARGE_PAGE) + 2000
 
 
 #: 0 -> 1 -> 2 -> 3 with 0 -> 2, and 4 -> 5 -> 4 apart.

@@ -366,6 +366,14 @@ def test_an_aggregate_is_folded_once_where_the_active_vertices_are_listed():
     assert result.seen[:4].tolist() == [400, 401, 402, 402]
 
 
+def test_supersteps_are_pulled_as_long_as_most_vertices_send():
+    """Each of these, for the active vertices of the one before and their arcs are counted anew."""
+    graph = ew.generate.uniform(2000, 40_000, seed=1)
+    graph.make_in_edges()
+    told = ew.run(Digits(), graph, device="cpu", schedule=ew.Schedule(num_threads=2)).explain()
+    assert "supersteps: 5 pull over all vertices" in told.splitlines()
+
+
 @pytest.mark.parametrize("threads", [1, 2, pytest.param(None, marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
 def test_a_limit_leaves_nothing_behind_for_the_next_run(kind, threads):

@@ -509,6 +509,25 @@ def test_check_reports_an_overflow_in_a_helper(make, tmp_path, decorator):
     assert f"in square in {line_in(tmp_path, 'x * x', 'func_helpers.py')}: OverflowError" in text
 
 
+@pytest.mark.parametrize(
+    ("value", "beyond"),
+    [
+        ("v - 2**62 - 2**62", None),
+        ("v - 2**62 - (2**62 + 1)", "vertex 0: OverflowError: -9223372036854775809 does not fit in 64 bits"),
+        ("v + 2**62 + (2**62 - 3)", None),
+        ("v + 2**62 + (2**62 - 2)", "vertex 2: OverflowError: 9223372036854775808 does not fit in 64 bits"),
+    ],
+)
+def test_check_allows_all_integers_of_64_bits_and_no_others(make, value, beyond):
+    program = make(f"state.n[v] = ({value}) // 5")
+    if beyond is not None:
+        assert beyond in refusal(program, check=True)
+        return
+    checked = ew.run(program, CYCLE, device="cpu", check=True)
+    assert checked.n.tolist() == [eval(value, {"v": v}) // 5 for v in range(3)]
+    assert ew.run(program, CYCLE, device="cpu").n.tolist() == checked.n.tolist()
+
+
 @pytest.mark.parametrize(("dtype", "each"), [("int64", 2**62), ("int32", 2**30)])
 def test_check_reports_the_overflow_of_an_aggregate(dtype, each):
     class Total(ew.Program):

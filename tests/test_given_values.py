@@ -67,6 +67,26 @@ def test_arrays_that_fit_their_field():
         np.testing.assert_array_equal(getattr(found, name), np.asarray(given, getattr(found, name).dtype))
 
 
+class OfInEdges(Given):
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.each
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.wide[v] = message
+        return ew.HALT
+
+
+@pytest.mark.parametrize("delivery", [ew.Push(), ew.Pull()])
+def test_values_of_very_many_edges_stay_with_their_edges(delivery):
+    """They are put in the order of in-edges 65,536 at a time."""
+    graph = ew.generate.uniform(3000, 150_000, seed=1)
+    each = np.random.default_rng(1).integers(0, 1000, graph.num_arcs)
+    found = ew.run(OfInEdges(each=each), graph, device="cpu", schedule=ew.Schedule(delivery))
+    np.testing.assert_array_equal(found.wide, np.bincount(graph.targets, each, graph.num_vertices))
+
+
 @pytest.mark.parametrize("directed", ["no", "False", 0, None])
 def test_directed_is_true_or_false(directed):
     with pytest.raises(GraphError, match=r"directed is .*; expected True or False"):

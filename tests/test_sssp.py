@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import edgewise as ew
 from edgewise.algorithms import sssp as module
-from edgewise.algorithms.sssp import cpu_buckets, sssp
+from edgewise.algorithms.sssp import cpu_bellman_ford, cpu_buckets, sssp
+from edgewise.algorithms.sssp.cpu_path_tree import looking_for_cycle
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import (
     GraphError,
@@ -406,6 +407,18 @@ def test_progress_counts_supersteps():
     result = sssp(graph, 0, delta=0.5, progress=seen.append)
     assert all(0 <= done <= result.supersteps for done in seen)
     assert result.supersteps > 10
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_memory_of_a_search_with_negative_weights_is_that_of_its_arrays(dtype):
+    n, dtype = 1000, np.dtype(dtype)
+    said = cpu_bellman_ford.searching(n, dtype)
+    search = cpu_bellman_ford.make_search(
+        n, 0, dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
+    )
+    arrays = sum(array.nbytes for array in search) - search.words.nbytes
+    assert said.most == arrays + looking_for_cycle(n)
+    assert said.kept == search.distance.nbytes + search.parent.nbytes
 
 
 def test_several_sources_are_refused():
