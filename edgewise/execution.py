@@ -26,12 +26,14 @@ Progress = bool | Callable[[int], None] | None
 @dataclass
 class Execution:
     """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
-    laying out. `num_threads` is the most that it may use, and `threads_used` the most that it did."""
+    laying out. `num_threads` is the most that it may use, and `threads_used` the most that it did. `memory_limit` is in
+    bytes, or None."""
 
     schedule: Schedule
     num_threads: int
     progress: Callable[[int], None] | None
     on_gpu: bool = False
+    memory_limit: int | None = None
     threads_used: int = 0
     seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -65,13 +67,23 @@ class Execution:
                 graph.make_in_edges()
 
     @contextlib.contextmanager
-    def laying_out(self, what: str) -> Iterator[None]:
-        """Time what is made once for a graph and kept: "made the in-edges", say."""
-        started, compiled = time.perf_counter(), compile_seconds()
+    def laying_out(self, what: str = "") -> Iterator[None]:
+        """Time what is made once for a graph and kept; explain it by what was done: "made the in-edges", say."""
+        started, compiled, within = time.perf_counter(), compile_seconds(), self.layout_seconds
         yield
         seconds = time.perf_counter() - started - (compile_seconds() - compiled)
-        self.layout_seconds += seconds
-        self.explain(f"{what} in {seconds:.3g} s; the graph keeps them")
+        self.layout_seconds = within + seconds
+        if what:
+            self.explain(f"{what} in {seconds:.3g} s; the graph keeps them")
+
+    @contextlib.contextmanager
+    def telling(self, progress: Callable[[int], None] | None) -> Iterator[None]:
+        """Tell the progress of a part of the run to something else, or to nobody."""
+        told, self.progress = self.progress, progress
+        try:
+            yield
+        finally:
+            self.progress = told
 
     def explain(self, note: str) -> None:
         """Record one decision and its reason for `Result.explain`."""
@@ -154,19 +166,62 @@ def choose(
     return Chosen(schedule, on_gpu, False, (f"on the {'GPU' if on_gpu else 'CPU, not on the GPU'}: {times}",))
 
 
-@contextlib.contextmanager
-def execution(
+@dataclass(frozen=True)
+class Admission:
+    """A run that may begin: its schedule and its limit were checked.
+
+    Attributes:
+        name: what runs, for messages.
+        chosen: where it runs.
+        num_threads: the most CPU threads that it may use.
+        memory_limit: bytes that it may take, or None.
+        needed: bytes of the GPU's memory that it takes, if it is there.
+        progress: as given.
+    """
+
+    name: str
+    chosen: Chosen
+    num_threads: int
+    memory_limit: int | None
+    needed: int
+    progress: Progress
+
+    @contextlib.contextmanager
+    def execution(self, total: int | None = None) -> Iterator[Execution]:
+        """The run, which is timed.
+
+        Args:
+            total: the last number that progress will show, where it is known.
+
+        Raises:
+            MemoryLimitError: the GPU has less memory free than is needed.
+        """
+        bar = progress_bar(self.name, total) if self.progress is True else None
+        shows = bar or contextlib.nullcontext(self.progress if callable(self.progress) else None)
+        on_gpu, schedule = self.chosen.on_gpu, self.chosen.schedule
+        room = cuda_door().room(self.name, self.needed) if on_gpu else contextlib.nullcontext()
+        with shows as report, room:
+            run = Execution(schedule, self.num_threads, report, on_gpu, self.memory_limit)
+            run.notes.extend(self.chosen.notes)
+            started, compiled = time.perf_counter(), compile_seconds()
+            yield run
+            run.compile_seconds = compile_seconds() - compiled
+            spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
+            run.seconds = max(0.0, spent)
+            if run.threads_used and schedule.num_threads is None and self.num_threads > 1:
+                run.explain(f"on {run.threads_used} of {self.num_threads} threads, by the work")
+
+
+def admit(
     name: str,
     chosen: Chosen,
     *,
-    progress: Progress = None,
-    memory_limit: int | None = None,
-    memory_needed: Callable[[], int],
+    progress: Progress,
+    memory_limit: int | None,
+    memory: Callable[[], int],
     deliveries: tuple[type, ...],
-    total: int | None = None,
-    gpu_memory: Callable[[], int],
-) -> Iterator[Execution]:
-    """Check how a run is to be carried out, and time it.
+) -> Admission:
+    """Check how a run is to be carried out, before anything is looked up or made for it.
 
     Args:
         name: what runs, for messages.
@@ -174,15 +229,13 @@ def execution(
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may take beyond what there is: results, arrays to work in, and in-edges and
             the like that it makes for the graph.
-        memory_needed: tells the bytes that it will take at most at one time, if it is on the CPU.
+        memory: tells the bytes that it will take at most at one time: of the GPU's memory if it is there.
         deliveries: the forms of delivery that this run has.
-        total: the last number that progress will show, where it is known.
-        gpu_memory: tells the bytes of the GPU's memory that it will take, if it is there.
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
         ParameterError: a memory limit that is no number, or another kind of progress.
-        MemoryLimitError: more memory is needed than allowed, or than the GPU has free.
+        MemoryLimitError: more memory is needed than allowed.
     """
     memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -199,20 +252,9 @@ def execution(
         )
     check_schedule(name, schedule, on_gpu)
     threads = threads_of(name, schedule)
-    needed = gpu_memory() if on_gpu else 0 if memory_limit is None else memory_needed()
+    needed = memory() if on_gpu or memory_limit is not None else 0
     check_limit(name, memory_limit, needed)
-    bar = progress_bar(name, total) if progress is True else contextlib.nullcontext(progress or None)
-    room = cuda_door().room(name, needed) if on_gpu else contextlib.nullcontext()
-    with bar as report, room:
-        run = Execution(schedule, threads, report, on_gpu)
-        run.notes.extend(chosen.notes)
-        started, compiled = time.perf_counter(), compile_seconds()
-        yield run
-        run.compile_seconds = compile_seconds() - compiled
-        spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
-        run.seconds = max(0.0, spent)
-        if run.threads_used and schedule.num_threads is None and threads > 1:
-            run.explain(f"on {run.threads_used} of {threads} threads, by the work")
+    return Admission(name, chosen, threads, memory_limit, needed, progress)
 
 
 def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
@@ -223,18 +265,9 @@ def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
     """
     if memory_limit is not None and needed > memory_limit:
         raise MemoryLimitError(
-            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise "
-            "memory_limit, or use 32-bit weights and results"
+            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise memory_limit, or "
+            "use a smaller graph"
         )
-
-
-def refuse_early(
-    name: str, chosen: Chosen, memory_limit: int | None, memory_needed: Callable[[], int]
-) -> None:
-    """Refuse a run on the CPU as `execution` does, before ids are looked up, which takes memory, too."""
-    limit = as_bytes(f"{name}: memory_limit", memory_limit)
-    if limit is not None and not chosen.on_gpu:
-        check_limit(name, limit, memory_needed())
 
 
 def as_integer(value: Any) -> int | None:

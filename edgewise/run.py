@@ -1,5 +1,6 @@
 """Run a program on a graph: the one place that joins programs, graphs and engines and refuses what cannot be."""
 
+import contextlib
 import json
 import time
 import weakref
@@ -19,18 +20,20 @@ from edgewise.execution import (
     Chosen,
     Execution,
     Progress,
+    admit,
     as_integer,
     as_schedule,
+    check_limit,
     check_schedule,
     choose,
-    execution,
-    refuse_early,
+    rest_of,
     threads_of,
 )
 from edgewise.graph import Graph
 from edgewise.graph.checks import check_flags
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
+from edgewise.kernels.door import cuda_door
 from edgewise.memory import held, in_turn
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
@@ -158,6 +161,11 @@ def _types(parameters: dict[str, Any]) -> tuple[type, ...]:
     return tuple(type(value) for value in parameters.values())
 
 
+def _without(parameters: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a run that are arrays for fields."""
+    return {name: value for name, value in values.items() if name not in parameters}
+
+
 class Prepared:
     """A program validated, compiled and laid out for one graph; see `prepare`."""
 
@@ -245,42 +253,71 @@ class Prepared:
             )
         check_flags(ProgramError, f"{self.found.name}: ", check=check)
         values = self._with_seed(values, seed)
-        parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
-        given = {name: value for name, value in values.items() if name not in parameters}
+        parameters = parameter_values(self._binding, values, look_up=False)
         chosen = self._choose(limit)
-        engine: Any = None
         if check:
             check_schedule(self.found.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
-        looking_up = held(0)
 
-        def memory_needed() -> int:
-            return in_turn(looking_up, held(self._needed(parameters, given, check))).most
+        def memory() -> int:
+            if chosen.on_gpu:
+                return 0  # known when the program is laid out: see `_carry_out`
+            looks_up = any(declared.dtype is VERTEX for declared in self.found.parameters.values())
+            looking_up = self.graph.looking_up(()) if looks_up else held(0)
+            needed = self._needed(parameters, _without(parameters, values), check)
+            return in_turn(looking_up, held(needed)).most
 
-        if memory_limit is not None:
-            if any(declared.dtype is VERTEX for declared in self.found.parameters.values()):
-                looking_up = self.graph.looking_up(())
-            refuse_early(self.found.name, chosen, memory_limit, memory_needed)
-            parameters = parameter_values(self._binding, values)
-        if not check:
-            engine = self._compile(parameters, chosen.on_gpu).engine
-        with execution(
+        admission = admit(
             self.found.name,
             chosen,
             progress=progress,
             memory_limit=memory_limit,
-            memory_needed=memory_needed,
-            total=limit,
+            memory=memory,
             deliveries=(Push, Pull, Buffered),
-            gpu_memory=lambda: engine.memory_needed,
-        ) as run:
-            outcome: Outcome = (
-                engine(run, parameters, given, limit)
-                if engine
-                else self.reference(values, limit, strict=True)
-            )
-        run.notes.extend((*outcome.notes, f"ended after {outcome.supersteps} supersteps: {outcome.ended}"))
+        )
+        parameters = parameter_values(self._binding, values)
+        with admission.execution(limit) as run:
+            if check:
+                outcome = self.reference(values, limit, strict=True)
+            else:
+                outcome = self._carry_out(run, parameters, values, limit)
+        run.notes.extend(outcome.explanation)
         return ProgramResult(self, values, run, outcome)
+
+    def carry_out(
+        self, run: Execution, values: dict[str, Any], limit: int | None, beside: int = 0
+    ) -> Outcome:
+        """Carry the program out as part of a run.
+
+        Args:
+            run: the run; its limit holds for what the program takes of the GPU's memory, if it is there.
+            values: as for a call.
+            limit: the largest number of supersteps, or None.
+            beside: bytes that the run holds beside the program.
+
+        Raises:
+            MemoryLimitError: more of the GPU's memory is needed than allowed, or free.
+        """
+        return self._carry_out(run, parameter_values(self._binding, values), values, limit, beside)
+
+    def _carry_out(
+        self,
+        run: Execution,
+        parameters: dict[str, Any],
+        values: dict[str, Any],
+        limit: int | None,
+        beside: int = 0,
+    ) -> Outcome:
+        """The same with all parameters, vertices by their indices."""
+        given = _without(parameters, values)
+        engine = self._compile(parameters, run).engine
+        room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if run.on_gpu:
+            check_limit(self.found.name, rest_of(run.memory_limit, beside), engine.memory_needed)
+            room = cuda_door().room(self.found.name, engine.memory_needed)
+        with room:
+            outcome: Outcome = engine(run, parameters, given, limit)
+        return outcome
 
     @property
     def nbytes(self) -> int:
@@ -335,13 +372,16 @@ class Prepared:
             programmed=True,
         )
 
-    def _compile(self, parameters: dict[str, Any], on_gpu: bool) -> "_Compiled":
+    def _compile(self, parameters: dict[str, Any], run: Execution) -> "_Compiled":
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
         message = self._message(parameters)
         pull = self._may_pull(message)
-        key = on_gpu, pull, _types(parameters)
+        key = run.on_gpu, pull, _types(parameters)
         if key not in self._compiled:
-            self._compiled[key] = self._made(on_gpu, pull, message)
+            started = time.perf_counter()
+            with run.laying_out():
+                self._compiled[key] = self._made(run.on_gpu, pull, message)
+            self.layout_seconds += time.perf_counter() - started
         return self._compiled[key]
 
     def _message(self, parameters: dict[str, Any]) -> np.dtype:
@@ -362,7 +402,6 @@ class Prepared:
     def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
         self._check_current()
         check_schedule(self.found.name, self._schedule, on_gpu)
-        started = time.perf_counter()
         engine: Any
         if on_gpu:
             from edgewise.engine.cuda.program import GpuProgram
@@ -377,7 +416,6 @@ class Prepared:
         else:
             compiled = compiled_for(self.found, program_function)
             engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)
-        self.layout_seconds += time.perf_counter() - started
         return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:

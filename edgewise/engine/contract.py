@@ -31,3 +31,8 @@ class Outcome:
     notes: tuple[str, ...] = ()
     phase_seconds: dict[str, float] = field(default_factory=dict)
     memory_bytes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def explanation(self) -> tuple[str, ...]:
+        """The lines for `Result.explain`."""
+        return (*self.notes, f"ended after {self.supersteps} supersteps: {self.ended}")

@@ -24,23 +24,15 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_VERTICES, ON_VERTICES_AND_ENDS
-from edgewise.algorithms.betweenness.dependencies import (
-    choose_place,
-    no_program,
-    size_for,
-    sum_over,
-)
+from edgewise.algorithms.betweenness.dependencies import sum_dependencies
 from edgewise.algorithms.betweenness.edges import edge_betweenness as edge_betweenness
-from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
-from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
+from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
-from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.errors import ParameterError
-from edgewise.execution import Progress, execution
+from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.memory import held, in_turn
-from edgewise.schedule import Buffered, Pull, Schedule
+from edgewise.schedule import Schedule
 
 
 class BetweennessResult(DependencyResult):
@@ -87,7 +79,7 @@ def betweenness(
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress is that
             of sources. Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
             schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
             can be pulled or buffered; not by weights.
@@ -114,34 +106,8 @@ def betweenness(
     check_flags(
         ParameterError, "betweenness: ", weighted=weighted, normalized=normalized, endpoints=endpoints
     )
-    choosing = choosing_sources(graph, k, sources)
-    chosen = chosen_sources("betweenness", graph, k, sources, seed)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
-    size = size_for(
-        "betweenness", graph, len(chosen), weighted, on, schedule, memory_limit, checkpoint, choosing.kept
-    )
-    place = choose_place("betweenness", graph, len(chosen), weighted, device, schedule)
-    if place.as_program and weighted:
-        raise no_program("betweenness", "by weights")
-    n, m = graph.num_vertices, graph.num_arcs
-
-    def gpu_memory() -> int:
-        if place.as_program:
-            return 8 * n
-        run = source_bytes(n, m, n) if weighted else batch_bytes(n, m, 1)
-        return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
-
-    with execution(
-        "betweenness",
-        place,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: in_turn(choosing, held(size.num_bytes)).most,
-        deliveries=(Pull, Buffered) if place.as_program else (),
-        total=len(chosen),
-        gpu_memory=gpu_memory,
-    ) as run:
-        total = sum_over(
-            "betweenness", graph, chosen, weighted, on, size, memory_limit, run, checkpoint, place.as_program
-        )
+    asked = asked_sources("betweenness", graph, k, sources, seed)
+    how = device, schedule, progress, memory_limit, checkpoint
+    total, chosen, run = sum_dependencies(asked, weighted, on, *how)
     return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)

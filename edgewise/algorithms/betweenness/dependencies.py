@@ -1,97 +1,138 @@
-"""Sums of dependencies over sources: where they are found, and launches of `cpu.accumulate`: one, or where sums are
-kept in a file, one for each batch of sources.
+"""Sums of dependencies over sources: where they are found, and on the CPU, launches of `cpu.accumulate`: one, or where
+sums are kept in a file, one for each batch of sources.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.betweenness.checkpoint import COPIES, Checkpoint
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, Size, accumulate, make_accumulation
 from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refusal_of_weights
-from edgewise.errors import ScheduleError
-from edgewise.execution import Chosen, Execution, choose, rest_of, threads_of
+from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
+from edgewise.algorithms.betweenness.sources import Asked
+from edgewise.algorithms.common.dispatch import Form, begin
+from edgewise.algorithms.common.lengths import arrays_both_ways
+from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
-from edgewise.memory import as_bytes
-from edgewise.schedule import Schedule
+from edgewise.memory import as_bytes, held, in_turn
+from edgewise.schedule import Buffered, Pull, Schedule
+
+#: Sources that a GPU does at a time by numbers of arcs.
+_BATCH = 32
 
 
-def size_for(
-    name: str,
-    graph: Graph,
-    num_sources: int,
-    weighted: bool,
-    on: int,
-    schedule: Schedule | None,
-    memory_limit: int | None,
-    checkpoint: Any,
-    beside: int,
-) -> Size:
-    """The size of the state for so many sources: see `sum_over`. What the run holds beside it counts for the
-    limit, too. Raises GraphError, ParameterError, ScheduleError."""
-    limit = as_bytes(f"{name}: memory_limit", memory_limit)
-    size = Size(
-        num_vertices=graph.num_vertices,
-        num_sums=graph.num_arcs if on == ON_ARCS else graph.num_vertices,
-        num_threads=threads_of(name, schedule),
-        dtype=exact_dtype(name, graph, weighted),
-        num_copies=0 if checkpoint is None else COPIES,
-    )
-    return size.with_rows(num_sources, rest_of(limit, beside))
+class Job(NamedTuple):
+    """What is summed.
 
-
-def source_work(num_vertices: int, num_arcs: int, weighted: bool) -> float:
-    """About the nanoseconds that one thread takes for one source."""
-    return (20 * num_vertices + 5 * num_arcs) * (3 if weighted else 1)
-
-
-def sum_over(
-    name: str,
-    graph: Graph,
-    sources: np.ndarray,
-    weighted: bool,
-    on: int,
-    size: Size,
-    memory_limit: int | None,
-    run: Execution,
-    checkpoint: Any,
-    as_program: bool = False,
-) -> Any:
-    """The sums of dependencies over sources, float64, shape (size.num_sums,), on the GPU if the run is there.
-
-    Args:
+    Attributes:
         name: what runs, for messages.
         graph: the graph.
-        sources: int64, shape (k,).
         weighted: whether arcs have the lengths of their weights.
         on: what dependencies are on; see `cpu`.
-        size: what `size_for` has for all this.
-        memory_limit: bytes that the run may allocate, or None.
-        run: the run.
+        dtype: of distances.
+        beside: bytes that the sources take.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
-        as_program: whether it is a program that finds them on the GPU.
+    """
+
+    name: str
+    graph: Graph
+    weighted: bool
+    on: int
+    dtype: np.dtype
+    beside: int
+    checkpoint: Any
+
+    @property
+    def num_sums(self) -> int:
+        """Sums of dependencies: one for each vertex or arc."""
+        return self.graph.num_arcs if self.on == ON_ARCS else self.graph.num_vertices
+
+    def size(self, num_sources: int, num_threads: int, memory_limit: int | None) -> Size:
+        """The size of the state on the CPU for so many sources, with as many at a time as the limit allows."""
+        copies = 0 if self.checkpoint is None else COPIES
+        size = Size(self.graph.num_vertices, self.num_sums, num_threads, self.dtype, copies)
+        return size.with_rows(num_sources, rest_of(memory_limit, self.beside))
+
+    def work(self, num_sources: int) -> float:
+        """About the nanoseconds that one CPU thread takes for so many sources."""
+        n, m = self.graph.num_vertices, self.graph.num_arcs
+        return num_sources * (20 * n + 5 * m) * (3 if self.weighted else 1)
+
+
+def sum_dependencies(
+    asked: Asked,
+    weighted: bool,
+    on: int,
+    device: Any,
+    schedule: Schedule | None,
+    progress: Progress,
+    memory_limit: int | None,
+    checkpoint: Any,
+) -> tuple[Any, np.ndarray, Execution]:
+    """The sums of dependencies over sources, float64, shape (num_sums,), on the GPU if the run is there; the indices of
+    the sources; the run.
+
+    Args:
+        asked: the sources, and what they are of.
+        weighted, on, checkpoint: see `Job`.
+        device, schedule, progress, memory_limit: see `edgewise.algorithms.common.dispatch.begin`.
 
     Raises:
-        GraphError: a float weight is lost beside a distance.
+        GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a
+            distance.
         ParameterError, OutputError: a file that is no checkpoint of this run, or cannot be written.
     """
-    if run.on_gpu and len(sources):
-        from edgewise.algorithms.betweenness import cuda
+    name, graph, choosing = asked.name, asked.graph, asked.choosing()
+    n, m = graph.num_vertices, graph.num_arcs
+    job = Job(name, graph, weighted, on, exact_dtype(name, graph, weighted), choosing.kept, checkpoint)
 
-        return cuda.sum_over(name, graph, sources, weighted, on, memory_limit, run, checkpoint, as_program)
-    arcs, state, count = arcs_for(graph, weighted), make_accumulation(size), len(sources)
+    def memory(schedule: Schedule) -> int:
+        limit = as_bytes(f"{name}: memory_limit", memory_limit)
+        size = job.size(asked.number, threads_of(name, schedule), limit)
+        return in_turn(choosing, held(size.num_bytes)).most
+
+    def gpu_memory(_: Schedule) -> int:
+        in_batches = not (weighted or on == ON_ARCS)
+        run = batch_bytes(n, m, 1) if in_batches else source_bytes(n, m, job.num_sums)
+        return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
+
+    program = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
+    task = begin(
+        name,
+        graph,
+        device,
+        schedule,
+        progress,
+        memory_limit,
+        work=job.work(asked.number),
+        rounds=(asked.number if weighted else -(-asked.number // _BATCH)) * 2 * levels(n, m),
+        arrays=("offsets", "targets", "in_offsets", "in_sources"),
+        cpu=Form(_sum_on_cpu, memory),
+        cuda=Form("betweenness.cuda.sum_over", gpu_memory),
+        program=None if weighted or on == ON_ARCS else program,
+    )
+    sources = asked.indices()
+    total, run = task.find(job, sources, total=len(sources))
+    return total, sources, run
+
+
+def _sum_on_cpu(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
+    """The sums, by threads."""
+    count = len(sources)
+    size = job.size(count, run.num_threads, run.memory_limit)
+    arcs, state = arcs_for(job.graph, job.weighted), make_accumulation(size)
 
     def add_up(begin: int, end: int) -> None:
-        work = (end - begin) * source_work(graph.num_vertices, graph.num_arcs, weighted)
-        run.launch(accumulate, arcs, sources, begin, end, on, state, work=work)
+        run.launch(accumulate, arcs, sources, begin, end, job.on, state, work=job.work(end - begin))
         if state.lost[0]:
-            raise refusal_of_weights(name)
+            raise refusal_of_weights(job.name)
 
-    if checkpoint is None:
+    if job.checkpoint is None:
         add_up(0, count)
         return state.total
-    with Checkpoint(checkpoint, name, arcs, sources, on) as kept:
+    with Checkpoint(job.checkpoint, job.name, arcs, sources, job.on) as kept:
         done = kept.begin(state.total, count, run)
         while done < count:
             end = min(done + size.num_rows, count)
@@ -101,28 +142,3 @@ def sum_over(
             if run.progress is not None:
                 run.progress(done)
     return state.total
-
-
-def choose_place(
-    name: str, graph: Graph, num_sources: int, weighted: bool, device: Any, schedule: Schedule | None
-) -> Chosen:
-    """Where dependencies of so many sources are summed; weighted ones are done one after the other on a GPU."""
-    n, m = graph.num_vertices, graph.num_arcs
-    batches = num_sources if weighted else -(-num_sources // 32)
-    return choose(
-        name,
-        graph,
-        device,
-        schedule,
-        work=num_sources * source_work(n, m, weighted),
-        rounds=batches * 2 * levels(n, m),
-        arrays=("offsets", "targets", "in_offsets", "in_sources"),
-    )
-
-
-def no_program(name: str, what: str) -> ScheduleError:
-    """The refusal of a schedule that has an algorithm run as a program."""
-    return ScheduleError(
-        f"{name}: {what} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
-        "Leave them at 'auto'"
-    )

@@ -22,16 +22,13 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_ARCS
-from edgewise.algorithms.betweenness.dependencies import choose_place, no_program, size_for, sum_over
-from edgewise.algorithms.betweenness.memory import source_bytes
-from edgewise.algorithms.betweenness.sources import choosing_sources, chosen_sources
+from edgewise.algorithms.betweenness.dependencies import sum_dependencies
+from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
-from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.errors import ParameterError
-from edgewise.execution import Progress, execution
+from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
 
 
@@ -104,7 +101,7 @@ def edge_betweenness(
         k, sources, seed, weighted: as for `betweenness`.
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
             some sources are scaled up to those over all, as NetworkX does.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. Progress is that
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress is that
             of sources. On the CPU, a number for each arc is kept for each source that is added up at the same time,
             four or, where that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery,
             no balance and no layout to choose.
@@ -118,39 +115,7 @@ def edge_betweenness(
     """
     check_graph("edge_betweenness", graph)
     check_flags(ParameterError, "edge_betweenness: ", weighted=weighted, normalized=normalized)
-    choosing = choosing_sources(graph, k, sources)
-    chosen = chosen_sources("edge_betweenness", graph, k, sources, seed)
-    size = size_for(
-        "edge_betweenness",
-        graph,
-        len(chosen),
-        weighted,
-        ON_ARCS,
-        schedule,
-        memory_limit,
-        checkpoint,
-        choosing.kept,
-    )
-    place = choose_place("edge_betweenness", graph, len(chosen), weighted, device, schedule)
-    if place.as_program:
-        raise no_program("edge_betweenness", "of edges,")
-    with execution(
-        "edge_betweenness",
-        place,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: in_turn(choosing, held(size.num_bytes)).most,
-        deliveries=(),
-        total=len(chosen),
-        gpu_memory=lambda: _gpu_bytes(graph, weighted),
-    ) as run:
-        total = sum_over(
-            "edge_betweenness", graph, chosen, weighted, ON_ARCS, size, memory_limit, run, checkpoint
-        )
+    asked = asked_sources("edge_betweenness", graph, k, sources, seed)
+    how = device, schedule, progress, memory_limit, checkpoint
+    total, chosen, run = sum_dependencies(asked, weighted, ON_ARCS, *how)
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)
-
-
-def _gpu_bytes(graph: Graph, weighted: bool) -> int:
-    """The memory that a run takes on a GPU."""
-    run = source_bytes(graph.num_vertices, graph.num_arcs, graph.num_arcs)
-    return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.programs import explain, prepared_for
-from edgewise.execution import Execution, rest_of
+from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, cupy
 from edgewise.program.declare import (
@@ -99,7 +99,6 @@ def accumulate(
     done: int,
     endpoints: bool,
     total: Any,
-    memory_limit: int | None,
     run: Execution,
 ) -> Iterator[int]:
     """Add the dependencies of sources to sums, one after the other; arguments and results as of
@@ -121,12 +120,12 @@ def accumulate(
         both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
     prepared = prepared_for(program, both_ways, run)
     for over, source in enumerate(sources[done:].tolist(), done + 1):
-        result = prepared(source=source, memory_limit=rest_of(memory_limit, total.nbytes))
-        total += result.on_device("dependency")
+        with run.telling(None):  # it is told of sources
+            outcome = prepared.carry_out(run, {"source": source}, None, total.nbytes)
+        total += outcome.vertex_fields["dependency"]
         if endpoints:
-            after = result.on_device("level") > 0
+            after = outcome.vertex_fields["level"] > 0
             total += after
             total[source] += after.sum()
         yield over
-    run.layout_seconds += prepared.layout_seconds
-    explain(run, result)
+    explain(run, outcome)

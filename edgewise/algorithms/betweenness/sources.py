@@ -1,34 +1,78 @@
 """Which sources betweenness is summed over."""
 
 from collections.abc import Iterator, Set
-from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
+from edgewise.graph.checks import is_integer
+from edgewise.graph.ids import is_sequence
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
 
 
-def choosing_sources(graph: Graph, k: Any, sources: Any) -> Step:
-    """The memory that it takes to choose sources, which are those of all vertices before some are drawn, and to copy
-    the graph from a GPU."""
-    chosen = graph.looking_up(sources) if sources is not None else held(8 * graph.num_vertices)
-    return in_turn(graph.making(), chosen)
+class Asked(NamedTuple):
+    """Which sources a call asks for, before any of them is looked up.
+
+    Attributes:
+        name: of the call, for messages.
+        graph: what they are vertices of.
+        given: the users' ids, or None.
+        drawn: how many are drawn at random, or None.
+        seed: of the drawing.
+    """
+
+    name: str
+    graph: Graph
+    given: Any
+    drawn: int | None
+    seed: int
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        if self.given is not None:
+            return len(self.given) if is_sequence(self.given) else 1
+        return self.graph.num_vertices if self.drawn is None else self.drawn
+
+    def choosing(self) -> Step:
+        """The memory that it takes to find them, which are those of all vertices before some are drawn, and to copy
+        the graph from a GPU."""
+        graph = self.graph
+        found = held(8 * graph.num_vertices) if self.given is None else graph.looking_up(self.given)
+        return in_turn(graph.making(), found)
+
+    def indices(self) -> np.ndarray:
+        """Their indices, int64.
+
+        Raises:
+            GraphError: a source that is not in the graph.
+            ParameterError: there are none, or one is given twice.
+        """
+        if self.given is not None:
+            found = np.atleast_1d(self.graph.index_of(self.given)).astype(np.int64)
+            if len(found) == 0 or len(np.unique(found)) < len(found):
+                problem = "there are none" if len(found) == 0 else "one is given twice"
+                raise ParameterError(
+                    f"{self.name}: sources: {problem}; expected a list of different vertices"
+                )
+            return found
+        n = self.graph.num_vertices
+        if self.drawn is None:
+            return np.arange(n)
+        return np.random.default_rng(self.seed).choice(n, self.drawn, replace=False)
 
 
-def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> np.ndarray:
-    """The indices of sources, int64: those given, or k drawn at random, or all.
+def asked_sources(name: str, graph: Graph, k: Any, sources: Any, seed: Any) -> Asked:
+    """The sources given, or k drawn at random, or all.
 
     Raises:
-        GraphError: a source that is not in the graph.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
-            that is no integer of at least 0.
+        ParameterError: `k` that is no integer from 1 to n, or beside sources; a seed that is no integer of at least 0.
     """
     n = graph.num_vertices
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+    if not is_integer(seed) or seed < 0:
         raise ParameterError(f"{name}: seed is {shown(seed)}; expected an integer of at least 0")
     if sources is not None:
         if k is not None:
@@ -37,16 +81,12 @@ def chosen_sources(name: str, graph: Graph, k: Any, sources: Any, seed: int) -> 
             )
         if isinstance(sources, Set | Iterator):
             sources = list(sources)
-        found = np.atleast_1d(graph.index_of(sources)).astype(np.int64)
-        if len(found) == 0 or len(np.unique(found)) < len(found):
-            problem = "there are none" if len(found) == 0 else "one is given twice"
-            raise ParameterError(f"{name}: sources: {problem}; expected a list of different vertices")
-        return found
+        return Asked(name, graph, sources, None, int(seed))
     if k is None:
-        return np.arange(n)
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= n:
+        return Asked(name, graph, None, None, int(seed))
+    if not (is_integer(k) and 1 <= k <= n):
         possible = (
             f"an integer from 1 to {n:,}, the number of vertices" if n else "none, for there is no vertex"
         )
         raise ParameterError(f"{name}: k is {shown(k)}; expected {possible}")
-    return np.random.default_rng(seed).choice(n, int(k), replace=False)
+    return Asked(name, graph, None, int(k), int(seed))

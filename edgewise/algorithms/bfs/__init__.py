@@ -38,6 +38,7 @@ from edgewise.algorithms.bfs.cpu_state import (
     STATE,
     WANTS_COLUMNS,
     Search,
+    forced_direction,
     make_search,
     rows_and_columns,
     search_work,
@@ -45,8 +46,9 @@ from edgewise.algorithms.bfs.cpu_state import (
 )
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, refuse_early, rest_of, threads_of
+from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
@@ -121,7 +123,7 @@ def bfs(
         graph: directed or undirected.
         source: the user's id of a vertex, or a list of ids: the nearest one counts.
         max_depth: look no further than this level; None for all.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. ``Push()`` or
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
             ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
             makes it run as a program.
 
@@ -138,48 +140,35 @@ def bfs(
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     work, rounds = _cost(graph)
     arrays = "offsets", "targets", "in_offsets", "in_sources"
-    chosen = choose("bfs", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
-
-    def memory_needed() -> int:
-        return in_turn(looking_up, _needed(graph, chosen.schedule)).most
-
-    refuse_early("bfs", chosen, memory_limit, memory_needed)
+    task = begin(
+        "bfs",
+        graph,
+        device,
+        schedule,
+        progress,
+        memory_limit,
+        work=work,
+        rounds=rounds,
+        arrays=arrays,
+        cpu=Form(_search, lambda schedule: in_turn(looking_up, _memory(graph, schedule)).most, (Push, Pull)),
+        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph, arrays), (Push, Pull)),
+        program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
+    )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
-    with execution(
-        "bfs",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=memory_needed,
-        deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push, Pull),
-        gpu_memory=lambda: (
-            0 if chosen.as_program else in_turn(graph.making_on_gpu(*arrays), _held_on_gpu(graph)).most
-        ),
-    ) as run:
-        forced = {Push: PUSH, Pull: PULL}.get(type(run.schedule.delivery), AUTO)
-        if chosen.as_program:
-            from edgewise.algorithms.bfs import program
-
-            found = program.search(graph, np.unique(sources), limit, memory_limit, run)
-        elif run.on_gpu:
-            from edgewise.algorithms.bfs import cuda
-
-            found = cuda.search(graph, np.unique(sources), limit, forced, run)
-        else:
-            found = _search(graph, sources, limit, forced, memory_limit, run)
+    found, run = task.find(graph, sources, limit)
     return BFSResult(graph, run, found, source, max_depth)
 
 
 def _search(
-    graph: Graph, sources: np.ndarray, limit: int, forced: int, memory_limit: int | None, run: Execution
+    graph: Graph, sources: np.ndarray, limit: int, run: Execution
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Levels, parents and the number of levels, on the CPU."""
     search = make_search(graph.num_vertices, run.num_threads)
-    direction = forced
-    room = rest_of(memory_limit, sources.nbytes)
-    if forced == AUTO and room is not None and room < _needed_to_pull(graph, run.schedule).most:
+    forced = direction = forced_direction(run.schedule)
+    room = rest_of(run.memory_limit, sources.nbytes)
+    if forced == AUTO and room is not None and room < _memory_to_pull(graph, run.schedule).most:
         run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
         direction = PUSH
     work, rounds = _cost(graph)
@@ -211,22 +200,23 @@ def as_depth(max_depth: Any) -> int:
     return min(depth, 2**31)
 
 
-def _needed(graph: Graph, schedule: Schedule) -> Step:
-    """The memory that a search takes on the CPU; one that may push makes in-edges only where there is room."""
+def _memory(graph: Graph, schedule: Schedule) -> Step:
+    """What a search takes on the CPU; one that may push makes in-edges only where there is room."""
     if isinstance(schedule.delivery, Pull):
-        return _needed_to_pull(graph, schedule)
+        return _memory_to_pull(graph, schedule)
     return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
 
 
-def _held_on_gpu(graph: Graph) -> Step:
-    """The memory that a search takes on a GPU beside the graph."""
-    return held(graph.num_vertices * 28 + graph.num_arcs // 4)
-
-
-def _needed_to_pull(graph: Graph, schedule: Schedule) -> Step:
-    """The memory that a search takes on the CPU which makes in-edges on the way."""
+def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
+    """What a search takes on the CPU that makes in-edges on the way."""
     search = searching(graph.num_vertices, threads_of("bfs", schedule))
     return in_turn(held(search.most), graph.making("in_edges"))
+
+
+def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
+    """What a search takes of a GPU's memory, these arrays of the graph included."""
+    search = held(graph.num_vertices * 28 + graph.num_arcs // 4)
+    return in_turn(graph.making_on_gpu(*arrays), search).most
 
 
 def _explain(run: Execution, search: Search, forced: int) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.memory import LARGE_PAGE, Step
+from edgewise.schedule import Pull, Push, Schedule
 
 #: Code of the innermost loops: calls with so many arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
@@ -49,6 +50,11 @@ class Arcs(NamedTuple):
     targets: np.ndarray
     in_offsets: np.ndarray
     in_sources: np.ndarray
+
+
+def forced_direction(schedule: Schedule) -> int:
+    """The direction of all levels that a schedule asks for, or AUTO."""
+    return {Push: PUSH, Pull: PULL}.get(type(schedule.delivery), AUTO)
 
 
 def rows_and_columns(graph: Graph) -> Arcs:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms.bfs.cpu_state import forced_direction
 from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -350,19 +351,16 @@ def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     wait(signals(HOST_WORDS), None)
 
 
-def search(
-    graph: Graph, sources: np.ndarray, limit: int, forced: int, run: Execution
-) -> tuple[Any, Any, int]:
+def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
     """Levels and parents, int32 on the GPU, and how many levels were expanded.
 
     Args:
         graph: in-edges are made if it has none.
-        sources: int64, at least one vertex, all different.
+        sources: int64, at least one vertex.
         limit: the highest level looked for.
-        forced: AUTO, or the form of all levels.
         run: the run that this is.
     """
-    n, m = graph.num_vertices, graph.num_arcs
+    n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
     kernel, count = _kernel(on_gpu.offsets), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)
@@ -383,7 +381,7 @@ def search(
             m,
             count,
             min(limit, n),
-            forced,
+            forced_direction(run.schedule),
         ]
     )
     wait(host, run.progress)

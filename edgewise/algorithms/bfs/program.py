@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.algorithms.bfs.cuda import make_parents
 from edgewise.algorithms.common.device_graph import graph_on_gpu
-from edgewise.algorithms.common.programs import carry_out, explain
+from edgewise.algorithms.common.programs import explain, prepared_for
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.program.declare import ACTIVE, ANY, HALT, Program, parameter, vertex
@@ -40,18 +40,16 @@ class BreadthFirst(Program):
         return HALT
 
 
-def search(
-    graph: Graph, sources: np.ndarray, limit: int, memory_limit: int | None, run: Execution
-) -> tuple[Any, Any, int]:
+def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
     """Levels and parents on the GPU, and how many levels were expanded; arguments as of `cuda.search`."""
     graph_on_gpu(graph, run)  # makes in-edges, which parents need
     given: dict[str, Any] = {"source": int(sources[0])}
     if len(sources) > 1:
         given["level"] = np.full(graph.num_vertices, -1, np.int32)
         given["level"][sources] = 0
-    depth = min(limit, graph.num_vertices)
-    result = carry_out(BreadthFirst, graph, run, memory_limit, depth, **given)
-    explain(run, result)
-    level, parent = result.on_device("level"), result.on_device("parent")
+    search = prepared_for(BreadthFirst, graph, run)
+    outcome = search.carry_out(run, given, min(limit, graph.num_vertices))
+    explain(run, outcome)
+    level, parent = (outcome.vertex_fields[name] for name in ("level", "parent"))
     make_parents(graph, level, parent, run)
-    return level, parent, result.supersteps
+    return level, parent, outcome.supersteps

@@ -3,18 +3,15 @@
 Those kernels deal out edges in ways that belong to them; a program runs with every strategy. Answers are the same.
 """
 
-import time
-from typing import Any
-
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.engine.contract import Outcome
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.program.declare import Program
-from edgewise.run import Prepared, ProgramResult
+from edgewise.run import Prepared
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
@@ -22,47 +19,23 @@ def wide_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"{dtype.kind}8")
 
 
-def carry_out(
-    program: type[Program],
-    graph: Graph,
-    run: Execution,
-    memory_limit: int | None,
-    limit: int | None = None,
-    **values: Any,
-) -> ProgramResult:
-    """Run a program once as part of a run."""
-    return call(prepared_for(program, graph, run), run, memory_limit, limit, **values)
-
-
 def prepared_for(program: type[Program], graph: Graph, run: Execution) -> Prepared:
-    """A program to be called as part of a run, by its schedule. Preparing it is laying out."""
-    started = time.perf_counter()
-    prepared = Prepared(program, graph, "cuda", run.schedule)
-    run.layout_seconds += time.perf_counter() - started
-    return prepared
-
-
-def call(
-    prepared: Prepared, run: Execution, memory_limit: int | None, limit: int | None = None, **values: Any
-) -> ProgramResult:
-    """Call a program as part of a run; what is neither running nor compiling is laying out."""
-    started, compiled = time.perf_counter(), compile_seconds()
-    result = prepared(max_supersteps=limit, progress=run.progress, memory_limit=memory_limit, **values)
-    spent = time.perf_counter() - started - (compile_seconds() - compiled)
-    run.layout_seconds += max(0.0, spent - result.seconds)
-    return result
+    """A program to be carried out as part of a run, by its schedule."""
+    with run.laying_out():
+        return Prepared(program, graph, "cuda", run.schedule)
 
 
 def tell_schedule(run: Execution, what: str) -> None:
     """Explain what is carried out by what the schedule says."""
     parts = {name: getattr(run.schedule, name) for name in ("delivery", "balance", "layout")}
     told = ", ".join(f"{name} {part}" for name, part in parts.items() if part != "auto")
-    run.explain(f"{what} on the GPU: {told}")
+    run.explain(f"{what} on the GPU{f': {told}' if told else ''}")
 
 
-def explain(run: Execution, result: ProgramResult) -> None:
+def explain(run: Execution, outcome: Outcome) -> None:
+    """Explain how a program was carried out."""
     tell_schedule(run, "a program")
-    run.notes.extend(result.explain().splitlines())
+    run.notes.extend(outcome.explanation)
 
 
 def with_both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:

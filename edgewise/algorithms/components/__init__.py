@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, expect_integers
+from edgewise.algorithms.common.dispatch import Form, Task, begin, no_memory
 from edgewise.algorithms.components.cpu import (
     PASSES,
     ROOTS,
@@ -31,7 +32,7 @@ from edgewise.algorithms.components.cpu import (
     connect,
 )
 from edgewise.errors import VerificationError
-from edgewise.execution import Execution, Progress, choose, execution
+from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
@@ -87,7 +88,7 @@ def connected_components(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
 
@@ -98,42 +99,48 @@ def connected_components(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     check_graph("connected_components", graph)
-    n = graph.num_vertices
-    chosen = choose("connected_components", graph, device, schedule, work=_work(graph), rounds=10)
-    with execution(
-        "connected_components",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: bytes_for_components(graph),
-        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph),
-    ) as run:
-        if chosen.as_program and n > 0:
-            from edgewise.algorithms.components import program
-
-            found = program.components(graph, memory_limit, run)
-        elif run.on_gpu and n > 0:
-            from edgewise.algorithms.components import cuda
-
-            found = (*cuda.components(graph, run), cuda.PASSES)
-        else:
-            found = find_components(graph, run)
+    found, run = begin_components(
+        "connected_components", graph, device, schedule, progress, memory_limit
+    ).find(graph)
     return ComponentsResult(graph, run, found)
 
 
-def bytes_for_components(graph: Graph) -> int:
-    """The memory that `find_components` takes."""
+def begin_components(
+    name: str,
+    graph: Graph,
+    device: str,
+    schedule: Schedule | None,
+    progress: Progress,
+    memory_limit: int | None,
+) -> Task:
+    """The search for components, checked, of a call of this name. What it finds is for `ComponentsResult`."""
+    return begin(
+        name,
+        graph,
+        device,
+        schedule,
+        progress,
+        memory_limit,
+        work=_work(graph),
+        rounds=10,
+        cpu=Form(_components, lambda _: _memory(graph)),
+        cuda=Form("components.cuda.components", lambda _: _gpu_memory(graph)),
+        program=Form("components.program.components", no_memory, (Push, Pull, Buffered)),
+    )
+
+
+def _memory(graph: Graph) -> int:
+    """What a run takes on the CPU."""
     return in_turn(graph.making(), held(4 * graph.num_vertices + 8 * _words_inside(graph))).most
 
 
-def _gpu_bytes(graph: Graph) -> int:
-    """The memory that a run takes on a GPU: in-edges are brought there where the graph has them."""
+def _gpu_memory(graph: Graph) -> int:
+    """What a run takes of a GPU's memory: in-edges are brought there where the graph has them."""
     arrays = ("offsets", "targets", *(("in_offsets", "in_sources") if graph.has_in_edges else ()))
     return in_turn(graph.making_on_gpu(*arrays), held(4 * graph.num_vertices)).most
 
 
-def find_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
+def _components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components and of passes, on the CPU."""
     inside = _words_inside(graph)
     label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(8, np.int64)

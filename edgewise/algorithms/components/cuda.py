@@ -227,8 +227,8 @@ def _kernel(offsets: np.dtype) -> Kernel:
     return fixed_kernel(components_kernel, signature(offsets))
 
 
-def components(graph: Graph, run: Execution) -> tuple[Any, int]:
-    """Labels, int32 on the GPU, and the number of components. In-edges are used if the graph has them."""
+def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
+    """Labels, int32 on the GPU, the number of components, and passes. In-edges are used if the graph has them."""
     n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
     on_gpu = graph_on_gpu(graph, run, in_edges)
     kernel = _kernel(on_gpu.offsets)
@@ -239,4 +239,4 @@ def components(graph: Graph, run: Execution) -> tuple[Any, int]:
     wait(host, None)
     share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"
     run.explain(f"{share}: arcs inside it were {'skipped' if host[SKIPPED] else 'looked at, too'}")
-    return label, int(host[ROOTS])
+    return label, int(host[ROOTS]), PASSES

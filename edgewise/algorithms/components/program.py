@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from edgewise.algorithms.common.programs import carry_out, explain, with_both_ways
+from edgewise.algorithms.common.programs import explain, prepared_for, with_both_ways
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import cupy
@@ -33,13 +33,13 @@ class Components(Program):
         return HALT
 
 
-def components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
+def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """Labels on the GPU, the number of components, and supersteps.
 
     Labels travel along edges, so those of a directed graph are laid out both ways; the graph keeps that.
     """
-    both_ways = with_both_ways(graph, False, run)
-    result = carry_out(Components, both_ways, run, memory_limit)
-    explain(run, result)
-    component, xp = result.on_device("component"), cupy()
-    return component, int((component == xp.arange(graph.num_vertices)).sum()), result.supersteps
+    search = prepared_for(Components, with_both_ways(graph, False, run), run)
+    outcome = search.carry_out(run, {}, None)
+    explain(run, outcome)
+    component = outcome.vertex_fields["component"]
+    return component, int((component == cupy().arange(graph.num_vertices)).sum()), outcome.supersteps

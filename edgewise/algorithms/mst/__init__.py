@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, check_numbers
+from edgewise.algorithms.common.dispatch import Form, begin
 from edgewise.algorithms.common.lengths import arcs_of, arrays_both_ways, in_arcs_of
 from edgewise.algorithms.mst.cpu import (
     EDGES,
@@ -37,9 +38,10 @@ from edgewise.algorithms.mst.cpu import (
     make_forest,
     sort_edges,
 )
+from edgewise.algorithms.mst.memory import joining_bytes, rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, rest_of
+from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.kernels.cpu.team import run_alone
@@ -120,7 +122,7 @@ def mst(
         graph: undirected, or directed with `symmetrize`.
         symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
             yet, and the graph keeps them.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
 
@@ -138,30 +140,24 @@ def mst(
             "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "
             "each arc for an edge, or make the graph with directed=False"
         )
-    n = graph.num_vertices
     dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
-    arrays = ("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets")
-    chosen = choose("mst", graph, device, schedule, work=_work(graph), rounds=60, arrays=arrays)
-    of_program = gpu_bytes(n, 0, np.dtype(np.int64))
-    with execution(
+    task = begin(
         "mst",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: _bytes_needed(graph, dtype),
-        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=lambda: of_program if chosen.as_program else _needed_on_gpu(graph, dtype),
-    ) as run:
-        if chosen.as_program and n > 0:
-            from edgewise.algorithms.mst import program
-
-            found = program.forest(graph, dtype, rest_of(memory_limit, of_program), run)
-        elif run.on_gpu and n > 0:
-            from edgewise.algorithms.mst import cuda
-
-            found = cuda.spanning_forest(graph, dtype, run)
-        else:
-            found = _forest(graph, dtype, run)
+        graph,
+        device,
+        schedule,
+        progress,
+        memory_limit,
+        work=_work(graph),
+        rounds=60,
+        arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
+        cpu=Form(_forest, lambda _: _memory(graph, dtype)),
+        cuda=Form("mst.cuda.spanning_forest", lambda _: _gpu_memory(graph, dtype)),
+        program=Form(
+            "mst.program.forest", lambda _: joining_bytes(graph.num_vertices), (Push, Pull, Buffered)
+        ),
+    )
+    found, run = task.find(graph, dtype)
     return MSTResult(graph, run, found)
 
 
@@ -170,25 +166,17 @@ def _work(graph: Graph) -> float:
     return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
 
 
-def _bytes_needed(graph: Graph, weight: np.dtype) -> int:
-    """The memory that a run takes on the CPU."""
+def _memory(graph: Graph, weight: np.dtype) -> int:
+    """What a run takes on the CPU."""
     making = graph.making("in_edges") if graph.directed else graph.making()
     return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
 
 
-def _needed_on_gpu(graph: Graph, weight: np.dtype) -> int:
-    """The memory that a run takes on a GPU."""
+def _gpu_memory(graph: Graph, weight: np.dtype) -> int:
+    """What a run takes of a GPU's memory."""
     making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
     arcs = graph.num_arcs * (1 + graph.directed)
-    return in_turn(making, held(gpu_bytes(graph.num_vertices, arcs, weight))).most
-
-
-def gpu_bytes(num_vertices: int, num_arcs: int, weight: np.dtype) -> int:
-    """What Borůvka's rounds take on a GPU: for each vertex its component and edge; for each piece its lightest arc; for
-    each edge in the end, that it is sorted, and what it is turned into. Each arc is counted from both of its ends."""
-    longer = num_arcs // 64
-    of_pieces = (num_vertices + longer) * (8 + weight.itemsize) + 8 * longer
-    return num_vertices * (68 + 5 * weight.itemsize) + of_pieces
+    return in_turn(making, held(rounds_bytes(graph.num_vertices, arcs, weight))).most
 
 
 def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

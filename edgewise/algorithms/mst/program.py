@@ -5,15 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import (
-    call,
-    explain,
-    prepared_for,
-    wide_dtype,
-    with_both_ways,
-)
+from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype, with_both_ways
 from edgewise.algorithms.mst.cuda_contract import contract, plant
 from edgewise.algorithms.mst.cuda_forest_edges import count_edges, sorted_edges
+from edgewise.algorithms.mst.memory import joining_bytes
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import host_copy
@@ -66,20 +61,19 @@ def edges_program(weight: np.dtype) -> type[Program]:
     return type("LightestEdges", (LightestEdges,), {"lightest": vertex(wide, init=INFINITY), "message": wide})
 
 
-def forest(
-    graph: Graph, weight: np.dtype, memory_limit: int | None, run: Execution
-) -> tuple[Any, Any, Any, int]:
+def forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any, Any, Any, int]:
     """A minimum spanning forest; arguments and result as of `cuda.spanning_forest`.
 
     Each round is a run of a program, which finds the lightest edges of vertices, and a kernel that joins components by
     them. Edges of a directed graph are laid out both ways; the graph keeps that.
     """
-    wide, rounds = wide_dtype(weight), 0
-    grown = plant(graph.num_vertices, wide)
+    wide, rounds, n = wide_dtype(weight), 0, graph.num_vertices
+    grown = plant(n, wide)
     find = prepared_for(edges_program(weight), with_both_ways(graph, graph.weighted, run), run)
     while True:
-        found = call(find, run, memory_limit, component=host_copy(grown.component))
-        if not contract(grown, found.on_device("lightest"), found.on_device("end")):
+        found = find.carry_out(run, {"component": host_copy(grown.component)}, None, joining_bytes(n))
+        lightest, end = (found.vertex_fields[name] for name in ("lightest", "end"))
+        if not contract(grown, lightest, end):
             break
         rounds += 1
     run.explain(f"{rounds} rounds, each of which is two supersteps of a program")

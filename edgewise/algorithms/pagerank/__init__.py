@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_numbers
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
-from edgewise.execution import Execution, Progress, choose, execution
+from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
@@ -123,7 +124,7 @@ def pagerank(
         dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
             error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
             dtype on a GPU else.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
             program.
 
@@ -137,34 +138,25 @@ def pagerank(
     """
     check_graph("pagerank", graph)
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
-    n = graph.num_vertices
-    work = _work(n, graph.num_arcs, min(limit, _LIKELY_ITERATIONS))
-    arrays = "in_offsets", "in_sources"
-    chosen = choose("pagerank", graph, device, schedule, work=work, rounds=_ROUNDS, arrays=arrays)
-    with execution(
+    task = begin(
         "pagerank",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: _bytes_needed(graph, kind, weighted, personalization, start),
-        deliveries=(Pull, Buffered) if chosen.as_program else (Pull,),
-        total=limit,
-        gpu_memory=lambda: 0 if chosen.as_program else _needed_on_gpu(graph, kind, weighted),
-    ) as run:
-        jump = None if personalization is None else distribution(graph, "personalization", personalization)
-        begin = None if start is None else distribution(graph, "start", start)
-        walk = Walk(graph, damping, jump, weighted)
-        if chosen.as_program and n > 0:
-            from edgewise.algorithms.pagerank import program
-
-            ranked = program.rank(walk, begin, kind, enough, limit, memory_limit, run)
-        elif run.on_gpu and n > 0:
-            from edgewise.algorithms.pagerank import cuda
-
-            ranked = cuda.rank(walk, begin, kind, enough, limit, run)
-        else:
-            ranked = _rank(walk, begin, kind, enough, limit, run)
-    return PageRankResult(graph, run, ranked, walk, begin, enough, limit)
+        graph,
+        device,
+        schedule,
+        progress,
+        memory_limit,
+        work=_work(graph.num_vertices, graph.num_arcs, min(limit, _LIKELY_ITERATIONS)),
+        rounds=_ROUNDS,
+        arrays=("in_offsets", "in_sources"),
+        cpu=Form(_rank, lambda _: _memory(graph, kind, weighted, personalization, start), (Pull,)),
+        cuda=Form("pagerank.cuda.rank", lambda _: _gpu_memory(graph, kind, weighted), (Pull,)),
+        program=Form("pagerank.program.rank", no_memory, (Pull, Buffered)),
+    )
+    jump = None if personalization is None else distribution(graph, "personalization", personalization)
+    begin_with = None if start is None else distribution(graph, "start", start)
+    walk = Walk(graph, damping, jump, weighted)
+    ranked, run = task.find(walk, begin_with, kind, enough, limit, total=limit)
+    return PageRankResult(graph, run, ranked, walk, begin_with, enough, limit)
 
 
 def default_tolerance(kind: np.dtype) -> float:
@@ -182,8 +174,8 @@ def _work(num_vertices: int, num_arcs: int, iterations: int) -> float:
     return (1.5 * num_vertices + 0.5 * num_arcs) * iterations
 
 
-def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
-    """The memory that a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
+def _memory(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
+    """What a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
     n = graph.num_vertices
     given = distributing(graph, personalization, start)
     of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
@@ -191,8 +183,8 @@ def _bytes_needed(graph: Graph, kind: np.dtype, weighted: bool, personalization:
     return in_turn(given, walking(graph, weighted), held(of_walk + ranks)).most
 
 
-def _needed_on_gpu(graph: Graph, kind: np.dtype, weighted: bool) -> int:
-    """The memory that a run takes on a GPU."""
+def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool) -> int:
+    """What a run takes of a GPU's memory."""
     from edgewise.algorithms.pagerank import cuda
 
     return cuda.running(graph, kind, weighted).most

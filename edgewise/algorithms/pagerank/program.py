@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import (
-    carry_out,
-    explain,
-)
+from edgewise.algorithms.common.programs import explain, prepared_for
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.kernels.cuda.memory import host_copy
@@ -100,34 +97,25 @@ def ranks_program(dtype: np.dtype, weighted: bool) -> type[Program]:
 
 
 def rank(
-    walk: Walk,
-    start: np.ndarray | None,
-    dtype: np.dtype,
-    enough: float,
-    limit: int,
-    memory_limit: int | None,
-    run: Execution,
+    walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
     """Ranks on the GPU; arguments as of `cuda.rank`."""
     each = 1 / walk.graph.num_vertices
-    given = {"rank": start, "jump": walk.jump, "scale": walk.scale if walk.weighted else None}
-    result = carry_out(
-        ranks_program(dtype, walk.weighted),
-        walk.graph,
-        run,
-        memory_limit,
-        limit,
-        damping=walk.damping,
-        enough=enough,
-        begin=each if start is None else 0.0,
-        even=each if walk.jump is None else 0.0,
-        **{name: values for name, values in given.items() if values is not None},
-    )
-    explain(run, result)
-    iterations, before = result.supersteps, result.on_device("before")
-    residual = result.aggregates["change"] if iterations else 0.0
+    arrays = {"rank": start, "jump": walk.jump, "scale": walk.scale if walk.weighted else None}
+    given = {
+        "damping": walk.damping,
+        "enough": enough,
+        "begin": each if start is None else 0.0,
+        "even": each if walk.jump is None else 0.0,
+        **{name: values for name, values in arrays.items() if values is not None},
+    }
+    ranks = prepared_for(ranks_program(dtype, walk.weighted), walk.graph, run)
+    outcome = ranks.carry_out(run, given, limit)
+    explain(run, outcome)
+    iterations, before = outcome.supersteps, outcome.vertex_fields["before"]
+    residual = outcome.aggregates["change"] if iterations else 0.0
     return Ranked(
-        result.on_device("rank"),
+        outcome.vertex_fields["rank"],
         iterations,
         residual=residual,
         shares=lambda: host_copy(before) * walk.scale.astype(dtype),

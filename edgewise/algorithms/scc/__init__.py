@@ -20,8 +20,6 @@ Steps. `bfs.cpu`, on the rows and on the columns; `cpu` splits the vertices. On 
 same labels with trimming first and colours in place of the depth-first search.
 """
 
-from typing import Any
-
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import (
@@ -35,10 +33,11 @@ from edgewise.algorithms.bfs.cpu import (
     traverse,
 )
 from edgewise.algorithms.common.derived import check_derived
-from edgewise.algorithms.components import ComponentsResult, bytes_for_components, find_components
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms.scc.verify import verify_strong_components
-from edgewise.execution import Execution, Progress, choose, execution, threads_of
+from edgewise.execution import Execution, Progress, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
@@ -78,7 +77,7 @@ def scc(
 
     Args:
         graph: directed or undirected; weights are not looked at.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. There is no
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
             these have deliveries.
 
@@ -89,72 +88,47 @@ def scc(
         ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
     """
     check_graph("scc", graph)
-    n = graph.num_vertices
-    work = 2 * search_work(n, graph.num_arcs)
-    rounds = 3 * levels(n, graph.num_arcs)
-    arrays = "offsets", "targets", "in_offsets", "in_sources"
-    chosen = choose("scc", graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
-    with execution(
-        "scc",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=lambda: _bytes_needed(graph, chosen.schedule),
-        deliveries=(Push, Pull, Buffered) if chosen.as_program else (),
-        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, arrays),
-    ) as run:
-        if chosen.as_program and n > 0:
-            found = _as_programs(graph, memory_limit, run)
-        elif run.on_gpu and n > 0:
-            found = _on_gpu(graph, run)
-        else:
-            find = _strong_components if graph.directed and n > 0 else find_components
-            found = find(graph, run)
+    how = device, schedule, progress, memory_limit
+    if not graph.directed:
+        task = begin_components("scc", graph, *how)
+    else:
+        n, m = graph.num_vertices, graph.num_arcs
+        arrays = "offsets", "targets", "in_offsets", "in_sources"
+        task = begin(
+            "scc",
+            graph,
+            *how,
+            work=2 * search_work(n, m),
+            rounds=3 * levels(n, m),
+            arrays=arrays,
+            cpu=Form(_strong_components, lambda schedule: _memory(graph, schedule)),
+            cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph, arrays)),
+            program=Form("scc.program.strong_components", no_memory, (Push, Pull, Buffered)),
+        )
+    found, run = task.find(graph)
     return SCCResult(graph, run, found)
 
 
-def _bytes_needed(graph: Graph, schedule: Schedule) -> int:
-    """The memory that a run takes on the CPU."""
+def _memory(graph: Graph, schedule: Schedule) -> int:
+    """What a run takes on the CPU."""
     n = graph.num_vertices
-    if not graph.directed:
-        return bytes_for_components(graph)
     search = searching(n, threads_of("scc", schedule))
     making = graph.making("in_edges", "out_degree", "in_degree")
     return in_turn(making, Step(0, 4 * n), search, search, held(4 * n + depth_bytes(n))).most
 
 
-def _gpu_bytes(graph: Graph, arrays: tuple[str, ...]) -> int:
-    """The memory that a run takes on a GPU: these arrays of the graph, arrays of vertices, and two lists of pieces of
+def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
+    """What a run takes of a GPU's memory: these arrays of the graph, arrays of vertices, and two lists of pieces of
     arcs both ways."""
-    run = 72 * graph.num_vertices + graph.num_arcs // 2 if graph.directed else 4 * graph.num_vertices
-    return in_turn(graph.making_on_gpu(*arrays), held(run)).most
-
-
-def _as_programs(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[Any, int, int]:
-    """Labels, the number of components, and supersteps."""
-    if not graph.directed:
-        from edgewise.algorithms.components import program as components_program
-
-        return components_program.components(graph, memory_limit, run)
-    from edgewise.algorithms.scc import program
-
-    return program.strong_components(graph, memory_limit, run)
-
-
-def _on_gpu(graph: Graph, run: Execution) -> tuple[Any, int, int]:
-    """Labels on the GPU, the number of components, and supersteps."""
-    if not graph.directed:
-        from edgewise.algorithms.components import cuda as components_cuda
-
-        return (*components_cuda.components(graph, run), components_cuda.PASSES)
-    from edgewise.algorithms.scc import cuda
-
-    return cuda.strong_components(graph, run)
+    run = held(72 * graph.num_vertices + graph.num_arcs // 2)
+    return in_turn(graph.making_on_gpu(*arrays), run).most
 
 
 def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components, and levels of both searches."""
     n = graph.num_vertices
+    if n == 0:
+        return np.empty(0, np.int32), 0, 0
     run.make_in_edges(graph)
     start = int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
     arcs = rows_and_columns(graph)

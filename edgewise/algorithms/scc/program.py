@@ -7,19 +7,18 @@ inside a group, *Colours* spreads the largest priority inside groups. Between ca
 Rounds of colours are the depth of a random search tree, O(log n) expected on every graph.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.common.programs import call, prepared_for, tell_schedule
+from edgewise.algorithms.common.programs import prepared_for, tell_schedule
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of
+from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
-from edgewise.run import Prepared, ProgramResult
+from edgewise.run import Prepared
 from edgewise.text import shown
 
 #: The group of vertices whose component is known.
@@ -106,20 +105,27 @@ class Colours(Program):
         return HALT
 
 
-def strong_components(graph: Graph, memory_limit: int | None, run: Execution) -> tuple[np.ndarray, int, int]:
+#: Carries out a program with these values for its fields: one of its fields, and supersteps.
+_CarryOut = Callable[..., tuple[np.ndarray, int]]
+
+
+def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components, and supersteps of the two searches.
 
     Args:
         graph: directed, at least one vertex; it keeps its arcs turned round.
-        memory_limit: for each call of a program.
-        run: the run that this is.
+        run: the run that this is; its limit is for each call of a program.
     """
     tell_schedule(run, "programs")
     n = graph.num_vertices
     ways = graph, laid_out(graph, "turned round", lambda: _turned_round(graph), "turned all arcs round", run)
     trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
     colours = prepared_for(Colours, graph, run)
-    carry_out = functools.partial(call, run=run, memory_limit=memory_limit)
+
+    def carry_out(prepared: Prepared, field: str, **values: np.ndarray) -> tuple[np.ndarray, int]:
+        outcome = prepared.carry_out(run, values, None)
+        return host_copy(outcome.vertex_fields[field]), outcome.supersteps
+
     component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
     _trim(trims, group, carry_out)
     if (group != KNOWN).any():
@@ -137,9 +143,9 @@ def strong_components(graph: Graph, memory_limit: int | None, run: Execution) ->
         if (group == KNOWN).all():
             break
         rounds += 1
-        colour = carry_out(colours, group=group, colour=priority).colour
+        colour, _ = carry_out(colours, "colour", group=group, colour=priority)
         roots = (colour == priority) & (group != KNOWN)
-        collected = carry_out(reaches[1], group=colour, reached=roots).reached
+        collected, _ = carry_out(reaches[1], "reached", group=colour, reached=roots)
         _label(collected, colour, component)
         group = np.where(collected | (group == KNOWN), KNOWN, colour).astype(np.int32)
     run.explain(f"the rest took {rounds:,} rounds of colours; vertices are trimmed before each")
@@ -152,28 +158,27 @@ def _turned_round(graph: Graph) -> Graph:
     return Graph.from_edges(*ends, num_vertices=graph.num_vertices)
 
 
-def _trim(trims: list[Prepared], group: np.ndarray, carry_out: Callable[..., ProgramResult]) -> None:
+def _trim(trims: list[Prepared], group: np.ndarray, carry_out: _CarryOut) -> None:
     """Take vertices out of their groups that are alone by their arcs. Each is its own label from the start."""
     for each in trims:
-        group[carry_out(each, group=group).alone] = KNOWN
+        alone, _ = carry_out(each, "alone", group=group)
+        group[alone] = KNOWN
 
 
 def _search(
-    start: int,
-    reaches: list[Prepared],
-    group: np.ndarray,
-    component: np.ndarray,
-    carry_out: Callable[..., ProgramResult],
+    start: int, reaches: list[Prepared], group: np.ndarray, component: np.ndarray, carry_out: _CarryOut
 ) -> int:
     """Label the component of a vertex, and group the rest by which searches from it came; their supersteps."""
     sources = np.arange(len(group)) == start
-    forward, backward = (carry_out(each, group=group, reached=sources) for each in reaches)
-    both = forward.reached & backward.reached
+    (forward, there), (backward, back) = (
+        carry_out(each, "reached", group=group, reached=sources) for each in reaches
+    )
+    both = forward & backward
     component[both] = np.argmax(both)
     left = group != KNOWN
-    group[left] = forward.reached[left] + 2 * backward.reached[left]
+    group[left] = forward[left] + 2 * backward[left]
     group[both] = KNOWN
-    return forward.supersteps + backward.supersteps
+    return there + back
 
 
 def _label(collected: np.ndarray, colour: np.ndarray, component: np.ndarray) -> None:

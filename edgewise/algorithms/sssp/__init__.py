@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, index_of_source
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import (
     arcs_of,
     arrays_both_ways,
@@ -51,7 +52,7 @@ from edgewise.algorithms.sssp.cpu_path_tree import (
 )
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParameterError
-from edgewise.execution import Execution, Progress, choose, execution, refuse_early, threads_of
+from edgewise.execution import Execution, Progress, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
@@ -129,9 +130,9 @@ def sssp(
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
             It changes the time only. A run as a program has no buckets.
-        device, schedule, progress, memory_limit: see `choose` and `execution` in `edgewise.execution`. On a GPU, a
-            schedule with a balance, a layout or a buffer makes it run as a program; else there is no delivery but
-            ``Push()``.
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
+            weights, or a schedule with a balance, a layout or a buffer, make it run as a program; else there is no
+            delivery but ``Push()``.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -151,54 +152,35 @@ def sssp(
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, _LEAST_DELTA)
     dtype = distance_dtype(graph)
-    chosen = choose(
+    program = Form(_as_program, no_memory, (Push, Pull, Buffered))
+    task = begin(
         "sssp",
         graph,
         device,
         schedule,
+        progress,
+        memory_limit,
         work=_work(graph),
         rounds=3 * levels(graph.num_vertices, graph.num_arcs),
         arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
+        cpu=Form(
+            _on_cpu, lambda schedule: in_turn(looking_up, _memory(graph, dtype, schedule)).most, (Push,)
+        ),
+        cuda=program if _is_signed(graph) else Form(_on_gpu, lambda _: _gpu_memory(graph, dtype), (Push,)),
+        program=program,
     )
-
-    def memory_needed() -> int:
-        return in_turn(looking_up, _needed(graph, dtype, chosen.schedule)).most
-
-    refuse_early("sssp", chosen, memory_limit, memory_needed)
     start = graph.index_of(source)
     if np.ndim(start):
         raise ParameterError(f"sssp: source is {shown(source)}; expected one vertex")
-    with execution(
-        "sssp",
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory_needed=memory_needed,
-        deliveries=(Push, Pull, Buffered) if chosen.as_program else (Push,),
-        gpu_memory=lambda: 0 if chosen.as_program else _gpu_bytes(graph, dtype),
-    ) as run:
-        if chosen.as_program:
-            from edgewise.algorithms.sssp import program
-
-            found = program.shortest_paths(graph, start, dtype, memory_limit, run)
-            paths = _attach_orphans(graph, start, found, run)
-        elif weight_range(graph)[0] < 0:
-            if run.on_gpu:
-                run.explain("on the CPU, for there is no form for negative weights on the GPU")
-            paths = _by_bellman_ford(graph, start, dtype, run)
-        elif run.on_gpu:
-            paths = _on_gpu(graph, start, dtype, delta, run)
-        else:
-            width = _auto_delta(graph) if delta == "auto" else delta
-            paths = _by_delta_stepping(graph, start, dtype, width, run)
+    paths, run = task.find(graph, start, dtype, delta)
     _refuse_overflow(graph, start, paths[0])
     return SSSPResult(graph, run, start, paths)
 
 
-def _needed(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
-    """The memory that a run takes on the CPU."""
+def _memory(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
+    """What a run takes on the CPU."""
     n = graph.num_vertices
-    if weight_range(graph)[0] < 0:
+    if _is_signed(graph):
         found = searching(n, dtype)
     else:
         inner, threads = _inner_dtype(graph, dtype), threads_of("sssp", schedule)
@@ -210,21 +192,40 @@ def _needed(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
     return in_turn(graph.making(), found, overflow)
 
 
-def _gpu_bytes(graph: Graph, dtype: np.dtype) -> int:
-    """The memory that a run takes on a GPU."""
+def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
+    """What a run takes of a GPU's memory."""
     making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
     run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
     return in_turn(making, held(run)).most
 
 
+def _on_cpu(
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> _Paths:
+    """Distances, parents and supersteps."""
+    if _is_signed(graph):
+        return _by_bellman_ford(graph, start, dtype, run)
+    width = _auto_delta(graph) if delta == "auto" else delta
+    return _by_delta_stepping(graph, start, dtype, width, run)
+
+
 def _on_gpu(
     graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
 ) -> _Paths:
-    """Distances, parents and supersteps, where no weight is negative."""
+    """The same on the GPU, where no weight is negative."""
     from edgewise.algorithms.sssp import cuda
 
     width = gpu_delta(graph) if delta == "auto" else delta
     return _attach_orphans(graph, start, cuda.shortest_paths(graph, start, dtype, width, run), run)
+
+
+def _as_program(
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> _Paths:
+    """The same by a program, for weights of any sign. There are no buckets, so `delta` changes nothing."""
+    from edgewise.algorithms.sssp import program
+
+    return _attach_orphans(graph, start, program.shortest_paths(graph, start, dtype, run), run)
 
 
 def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], run: Execution) -> _Paths:
@@ -261,6 +262,11 @@ def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
             f"sssp: vertex {shown(v)} can be reached from {shown(source)}, but its distance, or one on the way, is "
             f"more than {dtype} holds; scale the weights down{wider}"
         )
+
+
+def _is_signed(graph: Graph) -> bool:
+    """Whether there are negative weights."""
+    return bool(weight_range(graph)[0] < 0)
 
 
 def _may_overflow(graph: Graph, dtype: np.dtype) -> bool:

@@ -8,16 +8,13 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import graph_on_gpu
 from edgewise.algorithms.common.lengths import weight_range
-from edgewise.algorithms.common.programs import (
-    carry_out,
-    explain,
-    wide_dtype,
-)
+from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype
 from edgewise.algorithms.sssp.cpu_path_tree import refuse_cycle
 from edgewise.algorithms.sssp.cuda import nearest_parents
 from edgewise.engine.cpu.kernel import ENDINGS
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import host_copy
 from edgewise.program.declare import (
     ACTIVE,
     HALT,
@@ -117,37 +114,34 @@ def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
     return type(base.__name__, (base,), {**fields, "message": wide_dtype(dtype) if negative else dtype})
 
 
-def shortest_paths(
-    graph: Graph, start: int, dtype: np.dtype, memory_limit: int | None, run: Execution
-) -> tuple[Any, Any, int, int]:
+def shortest_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> tuple[Any, Any, int, int]:
     """Distances and parents on the GPU, supersteps, and how many vertices were reached but have no parent yet.
 
     Raises:
         NegativeCycleError: a negative cycle can be reached.
     """
     if weight_range(graph)[0] < 0:
-        return *_signed_paths(graph, start, dtype, memory_limit, run), 0
+        return *_signed_paths(graph, start, dtype, run), 0
     graph_on_gpu(graph, run)
-    program = paths_program(dtype, negative=False)
-    result = carry_out(program, graph, run, memory_limit, source=start)
-    explain(run, result)
-    distance, parent = result.on_device("distance"), result.on_device("parent")
+    search = prepared_for(paths_program(dtype, negative=False), graph, run)
+    outcome = search.carry_out(run, {"source": start}, None)
+    explain(run, outcome)
+    distance, parent = (outcome.vertex_fields[name] for name in ("distance", "parent"))
     orphans = nearest_parents(graph, start, distance, parent, run)
-    return distance, parent, result.supersteps, orphans
+    return distance, parent, outcome.supersteps, orphans
 
 
-def _signed_paths(
-    graph: Graph, start: int, dtype: np.dtype, memory_limit: int | None, run: Execution
-) -> tuple[Any, Any, int]:
+def _signed_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> tuple[Any, Any, int]:
     """Distances, parents and supersteps of Bellman-Ford; without a negative cycle it ends within n of them."""
-    program, steps = paths_program(dtype, negative=True), FIRST_LOOK
+    search, steps = prepared_for(paths_program(dtype, negative=True), graph, run), FIRST_LOOK
     while True:
         steps = min(steps, graph.num_vertices)
-        result = carry_out(program, graph, run, memory_limit, 2 * steps, source=start)
-        if result.ended == ENDINGS[0]:
+        outcome = search.carry_out(run, {"source": start}, 2 * steps)
+        distance, parent = (outcome.vertex_fields[name] for name in ("distance", "parent"))
+        if outcome.ended == ENDINGS[0]:
             break
-        refuse_cycle(graph, start, result.parent)
+        refuse_cycle(graph, start, host_copy(parent))
         steps *= LOOK_AGAIN
     run.explain("Bellman-Ford, for there are negative weights: each superstep is two of a program")
-    explain(run, result)
-    return result.on_device("distance"), result.on_device("parent"), result.supersteps // 2
+    explain(run, outcome)
+    return distance, parent, outcome.supersteps // 2

@@ -180,9 +180,10 @@ class CpuProgram:
         table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
         for key, array in own.items():
             table[self._slot[key]] = address(array)
+        progress = run.progress
         if limit is None and not self._best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
-            run.progress = Watch(found.name, lambda: written, workspace.active, run.progress)
+            progress = Watch(found.name, lambda: written, workspace.active, progress)
         arguments = (
             table,
             graph.num_vertices,
@@ -194,7 +195,8 @@ class CpuProgram:
             constants.supplied,
         )
         kernel = _named_errors(found.name, self._kernel(parameters, constants.uniform))
-        _carry_out(run, kernel, shared, arguments)
+        with run.telling(progress):
+            _carry_out(run, kernel, shared, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = ENDINGS[int(shared[ENDED])]

@@ -317,10 +317,11 @@ class GpuProgram:
         workspace.words.send(parameters)
         kernel.start(arguments, min(kernel.blocks, wanted))
         workspace.words.receive()
+        progress = run.progress
         if limit is None and isinstance(workspace.form, Rounds):
             state = partial(map, snapshot, own.values())
-            run.progress = Watch(found.name, state, workspace.form.active, run.progress)
-        wait(workspace.form.host, run.progress)
+            progress = Watch(found.name, state, workspace.form.active, progress)
+        wait(workspace.form.host, progress)
         told = workspace.form.told()
         aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
         self._free.append(workspace)

@@ -1,0 +1,116 @@
+"""Which form of an algorithm a call runs: that for the CPU, that for a GPU, or a program there.
+
+An algorithm says what each of its forms takes of the memory and which deliveries it has, and is given back what the
+form found. All checks come first, so that a call that is refused has looked nothing up and made nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from edgewise.errors import ScheduleError
+from edgewise.execution import Admission, Execution, Progress, admit, choose
+from edgewise.graph import Graph
+from edgewise.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to carry out an algorithm.
+
+    Attributes:
+        find: finds the answer; its last argument is the run. A form for a GPU is named, "bfs.cuda.search", and imported
+            when it is first used.
+        memory: tells, for a schedule, the bytes that a run takes at most at one time: of the GPU's memory if it is
+            there. A program's own arrays are not among them; it counts them itself.
+        deliveries: the forms of delivery that it has.
+    """
+
+    find: Callable[..., Any] | str
+    memory: Callable[[Schedule], int]
+    deliveries: tuple[type, ...] = ()
+
+
+def no_memory(_: Schedule) -> int:
+    """That of a form which takes nothing beside a program's own arrays."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call that was checked, and may begin."""
+
+    _admission: Admission
+    _find: Callable[..., Any]
+
+    def find(self, *args: Any, total: int | None = None) -> tuple[Any, Execution]:
+        """What the form finds for these arguments, and the run.
+
+        Args:
+            args: as the form takes them, but for the run.
+            total: the last number that progress will show, where it is known.
+
+        Raises:
+            MemoryLimitError: the GPU has less memory free than is needed.
+        """
+        with self._admission.execution(total) as run:
+            found = self._find(*args, run)
+        return found, run
+
+
+def begin(
+    name: str,
+    graph: Graph,
+    device: Any,
+    schedule: Schedule | None,
+    progress: Progress,
+    memory_limit: int | None,
+    *,
+    work: float,
+    rounds: float,
+    arrays: tuple[str, ...] = ("offsets", "targets"),
+    cpu: Form,
+    cuda: Form,
+    program: Form | None,
+) -> Task:
+    """Choose a form, and check how it is to be carried out. A graph without vertices needs no GPU.
+
+    Args:
+        name: what runs, for messages.
+        graph: what it runs on.
+        device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
+        progress, memory_limit: see `edgewise.execution.admit`.
+        cpu, cuda, program: the forms; None where there is no program.
+
+    Raises:
+        ScheduleError: an unknown device, or a schedule that the form cannot follow.
+        DeviceError: device="cuda", and CUDA cannot be used.
+        ParameterError: a memory limit that is no number, or another kind of progress.
+        MemoryLimitError: more memory is needed than allowed.
+    """
+    chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+    form = program if chosen.as_program else cuda if chosen.on_gpu else cpu
+    if form is None:
+        raise ScheduleError(
+            f"{name}: this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. Leave "
+            "them at 'auto'"
+        )
+    admission = admit(
+        name,
+        chosen,
+        progress=progress,
+        memory_limit=memory_limit,
+        memory=lambda: form.memory(chosen.schedule),
+        deliveries=form.deliveries,
+    )
+    return Task(admission, _imported((form if graph.num_vertices else cpu).find))
+
+
+def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:
+    """A function as it is, or by the name of its algorithm, its module and itself."""
+    if callable(find):
+        return find
+    module, name = find.rsplit(".", 1)
+    imported: Callable[..., Any] = getattr(import_module(f"edgewise.algorithms.{module}"), name)
+    return imported
