@@ -1,14 +1,24 @@
 """What every algorithm and every program returns."""
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from edgewise.errors import GraphError, MissingDependencyError
+from edgewise.errors import (
+    GraphError,
+    MissingDependencyError,
+    ParseError,
+    ProgramError,
+    VerificationError,
+)
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.text import listed
 
+#: Columns of a file as texts, by name.
+Columns = Mapping[str, list[str]]
 #: The column of a result's table that holds the user's ids.
 ID_COLUMN = "vertex"
 
@@ -33,6 +43,7 @@ class Result:
     """The answer of one run. Arrays are indexed 0..n-1 in the order of ``graph.vertices``.
 
     Attributes:
+        algorithm: the name of what ran, as the command line has it.
         graph: the graph that the answer is for.
         supersteps: supersteps (levels, iterations, rounds) that were run.
         seconds: wall time of the run, without compiling.
@@ -41,6 +52,7 @@ class Result:
             Not part of `seconds`.
     """
 
+    algorithm: ClassVar[str]
     graph: Graph
     supersteps: int
     seconds: float
@@ -73,6 +85,71 @@ class Result:
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""
+
+    @classmethod
+    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
+        """Check an answer that was written to a file, without running anything again.
+
+        Args:
+            graph: the graph that it is for.
+            columns: those of `table` as texts, by name; rows in any order. `edgewise.io.columns.read_columns` reads
+                them.
+            given: the arguments of the run, where they are not the defaults.
+
+        Returns:
+            True.
+
+        Raises:
+            ProgramError: files of this algorithm cannot be verified.
+            ParseError: a column is missing, or its values are of another kind.
+            GraphError: the source is not in the graph.
+            VerificationError: the answer is wrong, or is none of this graph.
+        """
+        raise ProgramError(
+            f"files of {cls.algorithm} cannot be verified: its verifier looks at more than a file has; verify it right "
+            "after the run, with --verify"
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say about the whole answer, by name."""
+        return {}
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The rows of `table` that say most: those of the largest finite values in the first column."""
+        return self._top_rows(next(iter(self.columns())), count)
+
+    def _top_rows(
+        self, column: str, count: int, *, largest: bool = True, shown: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
+        """The rows of `table` with the largest or smallest values in one column, equal ones in their order.
+
+        Args:
+            column: the name of the one that decides.
+            count: how many rows at most.
+            largest: the largest values first, else the smallest.
+            shown: whether a row may be shown; those of finite values may be, if it is left out.
+        """
+        table = self.table()
+        known = np.flatnonzero(is_finite(table[column]) if shown is None else shown)
+        keys = table[column][known]
+        if largest:
+            order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+        else:
+            order = np.argsort(keys, kind="stable")
+        rows = known[order[:count]]
+        return {name: values[rows] for name, values in table.items()}
+
+    @property
+    def edges_per_second(self) -> float | None:
+        """Edges looked at in a second of the run, counting each once in every pass over the graph; None if no time
+        passed."""
+        edges = self.graph.num_edges * self._passes
+        return edges / self.seconds if self.seconds > 0 else None
+
+    @property
+    def _passes(self) -> int:
+        """How often each edge was looked at."""
+        return 1
 
     def host_array(self, name: str) -> np.ndarray:
         """An array of the answer as a NumPy array, copied from the GPU the first time."""
@@ -112,6 +189,13 @@ class Result:
         )
 
 
+def is_finite(values: np.ndarray) -> np.ndarray:
+    """Where values are neither infinite nor the largest integer, which stands for infinity; shape (n,)."""
+    if values.dtype.kind == "f":
+        return np.isfinite(values)
+    return values != np.iinfo(values.dtype).max if values.dtype.kind == "i" else np.ones(len(values), bool)
+
+
 def no_vertex(graph: Graph) -> Any:
     """What stands for no vertex among ids: "" among strings, else -1, or None where a vertex has the id -1."""
     if len(graph.vertices) and isinstance(graph.vertices[0], str):
@@ -140,6 +224,65 @@ def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
         ids = ids.astype(object)
     ids[none] = nothing
     return ids
+
+
+class SavedColumns:
+    """Columns of text as arrays in the order of the graph's vertices.
+
+    Args:
+        graph: the graph that they are for.
+        columns: see `Result.verify_columns`.
+
+    Raises:
+        ParseError: a column is missing, or its values are of another kind.
+        VerificationError: they are none of this graph.
+    """
+
+    def __init__(self, graph: Graph, columns: Columns) -> None:
+        self.graph, self._columns = graph, columns
+        self._rows = np.empty(graph.num_vertices, np.int64)
+        vertices = self._indices(self._texts(ID_COLUMN))
+        if len(vertices) != graph.num_vertices or len(np.unique(vertices)) != len(vertices):
+            different = len(np.unique(vertices))
+            raise VerificationError(
+                f"the result has {len(vertices):,} rows for {different:,} vertices; expected one for each of "
+                f"{graph.num_vertices:,}"
+            )
+        self._rows[vertices] = np.arange(len(vertices))
+
+    def _texts(self, name: str) -> list[str]:
+        if name not in self._columns:
+            raise ParseError(f"the result has no column {name!r}; it has {listed(self._columns)}")
+        return self._columns[name]
+
+    @property
+    def _named(self) -> bool:
+        ids = self.graph.vertices
+        return len(ids) > 0 and isinstance(ids[0], str)
+
+    def _indices(self, texts: list[str]) -> np.ndarray:
+        try:
+            return self.graph.index_of(texts if self._named else list(map(int, texts)))
+        except (GraphError, ValueError) as error:
+            raise VerificationError(f"the result is none of this graph: {error}") from None
+
+    def numbers(self, name: str, dtype: Any) -> np.ndarray:
+        """A column of numbers, shape (n,)."""
+        texts = self._texts(name)
+        try:
+            return np.array(texts, dtype=dtype)[self._rows]
+        except (ValueError, OverflowError) as error:
+            raise ParseError(f"column {name!r}: {error}; expected numbers of {np.dtype(dtype)}") from None
+
+    def vertices(self, name: str) -> np.ndarray:
+        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex", which None is as no text."""
+        texts, none = self._texts(name), no_vertex(self.graph)
+        nothing = "" if none is None else str(none)
+        index = np.full(len(texts), -1, np.int32)
+        index[[text != nothing for text in texts]] = self._indices(
+            [text for text in texts if text != nothing]
+        )
+        return index[self._rows]
 
 
 def make_frame(data: dict[str, np.ndarray]) -> Any:

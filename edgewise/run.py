@@ -114,6 +114,10 @@ class ProgramResult(Result):
             )
         return ids_or_none(self.graph, indices)
 
+    def summary(self) -> dict[str, Any]:
+        """The last value of each aggregator, and why the run ``ended``."""
+        return {**self.aggregates, "ended": self.ended}
+
     def verify(self, graph: Graph) -> bool:
         """Run the same program in plain Python and compare: slow, a microsecond or more for each edge visited.
 

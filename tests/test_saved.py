@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import edgewise as ew
 from edgewise.cli.app import app
-from edgewise.cli.saved import verify_saved
+from edgewise.cli.tasks import find_algorithm
 from edgewise.errors import EdgewiseError, ParseError, VerificationError
 from edgewise.io.columns import read_columns, write_columns
 
@@ -60,6 +60,10 @@ def columns_of(algorithm: str, graph: ew.Graph, source: object, folder: Path) ->
     }[algorithm]()
     write_columns(folder / "out.csv", {"vertex": graph.vertices, **result.columns()})
     return {name: texts[::-1] for name, texts in read_columns(folder / "out.csv").items()}
+
+
+def verify_saved(algorithm: str, graph: ew.Graph, columns: dict, given: dict) -> bool:
+    return find_algorithm(algorithm).result.verify_columns(graph, columns, **given)
 
 
 def given(algorithm: str, source: object) -> dict[str, object]:
@@ -165,6 +169,6 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     code, text = invoke("verify", "sssp", graph, output)
     assert code == 2 and "sssp needs source" in text
     code, text = invoke("verify", "betweenness", graph, output)
-    assert code == 2 and "files of betweenness cannot be verified, those of bfs, sssp" in text
+    assert code == 2 and "files of betweenness cannot be verified: its verifier looks" in text
     code, text = invoke("verify", "my.py:P", graph, output)
     assert code == 2 and "there is no algorithm 'my.py:P'" in text

@@ -237,7 +237,7 @@ def run(
             table = result.table()
             with progress_bar(f"writing {output.name}: rows", len(next(iter(table.values())))) as progress:
                 write_columns(output, table, progress, quote_formulas=quote_formulas)
-        report = RunReport(task.name, str(graph_file), result, task.view, read_seconds, verify)
+        report = RunReport(task.name, str(graph_file), result, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top))
 
 
@@ -257,11 +257,12 @@ def info(
     """Describe a graph; without one, this installation."""
     with plain_errors():
         from edgewise.cli import report
+        from edgewise.cli.tasks import algorithms
 
         if device:
             facts = report.device_facts()
         elif graph_file is None:
-            facts = report.installation_facts()
+            facts = report.installation_facts(algorithms())
         else:
             graph, read_seconds = read_graph(
                 graph_file, undirected, weighted, delimiter, memory_limit, reading
@@ -312,7 +313,6 @@ def verify(
 ) -> None:
     """Check a result in a file against the graph, without running the algorithm again."""
     with plain_errors():
-        from edgewise.cli.saved import verify_saved
         from edgewise.cli.tasks import find_algorithm, parse_settings
         from edgewise.io.columns import read_columns
         from edgewise.memory import as_bytes
@@ -322,7 +322,7 @@ def verify(
         task.check_names(texts)
         columns = read_columns(result_file, as_bytes("memory_limit", memory_limit))
         graph, _ = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
-        verify_saved(name, graph, columns, task.arguments(graph, texts))
+        task.result.verify_columns(graph, columns, **task.arguments(graph, texts))
         passed = f"{result_file} passes the verifier of {name} on {graph_file}"
         show(on_one_line(passed))
 

@@ -17,11 +17,11 @@ import numpy as np
 
 import edgewise
 from edgewise import generate
-from edgewise.cli.report import PROGRAM_VIEW, VIEWS, View
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.result import Result
+from edgewise.run import ProgramResult
 from edgewise.text import shown
 
 #: How a run is carried out is said by options of their own.
@@ -46,20 +46,20 @@ class Task:
     Attributes:
         name: for messages and results.
         function: called with a graph, the parameters and the options of a run.
+        result: the kind of what it returns.
         parameters: names that may be given.
         required: those that must be given.
         vertices: those that take the id of a vertex.
         booleans: those that are true or false.
-        view: how its result is shown.
     """
 
     name: str
     function: Callable[..., Result]
+    result: type[Result]
     parameters: tuple[str, ...]
     required: tuple[str, ...]
     vertices: tuple[str, ...]
     booleans: tuple[str, ...]
-    view: View
 
     def arguments(self, graph: Graph, texts: Mapping[str, str]) -> dict[str, Any]:
         """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
@@ -116,18 +116,37 @@ def find_task(name: str) -> Task:
     return find_algorithm(name)
 
 
+def algorithms() -> dict[str, Callable[..., Result]]:
+    """The algorithms by the names of their results: the functions that `edgewise` exports and that return one."""
+    exported = [getattr(edgewise, name) for name in edgewise.__all__]
+    functions = [each for each in exported if inspect.isfunction(each)]
+    return {
+        kind.algorithm: each
+        for each in functions
+        if (kind := _result_of(each)) and hasattr(kind, "algorithm")
+    }
+
+
+def _result_of(function: Callable[..., Any]) -> type[Result] | None:
+    """The kind of result that a function returns, if it returns one."""
+    kind = inspect.signature(function).return_annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Result) else None
+
+
 def find_algorithm(name: str) -> Task:
     """The algorithm of this name. Raises ProgramError if there is none; the message lists them."""
-    if name not in VIEWS:
+    known = algorithms()
+    if name not in known:
         raise ProgramError(
-            f"there is no algorithm {shown(name)}; there are {', '.join(VIEWS)}. A program of your own is run "
-            "by its file and class: my_program.py:MyProgram"
+            f"there is no algorithm {shown(name)}; there are {', '.join(known)}. A program of your own is run by its "
+            "file and class: my_program.py:MyProgram"
         )
-    function = getattr(edgewise, "connected_components" if name == "components" else name)
+    function = known[name]
     declared = _declared(function)
     required = tuple(p.name for p in declared.values() if p.default is p.empty)
     booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
-    return Task(name, function, tuple(declared), required, ("source",), booleans, VIEWS[name])
+    kind = inspect.signature(function).return_annotation
+    return Task(name, function, kind, tuple(declared), required, ("source",), booleans)
 
 
 def _program_task(name: str) -> Task:
@@ -146,11 +165,11 @@ def _program_task(name: str) -> Task:
     return Task(
         program.__name__,
         run,
+        ProgramResult,
         tuple(dict.fromkeys((*declared, *_OF_RUN))),
         tuple(key for key, value in declared.items() if is_required(value)),
         tuple(key for key, value in declared.items() if value.dtype is VERTEX),
         ("check", *(key for key, value in declared.items() if _holds_boolean(value))),
-        PROGRAM_VIEW,
     )
 
 

@@ -38,6 +38,8 @@ from edgewise.schedule import Schedule
 class BetweennessResult(DependencyResult):
     """Betweenness centrality of vertices; `dependency` has the shape (n,)."""
 
+    algorithm = "betweenness"
+
     @cached_property
     def centrality(self) -> np.ndarray:
         """Scaled as asked for, float64, shape (n,)."""

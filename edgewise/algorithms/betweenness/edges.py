@@ -39,6 +39,7 @@ class EdgeBetweennessResult(DependencyResult):
     `dependency` has the shape (num_arcs,).
     """
 
+    algorithm = "edge_betweenness"
     _derived = ("source_index", "target_index", "centrality")
 
     @cached_property

@@ -38,6 +38,18 @@ class DependencyResult(Result):
         self.num_sources = len(sources)
         self._sources, self._weighted, self._on, self._normalized = sources, weighted, on, normalized
 
+    def summary(self) -> dict[str, Any]:
+        """How many ``sources`` there were."""
+        return {"sources": self.num_sources}
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The rows of largest centrality."""
+        return self._top_rows("centrality", count)
+
+    @property
+    def _passes(self) -> int:
+        return 2 * self.num_sources
+
     def _factors(self) -> Any:
         """See `scale_factors`."""
         return scale_factors(self.graph, self._sources, self._normalized, self._on != ON_VERTICES)

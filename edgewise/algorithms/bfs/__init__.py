@@ -52,7 +52,7 @@ from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
-from edgewise.result import HostArray, Result, ids_or_none
+from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 
@@ -68,6 +68,7 @@ class BFSResult(Result):
         supersteps: levels that were expanded.
     """
 
+    algorithm = "bfs"
     level, parent_index = HostArray(), HostArray()
 
     def __init__(
@@ -95,12 +96,29 @@ class BFSResult(Result):
         """The columns ``level`` and ``parent``."""
         return {"level": self.level, "parent": self.parent}
 
+    def summary(self) -> dict[str, Any]:
+        """How many vertices were ``reached``, and the highest level, the ``depth``."""
+        return {"reached": self.num_reached, "depth": int(self.level.max(initial=-1))}
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The vertices of lowest levels."""
+        return self._top_rows("level", count, largest=False, shown=self.level >= 0)
+
     def verify(self, graph: Graph) -> bool:
         """Check that these are the levels: see `verify.verify_levels`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "parent", "num_reached")
         sources = np.atleast_1d(index_of_source(graph, self.source))
         return verify_levels(graph, sources, self.max_depth, self.level, self.parent_index)
+
+    @classmethod
+    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
+        """Check levels and parents that were written to a file: see `Result.verify_columns`."""
+        saved = SavedColumns(graph, columns)
+        sources, depth = np.atleast_1d(graph.index_of(given["source"])), given.get("max_depth")
+        limit = None if depth is None else as_depth(depth)
+        level, parent = saved.numbers("level", np.int32), saved.vertices("parent")
+        return verify_levels(graph, sources, limit, level, parent)
 
 
 def bfs(

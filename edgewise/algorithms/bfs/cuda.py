@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Breadth-first search on a GPU: one cooperative launch, three forms of a level.
 
 *few*

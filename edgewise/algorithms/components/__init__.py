@@ -36,7 +36,7 @@ from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
-from edgewise.result import HostArray, Result
+from edgewise.result import Columns, HostArray, Result, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 
@@ -50,6 +50,7 @@ class ComponentsResult(Result):
         supersteps: passes over all vertices, or supersteps of a program.
     """
 
+    algorithm = "components"
     component = HostArray()
 
     def __init__(self, graph: Graph, run: Execution, found: tuple[Any, int, int]) -> None:
@@ -66,11 +67,28 @@ class ComponentsResult(Result):
         """The column ``component``."""
         return {"component": self.component}
 
+    def summary(self) -> dict[str, Any]:
+        """How many ``components`` there are."""
+        return {"components": int(self.num_components)}
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The largest components: the vertex that labels each, ``component``, and its ``size`` in vertices."""
+        labels, sizes = np.unique(self.component, return_counts=True)
+        order = np.argsort(-sizes, kind="stable")[:count]
+        return {"component": self.graph.ids_of(labels[order]), "size": sizes[order]}
+
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `verify_components`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "sizes")
         return verify_components(graph, self.component, self.num_components)
+
+    @classmethod
+    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
+        """Check labels that were written to a file: see `Result.verify_columns`."""
+        saved = SavedColumns(graph, columns)
+        component = saved.numbers("component", np.int64)
+        return verify_components(graph, component, len(np.unique(component)))
 
 
 def connected_components(

@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Connected components on a GPU: one cooperative launch, the same steps as `cpu` on the CPU.
 
 Hook each vertex to its first smaller neighbour, link along the second arc, find the tree that most of a sample is in,

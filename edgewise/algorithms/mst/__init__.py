@@ -62,6 +62,7 @@ class MSTResult(Result):
         supersteps: rounds.
     """
 
+    algorithm = "mst"
     source_index, target_index, weight = HostArray(), HostArray(), HostArray()
 
     def __init__(self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int]) -> None:
@@ -92,6 +93,18 @@ class MSTResult(Result):
     def table(self) -> dict[str, np.ndarray]:
         """The same: there is no column of vertices."""
         return self.columns()
+
+    def summary(self) -> dict[str, Any]:
+        """How many ``edges`` and ``components`` there are, and the ``total_weight``."""
+        return {
+            "edges": self.num_edges,
+            "components": self.num_components,
+            "total_weight": self.total_weight,
+        }
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The heaviest edges."""
+        return self._top_rows("weight", count, shown=np.ones(self.num_edges, bool))
 
     def verify(self, graph: Graph) -> bool:
         """Check that this is a minimum spanning forest: see `verify.verify_forest`."""

@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Minimum spanning forests on a GPU: Borůvka's rounds as in `cpu` on the CPU, in one cooperative launch.
 
 *Look*: each piece, some arcs of a vertex, whose lightest one does not lead to another component looks for its next

@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """The lightest arc of each of many pieces of rows on a GPU, found by the lanes of warps side by side.
 
 A row is the out-edges of a vertex or, from row n on, its in-edges. Piece v of the first n is vertex v with up to

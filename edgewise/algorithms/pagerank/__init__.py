@@ -16,7 +16,7 @@ from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004
 Steps. `cpu`: gather, settle, sum up, decide.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
-from edgewise.result import HostArray, Result
+from edgewise.result import Columns, HostArray, Result, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
 
@@ -50,6 +50,7 @@ class PageRankResult(Result):
         damping: the probability of following an arc.
     """
 
+    algorithm = "pagerank"
     rank = HostArray()
 
     def __init__(
@@ -73,6 +74,14 @@ class PageRankResult(Result):
         """The column ``rank``."""
         return {"rank": self.rank}
 
+    def summary(self) -> dict[str, Any]:
+        """How many ``iterations`` there were, and whether ranks ``converged``."""
+        return {"iterations": int(self.iterations), "converged": bool(self.converged)}
+
+    @property
+    def _passes(self) -> int:
+        return int(self.iterations)
+
     def verify(self, graph: Graph) -> bool:
         """Check that these are the ranks: see `verify.verify_outcome`."""
         check_graph(f"{type(self).__name__}.verify", graph)
@@ -90,6 +99,26 @@ class PageRankResult(Result):
             self._shares,
         )
         return verify_outcome(walk, outcome)
+
+    @classmethod
+    def verify_columns(
+        cls,
+        graph: Graph,
+        columns: Columns,
+        *,
+        damping: Any = 0.85,
+        tol: Any = None,
+        personalization: Any = None,
+        weighted: Any = False,
+        dtype: Any = np.float64,
+        **given: Any,
+    ) -> bool:
+        """Check ranks that were written to a file and have converged: see `Result.verify_columns`."""
+        saved = SavedColumns(graph, columns)
+        checked = check_parameters(graph, damping, tol, 0, weighted, dtype)
+        jump = None if personalization is None else distribution(graph, "personalization", personalization)
+        walk = Walk(graph, checked.damping, jump, weighted)
+        return verify_converged(walk, saved.numbers("rank", checked.kind), checked.enough)
 
 
 def pagerank(
@@ -258,29 +287,3 @@ def check_parameters(
             f"pagerank: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"
         )
     return Parameters(kind, damping, enough, limit)
-
-
-def verify_ranks(
-    graph: Graph,
-    read: Callable[[np.dtype], np.ndarray],
-    damping: float = 0.85,
-    tol: float | None = None,
-    max_iterations: int = 0,
-    personalization: Mapping[Any, float] | None = None,
-    weighted: bool = False,
-    dtype: Any = np.float64,
-    **_: Any,
-) -> None:
-    """Check ranks that come from elsewhere and have converged: the last iteration changed at most tol.
-
-    Args:
-        graph: the graph that they were found on.
-        read: gives the ranks in a dtype, in the order of the graph's vertices.
-        damping, tol, max_iterations, personalization, weighted, dtype: as they were given to `pagerank`.
-
-    Raises:
-        VerificationError: they are other ranks.
-    """
-    checked = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
-    jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    verify_converged(Walk(graph, checked.damping, jump, weighted), read(checked.kind), checked.enough)

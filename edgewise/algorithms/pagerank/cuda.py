@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """PageRank on a GPU: all iterations in one cooperative launch with one barrier each, over the layout of `cuda_layout`.
 
 A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of

@@ -20,6 +20,8 @@ Steps. `bfs.cpu`, on the rows and on the columns; `cpu` splits the vertices. On 
 same labels with trimming first and colours in place of the depth-first search.
 """
 
+from typing import Any
+
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import (
@@ -41,6 +43,7 @@ from edgewise.execution import Execution, Progress, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
+from edgewise.result import Columns, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 
@@ -55,11 +58,24 @@ class SCCResult(ComponentsResult):
             `ComponentsResult` has it.
     """
 
+    algorithm = "scc"
+
+    @property
+    def _passes(self) -> int:
+        return 2
+
     def verify(self, graph: Graph) -> bool:
         """Check that these are the components: see `verify.verify_strong_components`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "sizes")
         return verify_strong_components(graph, self.component, self.num_components)
+
+    @classmethod
+    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
+        """Check labels that were written to a file: see `Result.verify_columns`."""
+        saved = SavedColumns(graph, columns)
+        component = saved.numbers("component", np.int64)
+        return verify_strong_components(graph, component, len(np.unique(component)))
 
 
 def scc(

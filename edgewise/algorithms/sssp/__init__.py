@@ -57,7 +57,7 @@ from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn
-from edgewise.result import HostArray, Result, ids_or_none
+from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 
@@ -82,6 +82,7 @@ class SSSPResult(Result):
             threads.
     """
 
+    algorithm = "sssp"
     distance, parent_index = HostArray(), HostArray()
 
     def __init__(self, graph: Graph, run: Execution, start: int, paths: _Paths) -> None:
@@ -102,11 +103,27 @@ class SSSPResult(Result):
         """The columns ``distance`` and ``parent``."""
         return {"distance": self.distance, "parent": self.parent}
 
+    def summary(self) -> dict[str, Any]:
+        """How many vertices were ``reached``, and the distance of the ``farthest``."""
+        reached = self.distance[is_finite(self.distance)]
+        return {"reached": self.num_reached, "farthest": reached.max().item() if len(reached) else None}
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The vertices of least distances."""
+        return self._top_rows("distance", count, largest=False)
+
     def verify(self, graph: Graph) -> bool:
         """Check that these are shortest paths: see `verify_paths`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "parent", "num_reached")
         return verify_paths(graph, index_of_source(graph, self.source), self.distance, self.parent_index)
+
+    @classmethod
+    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
+        """Check distances and parents that were written to a file: see `Result.verify_columns`."""
+        saved = SavedColumns(graph, columns)
+        start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
+        return verify_paths(graph, start, distance, saved.vertices("parent"))
 
 
 def sssp(

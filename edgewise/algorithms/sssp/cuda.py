@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Shortest paths over weights of at least 0 on a GPU: one cooperative launch, a near and a far pile.
 
 The loop is `edgewise.primitives.near_far`; the key of a vertex is its distance: floats of at least 0 are ordered as
