@@ -1,6 +1,6 @@
 """What every algorithm and every program returns."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -39,7 +39,7 @@ class HostArray:
         return result.host_array(self._name)
 
 
-class Result:
+class Result(ABC):
     """The answer of one run. Arrays are indexed 0..n-1 in the order of ``graph.vertices``.
 
     Attributes:

@@ -4,18 +4,16 @@ import contextlib
 import json
 import time
 import weakref
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.engine import reference
 from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.kernel import ENDINGS
 from edgewise.engine.cpu.program import CpuProgram, first_running
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_for
-from edgewise.errors import GraphError, ProgramError, ScheduleError, VerificationError
+from edgewise.errors import ProgramError, ScheduleError
 from edgewise.execution import (
     Chosen,
     Execution,
@@ -38,115 +36,9 @@ from edgewise.memory import held, in_turn
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
-from edgewise.result import Result, ids_or_none
+from edgewise.program_result import ProgramResult
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
-
-
-class ProgramResult(Result):
-    """The final state of a program's run. Fields are attributes: ``result.distance``.
-
-    Vertex fields have the shape (num_vertices,), a `VERTEX` field holds indices; edge fields that the program writes
-    have the shape (num_arcs,), in CSR order.
-
-    Attributes:
-        aggregates: the last value of each aggregator.
-        ended: why the run ended.
-        phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, of that "sharing" out arcs
-            before and "gathering" over the slots of a message buffer, "computing" vertices, and the whole "kernel";
-            else empty.
-        memory_bytes: on a GPU: of the "graph", of what the "strategy" (`Schedule.balance`) and the "layout"
-            (`Schedule.layout`) made for it, and of the "run", its results included; else empty.
-    """
-
-    aggregates: dict[str, Any]
-    ended: str
-    phase_seconds: dict[str, float]
-    memory_bytes: dict[str, int]
-
-    def __init__(self, prepared: "Prepared", given: dict[str, Any], run: Execution, outcome: Outcome) -> None:
-        arrays = {**outcome.vertex_fields, **outcome.edge_fields}
-        super().__init__(prepared.graph.itself, run, outcome.supersteps, arrays)
-        self.aggregates = outcome.aggregates
-        self.ended = outcome.ended
-        self.phase_seconds = outcome.phase_seconds
-        self.memory_bytes = outcome.memory_bytes
-        self._prepared, self._given = prepared, given
-
-    @cached_property
-    def fields(self) -> dict[str, np.ndarray]:
-        """The vertex fields, copied from the GPU if they are there."""
-        return {name: self.host_array(name) for name in self._prepared.found.vertex_fields}
-
-    @cached_property
-    def edge_fields(self) -> dict[str, np.ndarray]:
-        """The edge fields that the program writes."""
-        found = self._prepared.found
-        return {name: self.host_array(name) for name in found.edge_fields if name in found.edge_writes}
-
-    def __getattr__(self, name: str) -> Any:
-        """A vertex field, edge field or aggregate by its name."""
-        arrays, aggregates = self.__dict__.get("_arrays", {}), self.__dict__.get("aggregates", {})
-        if name in arrays:
-            return self.host_array(name)
-        if name in aggregates:
-            return aggregates[name]
-        raise AttributeError(f"the result has no '{name}'; it has {', '.join((*arrays, *aggregates))}")
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """The vertex fields; those declared as `VERTEX` in the user's ids."""
-        declared = self._prepared.found.vertex_fields
-        return {
-            name: self._ids(name) if declared[name].dtype is VERTEX else values
-            for name, values in self.fields.items()
-        }
-
-    def _ids(self, name: str) -> np.ndarray:
-        """A `VERTEX` field in the user's ids."""
-        indices, n = self.fields[name], self.graph.num_vertices
-        if indices.max(initial=-1) >= n:
-            v = int(indices.argmax())
-            vertex = self.graph.vertices[[v]].tolist()[0]
-            raise GraphError(
-                f"{self._prepared.found.name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
-                f"indices go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that "
-                "is written"
-            )
-        return ids_or_none(self.graph, indices)
-
-    def summary(self) -> dict[str, Any]:
-        """The last value of each aggregator, and why the run ``ended``."""
-        return {**self.aggregates, "ended": self.ended}
-
-    def verify(self, graph: Graph) -> bool:
-        """Run the same program in plain Python and compare: slow, a microsecond or more for each edge visited.
-
-        Floats may differ by rounding (relative 1e-6 for float32, 1e-9 for float64). Asynchronous programs take other
-        supersteps than the reference, so only their ends are compared.
-
-        Raises:
-            VerificationError: naming the first vertex that differs; or an asynchronous program was cut short.
-        """
-        prepared = self._prepared if graph is self.graph else Prepared(self._prepared.program, graph)
-        limit: int | None = self.supersteps
-        if prepared.program.asynchronous:
-            if self.ended != ENDINGS[0]:
-                raise VerificationError(
-                    f"{prepared.found.name} is asynchronous and was cut short ({self.ended}): what it had reached "
-                    "depends on the order of its work. Run it to its end to verify it"
-                )
-            limit = None
-        expected = prepared.reference(self._given, limit)
-        for name, values in expected.vertex_fields.items():
-            got = self.fields[name]
-            tolerance = {"float32": 1e-6, "float64": 1e-9}.get(str(values.dtype), 0.0)
-            same = np.isclose(got, values, rtol=tolerance, atol=tolerance, equal_nan=True)
-            if not same.all():
-                v = int(np.argmin(same))
-                raise VerificationError(
-                    f"{name} of vertex {graph.ids_of(np.array([v]))[0]} is {got[v]}; the reference has {values[v]}"
-                )
-        return True
 
 
 class _Compiled(NamedTuple):
@@ -355,6 +247,10 @@ class Prepared:
                 f"{self.found.name} has no 'seed': it draws no random numbers (ew.random); leave it out"
             )
         return {**values, "seed": seed}
+
+    def on(self, graph: Graph) -> "Prepared":
+        """The program on another graph."""
+        return Prepared(self.program, graph)
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""

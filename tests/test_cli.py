@@ -223,8 +223,8 @@ def test_every_generator(tmp_path: Path, kind: str, settings: tuple[str, ...]) -
     [
         (
             ("pagerang",),
-            "there is no algorithm 'pagerang'; there are bfs, sssp, pagerank, components, scc, mst, betweenness, "
-            "edge_betweenness.",
+            "there is no algorithm 'pagerang'; there are betweenness, bfs, components, edge_betweenness, mst, "
+            "pagerank, scc, sssp.",
         ),
         (("bfs",), "bfs needs source: give --source ID"),
         (("bfs", "--source", "Rome"), "the graph has no vertex 'Rome'"),

@@ -28,6 +28,7 @@ ORDER = [
     {"io", "generate"},
     {"program"},
     {"engine"},
+    {"program_result"},
     {"run"},
     {"algorithms"},
     {"__init__"},

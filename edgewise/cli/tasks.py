@@ -20,8 +20,8 @@ from edgewise import generate
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
+from edgewise.program_result import ProgramResult
 from edgewise.result import Result
-from edgewise.run import ProgramResult
 from edgewise.text import shown
 
 #: How a run is carried out is said by options of their own.
