@@ -98,7 +98,9 @@ def sum_dependencies(
         run = batch_bytes(n, m, 1) if in_batches else source_bytes(n, m, job.num_sums)
         return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
 
-    program = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
+    program: Form | str = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
+    if weighted or on == ON_ARCS:
+        program = "of edges," if on == ON_ARCS else "by weights"
     task = begin(
         name,
         graph,
@@ -111,7 +113,7 @@ def sum_dependencies(
         arrays=("offsets", "targets", "in_offsets", "in_sources"),
         cpu=Form(_sum_on_cpu, memory),
         cuda=Form("betweenness.cuda.sum_over", gpu_memory),
-        program=None if weighted or on == ON_ARCS else program,
+        program=program,
     )
     sources = asked.indices()
     total, run = task.find(job, sources, total=len(sources))

@@ -72,7 +72,7 @@ def begin(
     arrays: tuple[str, ...] = ("offsets", "targets"),
     cpu: Form,
     cuda: Form,
-    program: Form | None,
+    program: Form | str,
 ) -> Task:
     """Choose a form, and check how it is to be carried out. A graph without vertices needs no GPU.
 
@@ -81,7 +81,7 @@ def begin(
         graph: what it runs on.
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
-        cpu, cuda, program: the forms; None where there is no program.
+        cpu, cuda, program: the forms; where there is no program, what it is that has none: "by weights".
 
     Raises:
         ScheduleError: an unknown device, or a schedule that the form cannot follow.
@@ -91,10 +91,10 @@ def begin(
     """
     chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
     form = program if chosen.as_program else cuda if chosen.on_gpu else cpu
-    if form is None:
+    if isinstance(form, str):
         raise ScheduleError(
-            f"{name}: this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. Leave "
-            "them at 'auto'"
+            f"{name}: {form} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
+            "Leave them at 'auto'"
         )
     admission = admit(
         name,
