@@ -26,7 +26,7 @@ import numpy as np
 from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
-from edgewise.balance.registry import make_strategy
+from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.messages import (
     buffer_types,
     kept_dtype,
@@ -35,7 +35,6 @@ from edgewise.engine.cuda.messages import (
     stored,
     ways_of,
 )
-from edgewise.engine.cuda.plan import plan_types
 from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -98,7 +97,7 @@ class Run(NamedTuple):
         own: the program's arrays.
         work: see WORK_ARRAYS.
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        plan: the strategy's arrays, see `edgewise.engine.cuda.plan`.
+        plan: the strategy's arrays, see `edgewise.balance.contract.Plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
         layout: of what is gathered over, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of
             each arc, and of each slot its arc and its source.
@@ -146,7 +145,7 @@ def signature(
         array(np.dtype(np.int64)),
         pointer(np.dtype(np.int64)),
         *[INT64] * 6,
-        tuple_of(plan_types(schedule.balance, offsets)),
+        tuple_of(strategy_of(schedule.balance).types(offsets)),
         tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
         tuple_of(layout if ways.buffered else layout_types() if ways.columnar else []),
         tuple_of(slots if ways.buffered else []),
@@ -182,7 +181,7 @@ def make_gpu_kernel(
     folds, total_type = FOLDS, numba_type(kept_dtype(message))
     pushes, pulls, buffered, columnar = ways_of(found, message, schedule)
     bodies, flush, fill, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
-    list_units, push_all, pull_all = make_strategy(schedule.balance, bodies)
+    list_units, push_all, pull_all = strategy_of(schedule.balance).make(bodies)
     if columnar:
         pull_all = make_columnar(bodies.gather)
 

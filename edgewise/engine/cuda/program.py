@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.contract import SHARED
-from edgewise.balance.registry import of_code
+from edgewise.balance.contract import SHARED, Plan
+from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import Outcome
 from edgewise.engine.cpu.kernel import ENDINGS
 from edgewise.engine.cpu.program import LAST_STAMP
@@ -20,7 +20,7 @@ from edgewise.engine.cuda.messages import (
     stored_identity,
     ways_of,
 )
-from edgewise.engine.cuda.plan import Plan
+from edgewise.engine.cuda.rows import rows_of
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding, starts_as_weights
@@ -50,7 +50,7 @@ from edgewise.kernels.cuda.memory import (
 )
 from edgewise.primitives import near_far
 from edgewise.program.inspect import Specification
-from edgewise.schedule import Buffered, EdgeBased, Layout, Pull, Push, Schedule
+from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule
 
 
 class Told(NamedTuple):
@@ -253,17 +253,19 @@ class GpuProgram:
         found, graph = binding.found, binding.graph
         self._ways = ways = ways_of(found, message, schedule)
         pushed = ways.buffered or may_push(found, message)
-        if isinstance(schedule.balance, EdgeBased) and not pushed:
+        strategy = strategy_of(schedule.balance)
+        if strategy.any_order and not pushed:
             raise ScheduleError(
-                f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
-                f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
+                f"{found.name}: {type(schedule.balance).__name__}() combines messages in any order, by atomic "
+                f"operations, which {message} messages by {found.combine.name} do not allow; WorkloadDecomposition() "
+                "has equal shares, too"
             )
         best_first = found.best_first and message.kind in "if" and schedule.balance == "auto"
         best_first = best_first and not isinstance(schedule.delivery, Pull)
         best_first = best_first and not (ways.buffered or ways.columnar)
         self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
         self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
-        self._how = f"{self._form.__name__} {ways} {of_code(schedule.balance)}"
+        self._how = f"{self._form.__name__} {ways} {strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
         self._free: list[_Workspace] = []
@@ -286,7 +288,7 @@ class GpuProgram:
                 self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
             self._graph_passed = [address(values) for values in self._graph]
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
+            self._plan = strategy.prepare(rows_of(graph), ways.pushes and not best_first, inward)
         arguments = (graph, found, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
