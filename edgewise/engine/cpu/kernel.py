@@ -30,6 +30,7 @@ import numpy as np
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece
 from edgewise.engine.cpu.table import make_readers, named_kernel
+from edgewise.engine.delivery import PULL_ADVANTAGE, stops_early
 from edgewise.engine.lowering.accessors import cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -63,9 +64,8 @@ BLOCK = 4096
 
 #: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
 LIST_ADVANTAGE = 4
-#: Pull over all in-edges when the frontier has more than one in so many of them.
-PULL_ADVANTAGE = 3
-#: The same where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012, section 5).
+#: What `PULL_ADVANTAGE` is where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012,
+#: section 5).
 PULL_ADVANTAGE_OF_SEARCHES = 14
 
 AUTO, PUSH, PULL = range(3)
@@ -145,8 +145,8 @@ def make_kernel(
         functions[name] for name in ("edge_compute", "initialize", "resume", "proceed")
     )
     combine = functions.get("combine") or device_function(found.combine.function)
-    make_delivery = make_buffered if buffered else make_combined
-    hand_over, compute = make_delivery(compiled, binding, message, combine)
+    make_messages = make_buffered if buffered else make_combined
+    hand_over, compute = make_messages(compiled, binding, message, combine)
     ordered = found.combine.ordered(message) and not buffered
     has_proceed, has_resume, has_aggregates = found.has_proceed, found.has_resume, found.folds_always
     # Aggregates that are evaluated only where vertices resume, and at the end.
@@ -157,7 +157,7 @@ def make_kernel(
     harmless = found.edge_compute_is_harmless
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
-    can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    can_stop = stops_early(found, message)
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
