@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.engine import reference
-from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.program import CpuProgram, first_running
 from edgewise.engine.delivery import Delivery, check_delivery, decide
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
@@ -66,7 +65,7 @@ class ProgramResult(Result):
         arrays = {**outcome.vertex_fields, **outcome.edge_fields}
         super().__init__(prepared.graph.itself, run, outcome.supersteps, arrays)
         self.aggregates = outcome.aggregates
-        self.ended = outcome.ended
+        self.ended = str(outcome.ended)
         self.phase_seconds = outcome.phase_seconds
         self.memory_bytes = outcome.memory_bytes
         self._prepared, self._given = prepared, given
@@ -124,7 +123,7 @@ class ProgramResult(Result):
         prepared = self._prepared if graph is self.graph else Prepared(self._prepared.program, graph)
         limit: int | None = self.supersteps
         if prepared.program.asynchronous:
-            if self.ended != ENDINGS[0]:
+            if self.ended != str(Ending.FINISHED):
                 raise VerificationError(
                     f"{prepared.found.name} is asynchronous and was cut short ({self.ended}): what it had reached "
                     "depends on the order of its work. Run it to its end to verify it"

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.contract import FINISHED, LIMITED, STOPPED, Ending
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece
 from edgewise.engine.cpu.table import make_readers, named_kernel
@@ -52,9 +53,9 @@ RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = range(FORMS + 8, 
 SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
-ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
+ENDINGS = tuple(map(str, Ending))
 #: The kernel has spent its budget: called again, it goes on where it was.
-GO_ON = len(ENDINGS)
+GO_ON = len(Ending)
 
 #: List entries that a thread reserves at a time, and the mark of an entry it did not use.
 SEGMENT = 64
@@ -277,13 +278,13 @@ def make_kernel(
 
     @device_function
     def ending(n, m, own, shared, limit):
-        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
         if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
-            return 2
+            return STOPPED
         if shared[COUNT] == 0:
-            return 0
-        return 1 if superstep == limit else -1
+            return FINISHED
+        return LIMITED if superstep == limit else -1
 
     @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
@@ -296,7 +297,7 @@ def make_kernel(
                 fold_parts(0, blocks, 1, own)
                 set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
-            if has_resume and shared[ENDED] == 0 and shared[RESUMED] == 0:
+            if has_resume and shared[ENDED] == FINISHED and shared[RESUMED] == 0:
                 shared[ENDED] = -1
                 shared[FORM] = RESUME
                 return

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.contract import Outcome
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
     AUTO,
     BLOCK,
     ENDED,
-    ENDINGS,
     FORM_NAMES,
     FORMS,
     GO_ON,
@@ -189,7 +188,7 @@ class CpuProgram:
         _carry_out(run, kernel, shared, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
-        ended = ENDINGS[int(shared[ENDED])]
+        ended = Ending(int(shared[ENDED]))
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},

@@ -27,6 +27,7 @@ from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.registry import strategy_of
+from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
 from edgewise.engine.cuda.messages import (
     buffer_types,
     kept_dtype,
@@ -305,14 +306,14 @@ def make_gpu_kernel(
 
     @device_function
     def ending(n, m, own, superstep, count, limit, cancelled):
-        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
         if cancelled:
             return CANCELLED
         if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
-            return 2
+            return STOPPED
         if count == 0:
-            return 0
-        return 1 if superstep == limit else -1
+            return FINISHED
+        return LIMITED if superstep == limit else -1
 
     def program_kernel(
         graph,
@@ -368,7 +369,7 @@ def make_gpu_kernel(
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
-            if has_resume and ended == 0 and not resumed:
+            if has_resume and ended == FINISHED and not resumed:
                 listed = work[2] if flipped else work[1]
                 generation = resume_run(n, m, superstep, base + superstep + 1, listed, turn, generation, run)
                 resumed = True

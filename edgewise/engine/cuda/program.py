@@ -7,8 +7,7 @@ import numpy as np
 
 from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.program import LAST_STAMP
 from edgewise.engine.cuda import best_first, kernel
 from edgewise.engine.cuda.kernel import FOLDS
@@ -52,13 +51,13 @@ class Told(NamedTuple):
 
     Attributes:
         supersteps: how many were run.
-        ending: how the run ended, see `ENDINGS`.
+        ending: how the run ended.
         forms: what its supersteps were like.
         phases: see `Outcome.phase_seconds`.
     """
 
     supersteps: int
-    ending: int
+    ending: Ending
     forms: str
     phases: dict[str, float]
 
@@ -171,7 +170,7 @@ class Rounds:
         forms = written_forms((pushes - shared, shared, pulls), names)
         times = told[kernel.TIMES :].tolist()
         phases = {name: 1e-9 * spent for name, spent in zip(kernel.PHASES, times, strict=True)}
-        return Told(supersteps, int(told[kernel.ENDED]), forms, phases)
+        return Told(supersteps, Ending(int(told[kernel.ENDED])), forms, phases)
 
     @property
     def worn_out(self) -> bool:
@@ -221,7 +220,7 @@ class BestFirst:
         host = self.host.tolist()
         forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
         note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
-        return Told(host[near_far.SUPERSTEPS], host[near_far.ENDING], note, {})
+        return Told(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
 
 
 class GpuProgram:
@@ -315,7 +314,7 @@ class GpuProgram:
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
             told.supersteps,
-            ENDINGS[told.ending],
+            told.ending,
             (
                 *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
                 *self._delivery.why,
