@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.errors import GraphError, VerificationError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -55,7 +54,7 @@ class ProgramResult(Result):
         arrays = {**outcome.vertex_fields, **outcome.edge_fields}
         super().__init__(prepared.graph.itself, run, outcome.supersteps, arrays)
         self.aggregates = outcome.aggregates
-        self.ended = outcome.ended
+        self.ended = str(outcome.ended)
         self.phase_seconds = outcome.phase_seconds
         self.memory_bytes = outcome.memory_bytes
         self._prepared, self._given = prepared, given
@@ -117,7 +116,7 @@ class ProgramResult(Result):
         prepared = self._prepared if graph is self.graph else self._prepared.on(graph)
         limit: int | None = self.supersteps
         if prepared.program.asynchronous:
-            if self.ended != ENDINGS[0]:
+            if self.ended != str(Ending.FINISHED):
                 raise VerificationError(
                     f"{prepared.found.name} is asynchronous and was cut short ({self.ended}): what it had reached "
                     "depends on the order of its work. Run it to its end to verify it"

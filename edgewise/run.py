@@ -11,9 +11,10 @@ import numpy as np
 from edgewise.engine import reference
 from edgewise.engine.contract import Outcome
 from edgewise.engine.cpu.program import CpuProgram, first_running
+from edgewise.engine.delivery import Delivery, check_delivery, decide
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_for
-from edgewise.errors import ProgramError, ScheduleError
+from edgewise.errors import ProgramError
 from edgewise.execution import (
     Chosen,
     Execution,
@@ -84,12 +85,7 @@ class Prepared:
             problem = f": this name is taken, for each result has a '{name}' of its own; choose another"
             raise refusal(program, name, problem)
         self._binding = bind(self.found, graph)
-        delivery = self._schedule.delivery
-        if self.found.keeps_messages and isinstance(delivery, Push | Pull):
-            raise ScheduleError(
-                f"{self.found.name}: {type(delivery).__name__}() combines messages two at a time, and combine = "
-                "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
-            )
+        check_delivery(self.found, self._schedule)
         self._compiled: dict[Any, _Compiled] = {}
         self._messages: dict[tuple[type, ...], np.dtype] = {}
         #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
@@ -225,12 +221,11 @@ class Prepared:
         message, threads = self._message(parameters), threads_of(self.found.name, self._schedule)
         if checked:
             return reference.running(self._binding, given).most
-        pull = self._may_pull(message)
-        compiled = self._compiled.get((False, pull, _types(parameters)))
+        delivery = self._delivery(message, on_gpu=False)
+        compiled = self._compiled.get((False, delivery, _types(parameters)))
         if compiled is not None:
             return compiled.engine.running(threads, given).most
-        how = self._schedule.delivery, pull, threads
-        return first_running(self._binding, message, *how, given).most
+        return first_running(self._binding, message, delivery, threads, given).most
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is one of the parameters of a program that draws."""
@@ -275,12 +270,12 @@ class Prepared:
     def _compile(self, parameters: dict[str, Any], run: Execution) -> "_Compiled":
         """The engine for these parameters: those without a declared dtype may change the types of messages."""
         message = self._message(parameters)
-        pull = self._may_pull(message)
-        key = run.on_gpu, pull, _types(parameters)
+        delivery = self._delivery(message, run.on_gpu)
+        key = run.on_gpu, delivery, _types(parameters)
         if key not in self._compiled:
             started = time.perf_counter()
             with run.laying_out():
-                self._compiled[key] = self._made(run.on_gpu, pull, message)
+                self._compiled[key] = self._made(run.on_gpu, delivery, message)
             self.layout_seconds += time.perf_counter() - started
         return self._compiled[key]
 
@@ -299,9 +294,8 @@ class Prepared:
                 "since it was prepared; prepare it again, or declare what changes as ew.parameter"
             )
 
-    def _made(self, on_gpu: bool, pull: bool, message: np.dtype) -> "_Compiled":
+    def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> "_Compiled":
         self._check_current()
-        check_schedule(self.found.name, self._schedule, on_gpu)
         engine: Any
         if on_gpu:
             from edgewise.engine.cuda.program import GpuProgram
@@ -311,11 +305,11 @@ class Prepared:
             if forget_programs not in cuda_memory.spare:
                 cuda_memory.spare.append(forget_programs)
             compiled = compiled_for(self.found, cuda_device.device_function)
-            engine = GpuProgram(compiled, self._binding, message, self._schedule, pull)
+            engine = GpuProgram(compiled, self._binding, message, delivery)
             cuda_memory.finish()
         else:
             compiled = compiled_for(self.found, program_function)
-            engine = CpuProgram(compiled, self._binding, message, self._schedule.delivery, pull)
+            engine = CpuProgram(compiled, self._binding, message, delivery)
         return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
@@ -339,15 +333,11 @@ class Prepared:
         check_identity(self.found, message)
         return message
 
-    def _may_pull(self, message: np.dtype) -> bool:
-        """Whether in-edges may be used, and made for that, if need be."""
-        delivery, graph = self._schedule.delivery, self.graph
-        if isinstance(delivery, Push):
-            return False
-        if self.found.keeps_messages or isinstance(delivery, Buffered):
-            return False
-        ordered = self.found.combine.ordered(message)
-        return isinstance(delivery, Pull) or ordered or graph.has_in_edges or self._in_edges
+    def _delivery(self, message: np.dtype, on_gpu: bool) -> Delivery:
+        """How messages reach vertices, with the in-edges that there are now."""
+        check_schedule(self.found.name, self._schedule, on_gpu)
+        in_edges = self.graph.has_in_edges or self._in_edges
+        return decide(self.found, message, self._schedule, in_edges, on_gpu)
 
 
 def prepare(

@@ -13,8 +13,8 @@ from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.contract import WHOLE, Bodies
 from edgewise.balance.grouped import make_grouped
-from edgewise.balance.registry import make_strategy
-from edgewise.engine.cuda.plan import Plan, plan_types
+from edgewise.balance.registry import strategy_of
+from edgewise.engine.cuda.rows import rows_of
 from edgewise.graph import Graph
 from edgewise.kernels.cuda import device as cuda_device
 from edgewise.kernels.cuda import memory as cuda_memory
@@ -239,8 +239,8 @@ def make_strategy_kernel(balance, pulls):
     def add(takes, v, k, context):
         gather(v if takes else np.int64(-1), k, k + 1 if takes else k, 1, 1, np.int64(WHOLE), context)
 
-    strategy = make_strategy(balance, Bodies(visit, scatter, gather, join, add))
-    list_units, push_all, pull_all = strategy
+    bodies = Bodies(visit, scatter, gather, join, add)
+    list_units, push_all, pull_all = strategy_of(balance).make(bodies)
 
     def strategy_kernel(graph, vertices, count, visits, gathered, parts, control, plan):
         tally = cuda.shared.array(TALLY_WORDS, INT64)
@@ -266,7 +266,7 @@ def make_strategy_kernel(balance, pulls):
 def check_strategy(balance, degrees):
     """Check a strategy on a graph whose vertices have these out-degrees, and on the reversed graph, gathering."""
     xp, n = cuda_memory.cupy(), len(degrees)
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
+    vertex, word, strategy = np.dtype(np.uint32), np.dtype(np.int64), strategy_of(balance)
     own = np.repeat(np.arange(n), degrees)
     other = np.random.default_rng(1).integers(0, n, len(own))
     for pulls in (False, True):
@@ -279,10 +279,10 @@ def check_strategy(balance, degrees):
             array(word),
             array(word),
             array(word),
-            tuple_of(plan_types(balance, offsets)),
+            tuple_of(strategy.types(offsets)),
         )
         kernel = cuda_device.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
-        plan = Plan(graph, balance, True, True)
+        plan = strategy.prepare(rows_of(graph), True, True)
         rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
         begins = graph.in_offsets if pulls else graph.offsets
         for vertices in [np.arange(n)] if pulls else lists(n):

@@ -62,6 +62,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/cpu/messages": ("test_buffered.py", *_PROGRAMS),
     "engine/cpu/program": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
     "engine/cpu": _PROGRAMS,
+    "engine/delivery": ("test_delivery.py", *_PROGRAMS),
     "engine/endless": ("test_endless.py",),
     "engine/lowering/accessors": _PROGRAMS,
     "engine/lowering/binding": ("test_given_values.py", "test_program.py", "test_kept_programs.py"),

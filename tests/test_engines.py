@@ -186,7 +186,7 @@ def assert_same(result, expected, asynchronous):
         np.testing.assert_array_equal(result.edge_fields[name], values, err_msg=name)
     if not asynchronous:
         assert result.supersteps == expected.supersteps
-        assert result.ended == expected.ended
+        assert result.ended == str(expected.ended)
         for name, value in expected.aggregates.items():
             assert result.aggregates[name] == pytest.approx(value, rel=1e-12)
 

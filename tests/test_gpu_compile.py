@@ -12,6 +12,7 @@ import test_draws
 from test_engines import PROGRAMS
 
 import edgewise as ew
+from edgewise.engine.delivery import decide
 from edgewise.engine.lowering.binding import bind, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_program
 from edgewise.engine.lowering.constants import constant_arrays
@@ -42,15 +43,16 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)
     message = check_types(compiled_program(found), binding, parameters)
+    delivery = decide(found, message, schedule, True, True)
     kernel = form.make_kernel(
         compiled_program(found, gpu.device_function),
         binding,
         message,
         constant_arrays(binding, {}, True, partial(getattr, binding.graph)).uniform,
-        schedule,
+        delivery,
     )
     return gpu.compile_kernel(
-        kernel, form.signature(binding, message, parameters, schedule), capability, None
+        kernel, form.signature(binding, message, parameters, delivery), capability, None
     )
 
 

@@ -1,15 +1,21 @@
-"""What strategies make of a graph beforehand, with NumPy in the place of CuPy."""
+"""Strategies and the choices that they stand for; what they make of a graph, with NumPy in the place of CuPy."""
+
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from edgewise import schedule
 from edgewise.layout.slots import own_ends
 
 split = pytest.importorskip(
     "edgewise.balance.node_splitting", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-hierarchical = pytest.importorskip("edgewise.balance.hierarchical", exc_type=ImportError)
+hierarchical, contract, registry = (
+    pytest.importorskip(f"edgewise.balance.{name}", exc_type=ImportError)
+    for name in ("hierarchical", "contract", "registry")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +80,22 @@ def test_heavy_vertices_come_by_degree(bound):
     found = hierarchical.heavy_vertices(offsets_of(degrees), bound)
     expected = sorted(np.flatnonzero(degrees > bound).tolist(), key=lambda v: (-degrees[v], v))
     assert found.tolist() == expected
+
+
+def test_every_choice_of_a_schedule_has_a_strategy():
+    for choice in ("auto", *(kind() for kind in get_args(schedule.View))):
+        strategy = registry.strategy_of(choice)
+        assert isinstance(strategy, contract.Strategy)
+        assert strategy.any_order == isinstance(choice, schedule.EdgeBased)
+
+
+def test_code_depends_on_lanes_and_chunking_and_not_on_bounds():
+    keys = [registry.strategy_of(kind()).code_key for kind in get_args(schedule.View)]
+    assert len(set(keys)) == len(keys)
+    for one, other, same in (
+        (schedule.NodeSplitting(), schedule.NodeSplitting(3), True),
+        (schedule.HierarchicalProcessing(), schedule.HierarchicalProcessing(3, depth=2), True),
+        (schedule.WarpMapped(8), schedule.WarpMapped(16), False),
+        (schedule.EdgeBased(), schedule.EdgeBased(chunking=False), False),
+    ):
+        assert (registry.strategy_of(one).code_key == registry.strategy_of(other).code_key) == same

@@ -1,24 +1,39 @@
 """The strategy where a schedule asks for none."""
 
+from typing import Any, final
+
+import numpy as np
+
 from edgewise.balance.binned import MANY, make_binned
-from edgewise.balance.contract import SHARED, Bodies, Strategy
+from edgewise.balance.contract import SHARED, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
-from edgewise.balance.workload_decomposition import make_decomposed
-from edgewise.kernels.cuda.device import ballot, device_function, lane, thread_index
+from edgewise.balance.workload_decomposition import (
+    make_decomposed,
+    num_shared_parts,
+    scan_arrays,
+    scan_types,
+)
+from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.device import WARP, ballot, device_function, lane, pointer, thread_index
 from edgewise.primitives.deal import list_nothing
 
 #: Lanes for each vertex that sends, where none has many arcs.
 LANES = 8
+_WORD = np.dtype(np.int64)
 
 
-def make_automatic(bodies: Bodies) -> Strategy:
+def largest_degree(offsets: Any) -> int:
+    """The most arcs that a vertex has. `offsets` is on the GPU."""
+    return int(cuda_memory.cupy().diff(offsets).max()) if len(offsets) > 1 else 0
+
+
+def make_automatic(bodies: Bodies) -> Traversal:
     """What wins where nothing is asked for, of three views.
 
     At each superstep: vertices that send have `LANES` lanes each, unless one of them has more than `MANY` arcs; then
     all have equal shares by merge path. For each graph: where all vertices gather, lanes have them by degree, or equal
-    shares of all arcs if some vertex has more than such a share; then the first word of the first array is not 0. The
-    other arrays are those of merge path.
+    shares of all arcs if some vertex has more than such a share.
     """
     few = make_mapped(make_grouped(LANES), bodies).push_all
     by_degree = make_mapped(make_binned, bodies).pull_all
@@ -46,4 +61,33 @@ def make_automatic(bodies: Bodies) -> Strategy:
             return by_degree(n, generation, context, run)
         return in_shares.pull_all(n, generation, context, run)
 
-    return Strategy(list_units, push_all, pull_all)
+    return Traversal(list_units, push_all, pull_all)
+
+
+@final
+class AutomaticStrategy(Strategy):
+    """The arrays are a word that says whether all vertices gather in equal shares, and those of merge path."""
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        return [pointer(_WORD), *scan_types()]
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        few = f"{LANES} lanes for each vertex"
+        notes = [f"pushing with {few}, in equal shares if one has more than {MANY} out-edges"] * pushes
+        shares = False
+        if pulls:
+            # A warp's share if all warps have as many arcs, with a block on each multiprocessor.
+            share = rows.num_arcs // max(1, cuda_memory.most_threads() // (2 * WARP))
+            needed = 8 * rows.num_vertices
+            largest = rows.kept("in_offsets", ("largest degree",), needed, largest_degree)
+            shares = bool(largest > share)
+            notes.append(
+                f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "
+                f"{largest:,}, a warp's share {share:,}"
+            )
+        word = cuda_memory.copy_of(np.array([shares], _WORD))
+        own = scan_arrays(rows.num_vertices, pushes)
+        return Plan((word,), own, num_shared_parts(pulls), tuple(notes))
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_automatic(bodies)

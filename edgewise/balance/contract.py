@@ -1,6 +1,10 @@
-"""What a strategy is made of, and what it is made for: see `edgewise.balance`."""
+"""What a strategy is, what it is made for, and what it makes: see `edgewise.balance`."""
 
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 #: What a unit that is gathered over is, if no part of a vertex: all of it, or what is left of it after a first share,
 #: whose message waits to be added to.
@@ -34,12 +38,12 @@ class Bodies(NamedTuple):
     add: Any
 
 
-class Strategy(NamedTuple):
-    """Who does which arcs. All are called by all threads of the grid.
+class Traversal(NamedTuple):
+    """The compiled functions of a strategy. All are called by all threads of the grid.
 
     `run` has the attributes ``graph`` (offsets, targets, in_offsets, in_sources), ``plan`` (the strategy's arrays, see
-    `edgewise.engine.cuda.plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation`
-    is that of the barrier of the grid.
+    `Plan`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation` is that of the barrier
+    of the grid.
 
     Attributes:
         list_units: ``list_units(v, active, counter, run)``, by all lanes of a warp at once: note that those lanes'
@@ -53,3 +57,66 @@ class Strategy(NamedTuple):
     list_units: Any
     push_all: Any
     pull_all: Any
+
+
+class Rows(NamedTuple):
+    """What a strategy may ask of a graph.
+
+    Attributes:
+        num_vertices, num_arcs: of the graph.
+        offsets: the dtype of offsets, unsigned.
+        kept: ``kept(name, key, needed, make)``: what ``make(offsets)`` gives for the graph's "offsets" or "in_offsets",
+            on the GPU. It is made when it is first asked for, which takes `needed` bytes, and stays with the graph.
+            `key` begins with what it is, in words.
+    """
+
+    num_vertices: int
+    num_arcs: int
+    offsets: np.dtype
+    kept: Callable[[str, tuple[Any, ...], int, Callable[[Any], Any]], Any]
+
+
+class Plan(NamedTuple):
+    """A strategy's arrays for a graph.
+
+    Attributes:
+        fixed: arrays on the GPU that all runs share.
+        own: length and dtype of each array that a run has for itself; they follow the others.
+        num_parts: parts of vertices that are gathered over.
+        notes: for `Result.explain`.
+    """
+
+    fixed: tuple[Any, ...] = ()
+    own: tuple[tuple[int, np.dtype], ...] = ()
+    num_parts: int = 0
+    notes: tuple[str, ...] = ()
+
+    def nbytes(self) -> int:
+        """The memory that a run needs for its own arrays."""
+        return sum(length * dtype.itemsize for length, dtype in self.own)
+
+
+class Strategy(ABC):
+    """Who does which arcs, for a choice of a schedule: what the host and the kernel have to know of it.
+
+    Attributes:
+        any_order: whether messages are combined in any order, by atomic operations, where vertices gather.
+        code_key: what the code of a kernel depends on: not bounds on degrees and depths, which are data.
+    """
+
+    any_order: ClassVar[bool] = False
+
+    def __init__(self, code_key: str) -> None:
+        self.code_key = code_key
+
+    @abstractmethod
+    def types(self, offsets: np.dtype) -> list[Any]:
+        """The types of the arrays of `prepare`, for graphs with offsets of this dtype."""
+
+    @abstractmethod
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        """The arrays for a graph, for a kernel that pushes, or pulls, or both."""
+
+    @abstractmethod
+    def make(self, bodies: Bodies) -> Traversal:
+        """The functions that give arcs out to these bodies."""

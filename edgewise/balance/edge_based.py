@@ -11,26 +11,22 @@ float sums and combiners of the user's are refused.
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (sections II.B and IV.D).
 """
 
-from typing import Any
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from edgewise.balance.contract import Bodies, Strategy
+from edgewise.balance.contract import Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, pointer, thread_index
+from edgewise.layout.slots import own_ends
 from edgewise.primitives.deal import degree, make_deal, reserve
+from edgewise.schedule import EdgeBased
 
 #: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
 ENDS_BYTES = 24
 
 
-def edge_types(offsets: np.dtype) -> list[Any]:
-    """The types of sources of out-edges, targets of in-edges, and listed edges."""
-    vertex = np.dtype(np.uint32)
-    return [pointer(vertex), pointer(vertex), pointer(offsets)]
-
-
-def make_edge_based(chunking: bool, bodies: Bodies) -> Strategy:
-    """The strategy, with or without work chunking, for messages that may be combined in any order."""
+def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
+    """The functions, with or without work chunking, for messages that may be combined in any order."""
     visit, add = bodies.visit, bodies.add
 
     @device_function
@@ -75,4 +71,31 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Strategy:
             add(k < arcs, v, k, context)
         return generation
 
-    return Strategy(list_units, push_all, pull_all)
+    return Traversal(list_units, push_all, pull_all)
+
+
+@final
+class EdgeBasedStrategy(Strategy):
+    """The arrays are sources of out-edges, targets of in-edges, and listed edges."""
+
+    any_order: ClassVar[bool] = True
+
+    def __init__(self, choice: EdgeBased) -> None:
+        super().__init__(str(choice))
+        self._chunking = choice.chunking
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        vertex = np.dtype(np.uint32)
+        return [pointer(vertex), pointer(vertex), pointer(offsets)]
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        m = rows.num_arcs
+        ends = [
+            rows.kept(name, ("sources of edges",), ENDS_BYTES * m, lambda offsets: own_ends(offsets, m))
+            for name, used in (("offsets", pushes), ("in_offsets", pulls))
+            if used
+        ]
+        return Plan((ends[0], ends[-1]), ((m if pushes else 0, rows.offsets),))
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_edge_based(self._chunking, bodies)

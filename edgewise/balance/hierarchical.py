@@ -10,14 +10,22 @@ degree once, and each later list is a beginning of that one. What a vertex has g
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.C).
 """
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from edgewise.balance.contract import MORE, WHOLE, Bodies, Strategy
-from edgewise.balance.workload_decomposition import make_decomposed_pull, make_decomposed_push, scan_types
+from edgewise.balance.contract import MORE, WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.node_splitting import bound_of
+from edgewise.balance.workload_decomposition import (
+    make_decomposed_pull,
+    make_decomposed_push,
+    num_shared_parts,
+    scan_arrays,
+    scan_types,
+)
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.device import (
+    THREADS,
     block_size,
     device_function,
     grid_barrier,
@@ -27,16 +35,14 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.primitives.deal import append, degree, list_nothing
+from edgewise.schedule import HierarchicalProcessing
 
 #: Words of the array of bounds: the most out-edges and in-edges of a vertex in a sub-iteration, sub-iterations, and how
 #: many vertices have more in-edges. There are none for the first sub-iteration where the list of all is too short.
 OUT, IN, DEPTH, HEAVY = range(4)
-
-
-def hierarchical_types() -> list[Any]:
-    """The types of the bounds, the vertices with many in-edges, two lists, and what a scan needs."""
-    vertex = pointer(np.dtype(np.uint32))
-    return [pointer(np.dtype(np.int64)), vertex, vertex, vertex, *scan_types()]
+#: As many sub-iterations as there are arcs.
+NO_LIMIT = np.iinfo(np.int64).max
+VERTEX, WORD = np.dtype(np.uint32), np.dtype(np.int64)
 
 
 def heavy_vertices(offsets: Any, bound: int) -> Any:
@@ -47,8 +53,8 @@ def heavy_vertices(offsets: Any, bound: int) -> Any:
     return heavy[xp.argsort(xp.negative(degrees[heavy]), kind="stable")].astype(np.uint32)
 
 
-def make_hierarchical(bodies: Bodies) -> Strategy:
-    """The strategy."""
+def make_hierarchical(bodies: Bodies) -> Traversal:
+    """The functions of the strategy."""
     scatter, gather = bodies.scatter, bodies.gather
     push_rest = make_decomposed_push(0, bodies)
     pull_rest = make_decomposed_pull(True, 0, MORE, bodies)
@@ -116,4 +122,39 @@ def make_hierarchical(bodies: Bodies) -> Strategy:
             generation = pull_rest(heavy, count, done, generation, context, run, scans)
         return generation
 
-    return Strategy(list_nothing, push_all, pull_all)
+    return Traversal(list_nothing, push_all, pull_all)
+
+
+@final
+class HierarchicalStrategy(Strategy):
+    """The arrays are the bounds, the vertices with many in-edges, two lists, and what a scan needs."""
+
+    def __init__(self, choice: HierarchicalProcessing) -> None:
+        super().__init__("HierarchicalProcessing")
+        self._choice = choice
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        return [pointer(WORD), *[pointer(VERTEX)] * 3, *scan_types()]
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        n, depth = rows.num_vertices, self._choice.depth
+        out = bound_of(self._choice, rows, "offsets") if pushes else 0
+        inward, heavy = 0, cuda_memory.empty(0, VERTEX)
+        if pulls:
+            inward = bound_of(self._choice, rows, "in_offsets") if n >= THREADS and depth != 0 else 0
+            key, needed = ("heavy", inward), 24 * n
+            heavy = rows.kept("in_offsets", key, needed, lambda offsets: heavy_vertices(offsets, inward))
+        numbers = [out, inward, NO_LIMIT if depth is None else min(depth, NO_LIMIT), len(heavy)]
+        bounds = cuda_memory.copy_of(np.array(numbers, WORD))
+        lists = [(n if pushes else 0, VERTEX)] * 2
+        notes = [
+            f"hierarchical processing: at most {bound:,} {what} in a sub-iteration"
+            for bound, what in ((out, "out-edges"), (inward, "in-edges"))
+            if bound
+        ]
+        notes.append(f"hierarchical processing: lists of fewer than {THREADS:,} are decomposed")
+        own = (*lists, *scan_arrays(n, True))
+        return Plan((bounds, heavy), own, num_shared_parts(pulls), tuple(notes))
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_hierarchical(bodies)

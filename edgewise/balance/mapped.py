@@ -1,16 +1,17 @@
 """A view of `grouped`, `block` or `binned` as a strategy: the same view for what is sent and what is gathered."""
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE, Bodies, Strategy
+from edgewise.balance.contract import WHOLE, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda.device import device_function
 from edgewise.primitives.deal import list_nothing
+from edgewise.schedule import Balance
 
 
-def make_mapped(view: Any, bodies: Bodies) -> Strategy:
-    """The strategy of a view, for pushing and for gathering."""
+def make_mapped(view: Any, bodies: Bodies) -> Traversal:
+    """The functions of a view, for pushing and for gathering."""
     gather = bodies.gather
 
     @device_function
@@ -29,4 +30,22 @@ def make_mapped(view: Any, bodies: Bodies) -> Strategy:
         gather_all(run.graph[3], n, run.graph[2], run.scratch, context)
         return generation
 
-    return Strategy(list_nothing, push_all, pull_all)
+    return Traversal(list_nothing, push_all, pull_all)
+
+
+@final
+class MappedStrategy(Strategy):
+    """Each vertex has the lanes that a view gives it. There are no arrays."""
+
+    def __init__(self, choice: Balance, view: Any) -> None:
+        super().__init__(str(choice))
+        self._view = view
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        return []
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        return Plan()
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_mapped(self._view, bodies)

@@ -8,11 +8,11 @@ done once for a graph, a bound and a direction.
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.B).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE, Bodies, Strategy
+from edgewise.balance.contract import WHOLE, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.device import (
     WARP,
@@ -24,6 +24,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.primitives.deal import degree, reserve
+from edgewise.schedule import HierarchicalProcessing, NodeSplitting
 
 #: Memory that splitting takes for each vertex, at least, of which a fifth stays.
 SPLIT_BYTES = 64
@@ -69,6 +70,15 @@ def likely_degree(offsets: Any, bins: int) -> int:
     return max(1, -(-tallest * largest // bins))
 
 
+def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, name: str) -> int:
+    """The most arcs of a vertex that a thread has at a time, by the "offsets" or the "in_offsets"."""
+    if choice.max_degree != "auto":
+        return min(choice.max_degree, max(1, rows.num_arcs))
+    needed, bins = 16 * rows.num_vertices, choice.bins
+    found: int = rows.kept(name, ("degrees", bins), needed, lambda offsets: likely_degree(offsets, bins))
+    return found
+
+
 def split_vertices(offsets: Any, max_degree: int) -> Children:
     """Split the vertices of more than `max_degree` arcs. `offsets` is on the GPU."""
     xp, n = cuda_memory.cupy(), len(offsets) - 1
@@ -86,8 +96,8 @@ def split_vertices(offsets: Any, max_degree: int) -> Children:
     return Children(first.astype(np.uint32), begin, parent.astype(np.uint32), split.astype(np.uint32))
 
 
-def make_splitting(bodies: Bodies) -> Strategy:
-    """The strategy. Its arrays are the `Children` of out-edges, those of in-edges, and the listed children."""
+def make_splitting(bodies: Bodies) -> Traversal:
+    """The functions of the strategy."""
     scatter, gather, join = bodies.scatter, bodies.gather, bodies.join
 
     @device_function
@@ -132,4 +142,36 @@ def make_splitting(bodies: Bodies) -> Strategy:
             join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
         return generation
 
-    return Strategy(list_units, push_all, pull_all)
+    return Traversal(list_units, push_all, pull_all)
+
+
+@final
+class NodeSplittingStrategy(Strategy):
+    """The arrays are the `Children` of out-edges, those of in-edges, and the listed children."""
+
+    def __init__(self, choice: NodeSplitting) -> None:
+        super().__init__("NodeSplitting")
+        self._choice = choice
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        return [*children_types(offsets), *children_types(offsets), pointer(np.dtype(np.uint32))]
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        directions = [("offsets", "out-edges")] * pushes + [("in_offsets", "in-edges")] * pulls
+        found = [self._split(rows, *direction) for direction in directions]
+        children, notes = [each for each, _ in found], tuple(note for _, note in found)
+        listed = len(children[0].parent) if pushes else 0
+        parts = len(children[-1].parent) if pulls else 0
+        return Plan((*children[0], *children[-1]), ((listed, np.dtype(np.uint32)),), parts, notes)
+
+    def _split(self, rows: Rows, name: str, what: str) -> tuple[Children, str]:
+        """The children of all vertices in one direction, and a note."""
+        n, bound = rows.num_vertices, bound_of(self._choice, rows, name)
+        key, needed = ("node splitting", bound), SPLIT_BYTES * n
+        children: Children = rows.kept(name, key, needed, lambda offsets: split_vertices(offsets, bound))
+        count = int(children.split[0])
+        note = f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
+        return children, f"{note}{len(children.parent) - n + count:,}"
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_splitting(bodies)

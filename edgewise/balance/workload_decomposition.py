@@ -18,12 +18,13 @@ block of edges is a thread's, here a warp's, whose lanes read adjacent arcs). Me
 Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from edgewise.balance.binned import make_by_degree
-from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Strategy
+from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
@@ -44,6 +45,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.primitives.deal import WARPS, degree, list_nothing, make_deal, sum_to_lane
+from edgewise.schedule import MergePath, WorkloadDecomposition
 
 #: Places that a warp has at least.
 LEAST = 32
@@ -53,6 +55,17 @@ def scan_types() -> list[Any]:
     """The types of the two arrays that a scan needs: a place for each vertex, and one for each block of threads."""
     word = np.dtype(np.int64)
     return [pointer(word), pointer(word)]
+
+
+def scan_arrays(num_vertices: int, scans: bool) -> tuple[tuple[int, np.dtype], ...]:
+    """The lengths and dtypes of these arrays, which are empty where nothing is scanned."""
+    lengths = (num_vertices, cuda_memory.most_threads() // THREADS) if scans else (0, 0)
+    return tuple((length, np.dtype(np.int64)) for length in lengths)
+
+
+def num_shared_parts(pulls: bool) -> int:
+    """The most parts of vertices: one for each warp, if it gathers."""
+    return cuda_memory.most_threads() // WARP if pulls else 0
 
 
 @device_function
@@ -266,8 +279,8 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     return pull
 
 
-def make_decomposed(cost: int, bodies: Bodies, first: int = 0) -> Strategy:
-    """The strategy: workload decomposition without a cost of vertices, merge path with one.
+def make_decomposed(cost: int, bodies: Bodies, first: int = 0) -> Traversal:
+    """The functions: workload decomposition without a cost of vertices, merge path with one.
 
     Args:
         first: where the arrays that a scan needs are among the strategy's.
@@ -284,4 +297,27 @@ def make_decomposed(cost: int, bodies: Bodies, first: int = 0) -> Strategy:
         scans = (run.plan[first], run.plan[first + 1])
         return pull(run.graph[3], n, np.int64(0), generation, context, run, scans)
 
-    return Strategy(list_nothing, push_all, pull_all)
+    return Traversal(list_nothing, push_all, pull_all)
+
+
+@final
+class DecomposedStrategy(Strategy):
+    """The arrays are those of a scan; without a push they are empty.
+
+    Args:
+        choice: for workload decomposition, or for merge path.
+        cost: places of a vertex besides its arcs.
+    """
+
+    def __init__(self, choice: WorkloadDecomposition | MergePath, cost: int) -> None:
+        super().__init__(str(choice))
+        self._cost = cost
+
+    def types(self, offsets: np.dtype) -> list[Any]:
+        return scan_types()
+
+    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+        return Plan((), scan_arrays(rows.num_vertices, pushes), num_shared_parts(pulls))
+
+    def make(self, bodies: Bodies) -> Traversal:
+        return make_decomposed(self._cost, bodies)

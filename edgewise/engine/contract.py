@@ -1,9 +1,28 @@
-"""What an engine hands back."""
+"""What every engine hands back."""
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
+
+
+class Ending(Enum):
+    """Why a run ended. The value is the number that kernels have for it, the text is for people."""
+
+    FINISHED, LIMITED, STOPPED = range(3)
+
+    def __str__(self) -> str:
+        return _REASONS[self]
+
+
+_REASONS = {
+    Ending.FINISHED: "no vertex is active",
+    Ending.LIMITED: "max_supersteps was reached",
+    Ending.STOPPED: "the program's proceed returned False",
+}
+#: The numbers, for kernels.
+FINISHED, LIMITED, STOPPED = (ending.value for ending in Ending)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +46,7 @@ class Outcome:
     edge_fields: dict[str, np.ndarray]
     aggregates: dict[str, Any]
     supersteps: int
-    ended: str
+    ended: Ending
     notes: tuple[str, ...] = ()
     phase_seconds: dict[str, float] = field(default_factory=dict)
     memory_bytes: dict[str, int] = field(default_factory=dict)

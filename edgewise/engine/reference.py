@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.contract import Outcome
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.binding import Binding, giving, initial_edge_value, initial_vertex_value
 from edgewise.engine.lowering.compiled import compiled_for, edge_names, tuple_class
@@ -222,7 +222,7 @@ class _Run:
             if limit is None:
                 watch(self.state.superstep)
             if limit is not None and self.state.superstep >= limit:
-                return self.outcome("max_supersteps was reached")
+                return self.outcome(Ending.LIMITED)
             self.state.superstep += 1
             if self.strict and self.state.superstep == 1:
                 self.hide_early()
@@ -231,8 +231,8 @@ class _Run:
             active = [v for v in touched if self.at_vertex("vertex_compute", v, self.incoming(received, v))]
             self.aggregate()
             if not self.call(self.functions["proceed"], "", self.state):
-                return self.outcome("the program's proceed returned False")
-        return self.outcome("no vertex is active")
+                return self.outcome(Ending.STOPPED)
+        return self.outcome(Ending.FINISHED)
 
     def resumed(self) -> list[int]:
         """The vertices that are active again when none is."""
@@ -380,7 +380,7 @@ class _Run:
             helper = f"in {inside[-1]}: " if inside else ""
             raise ProgramError(f"{place}: {where}: {helper}{kind}{error}") from None
 
-    def outcome(self, ended: str) -> Outcome:
+    def outcome(self, ended: Ending) -> Outcome:
         """The state as arrays."""
         return Outcome(
             {name: field.values for name, field in self.vertex_fields.items()},

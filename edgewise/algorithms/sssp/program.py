@@ -11,7 +11,7 @@ from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype
 from edgewise.algorithms.sssp.cpu_path_tree import refuse_cycle
 from edgewise.algorithms.sssp.cuda import nearest_parents
-from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.engine.contract import Ending
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import host_copy
@@ -138,7 +138,7 @@ def _signed_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> 
         steps = min(steps, graph.num_vertices)
         outcome = search.carry_out(run, {"source": start}, 2 * steps)
         distance, parent = (outcome.vertex_fields[name] for name in ("distance", "parent"))
-        if outcome.ended == ENDINGS[0]:
+        if outcome.ended is Ending.FINISHED:
             break
         refuse_cycle(graph, start, host_copy(parent))
         steps *= LOOK_AGAIN

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.engine.contract import FINISHED, LIMITED
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
     ALONE_EDGES,
@@ -312,7 +313,7 @@ def make_async_kernel(
             if shared[NEAR_NOW] > 0:
                 if shared[SUPERSTEP] == limit:
                     finish_far(size, far, work)
-                    shared[ENDED] = 1
+                    shared[ENDED] = LIMITED
                     return
                 alone, shared[AHEAD_WORK] = is_short(near, graph, shared)
                 if shared[SPENT] + shared[AHEAD_WORK] > budget:
@@ -334,7 +335,7 @@ def make_async_kernel(
             if shared[SUPERSTEP] == 0 and start_with_best(state, graph, own, work, shared):
                 continue
             if not move_threshold(state, graph, own, work, shared):
-                shared[ENDED] = 0
+                shared[ENDED] = FINISHED
                 return
             shared[FORM] = SIFT
             if shared[FAR_NOW] > shared[ALONE_FAR]:

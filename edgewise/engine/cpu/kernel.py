@@ -27,9 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.contract import FINISHED, LIMITED, STOPPED, Ending
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece
 from edgewise.engine.cpu.table import make_readers, named_kernel
+from edgewise.engine.delivery import PULL_ADVANTAGE, stops_early
 from edgewise.engine.lowering.accessors import cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -51,9 +53,9 @@ RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = range(FORMS + 8, 
 SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
-ENDINGS = ("no vertex is active", "max_supersteps was reached", "the program's proceed returned False")
+ENDINGS = tuple(map(str, Ending))
 #: The kernel has spent its budget: called again, it goes on where it was.
-GO_ON = len(ENDINGS)
+GO_ON = len(Ending)
 
 #: List entries that a thread reserves at a time, and the mark of an entry it did not use.
 SEGMENT = 64
@@ -63,9 +65,8 @@ BLOCK = 4096
 
 #: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
 LIST_ADVANTAGE = 4
-#: Pull over all in-edges when the frontier has more than one in so many of them.
-PULL_ADVANTAGE = 3
-#: The same where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012, section 5).
+#: What `PULL_ADVANTAGE` is where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012,
+#: section 5).
 PULL_ADVANTAGE_OF_SEARCHES = 14
 
 AUTO, PUSH, PULL = range(3)
@@ -145,8 +146,8 @@ def make_kernel(
         functions[name] for name in ("edge_compute", "initialize", "resume", "proceed")
     )
     combine = functions.get("combine") or device_function(found.combine.function)
-    make_delivery = make_buffered if buffered else make_combined
-    hand_over, compute = make_delivery(compiled, binding, message, combine)
+    make_messages = make_buffered if buffered else make_combined
+    hand_over, compute = make_messages(compiled, binding, message, combine)
     ordered = found.combine.ordered(message) and not buffered
     has_proceed, has_resume, has_aggregates = found.has_proceed, found.has_resume, found.folds_always
     # Aggregates that are evaluated only where vertices resume, and at the end.
@@ -157,7 +158,7 @@ def make_kernel(
     harmless = found.edge_compute_is_harmless
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
-    can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    can_stop = stops_early(found, message)
     pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
@@ -277,13 +278,13 @@ def make_kernel(
 
     @device_function
     def ending(n, m, own, shared, limit):
-        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
         if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
-            return 2
+            return STOPPED
         if shared[COUNT] == 0:
-            return 0
-        return 1 if superstep == limit else -1
+            return FINISHED
+        return LIMITED if superstep == limit else -1
 
     @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
@@ -296,7 +297,7 @@ def make_kernel(
                 fold_parts(0, blocks, 1, own)
                 set_aggregates(own)
             shared[ENDED] = ending(n, m, own, shared, limit)
-            if has_resume and shared[ENDED] == 0 and shared[RESUMED] == 0:
+            if has_resume and shared[ENDED] == FINISHED and shared[RESUMED] == 0:
                 shared[ENDED] = -1
                 shared[FORM] = RESUME
                 return

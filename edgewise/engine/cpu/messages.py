@@ -17,7 +17,7 @@ from edgewise.kernels.cpu.atomics import compare_and_swap, no_vectors, unwrap
 from edgewise.kernels.cpu.pointers import array_at
 
 
-class Delivery(NamedTuple):
+class Messages(NamedTuple):
     """Compiled functions.
 
     Attributes:
@@ -30,7 +30,7 @@ class Delivery(NamedTuple):
     compute: Any
 
 
-def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
+def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Messages:
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
     cast, identity = cast_and_identity(message, binding.found.combine, device_function)
@@ -55,10 +55,10 @@ def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype
         no_vectors()
         return vertex_compute(v, incoming, state)
 
-    return Delivery(hand_over, compute)
+    return Messages(hand_over, compute)
 
 
-def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Delivery:
+def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Messages:
     """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
@@ -104,4 +104,4 @@ def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype
             no_vectors()
             return vertex_compute(v, total, state)
 
-    return Delivery(hand_over, compute)
+    return Messages(hand_over, compute)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.contract import Outcome
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
     AUTO,
     BLOCK,
     ENDED,
-    ENDINGS,
     FORM_NAMES,
     FORMS,
     GO_ON,
@@ -29,6 +28,7 @@ from edgewise.engine.cpu.kernel import (
     make_kernel,
 )
 from edgewise.engine.cpu.table import GRAPH_ARRAYS, WORK_ARRAYS
+from edgewise.engine.delivery import Delivery
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
@@ -43,7 +43,6 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE
 from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
-from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.
@@ -92,18 +91,13 @@ class Workspace:
         return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
 
 
-def is_buffered(binding: Binding, delivery: Any) -> bool:
-    """Whether messages go through a buffer."""
-    return isinstance(delivery, Buffered) or binding.found.keeps_messages
-
-
 def first_running(
-    binding: Binding, message: np.dtype, delivery: Any, pull: bool, num_threads: int, given: dict[str, Any]
+    binding: Binding, message: np.dtype, delivery: Delivery, num_threads: int, given: dict[str, Any]
 ) -> Step:
     """The memory that it takes to lay a program out for a graph, and to run it."""
-    buffered = is_buffered(binding, delivery)
-    made = binding.graph.making(*made_for(binding, {}, pull), *["slots"] * buffered)
-    work = Workspace.nbytes(binding, message, num_threads, buffered)
+    pull = delivery.in_edges
+    made = binding.graph.making(*made_for(binding, {}, pull), *["slots"] * delivery.buffered)
+    work = Workspace.nbytes(binding, message, num_threads, delivery.buffered)
     return in_turn(made, laying_out(binding, {}, pull), _running(binding, given, pull, work))
 
 
@@ -121,20 +115,17 @@ class CpuProgram:
         compiled: the program's functions.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery: "auto", `Push()`, `Pull()` or `Buffered()`.
-        pull: whether the graph's in-edges may be used; they are made here if they were not yet.
+        delivery: which way messages go; in-edges that it needs are made here if they were not yet.
     """
 
     def __init__(
-        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Any, pull: bool
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
-        self._compiled, self._binding, self._message, self._pull = compiled, binding, message, pull
-        self._delivery = {Push: PUSH, Pull: PULL}.get(type(delivery), AUTO)
-        self._buffered = is_buffered(binding, delivery)
-        rounds = self._delivery == PULL or self._buffered
-        self._best_first = not rounds and binding.found.best_first and message.kind in "if"
+        self._compiled, self._binding, self._message = compiled, binding, message
+        self._delivery, pull = delivery, delivery.in_edges
+        self._way = PULL if not delivery.pushes else AUTO if pull else PUSH
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
-        self._kind = ("cpu kernel", self._best_first, self._buffered, str(message), binding.dtypes)
+        self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
         found, graph = binding.found, binding.graph
         order = own_array_order(found)
@@ -144,20 +135,20 @@ class CpuProgram:
         if pull:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
             self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
-        if self._buffered:
+        if delivery.buffered:
             self._graph[2], self._slot_of = graph.slots
         self._graph_table = addresses(self._graph)
         self._constants = self._lay_out({})
         #: About the bytes that are kept from one run to the next.
         self.memory_kept = laying_out(binding, {}, pull).kept
-        self.memory_kept += Workspace.nbytes(binding, message, available_threads(), self._buffered)
+        self.memory_kept += Workspace.nbytes(binding, message, available_threads(), delivery.buffered)
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         """The memory that a run takes beyond what is kept from others."""
-        binding = self._binding
+        binding, buffered = self._binding, self._delivery.buffered
         spare = any(workspace.num_threads >= num_threads for workspace in self._free)
-        work = 0 if spare else Workspace.nbytes(binding, self._message, num_threads, self._buffered)
-        return _running(binding, given, self._pull, work)
+        work = 0 if spare else Workspace.nbytes(binding, self._message, num_threads, buffered)
+        return _running(binding, given, self._delivery.in_edges, work)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -181,7 +172,7 @@ class CpuProgram:
         for key, array in own.items():
             table[self._slot[key]] = address(array)
         progress = run.progress
-        if limit is None and not self._best_first:
+        if limit is None and not self._delivery.best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
             progress = Watch(found.name, lambda: written, workspace.active, progress)
         arguments = (
@@ -190,8 +181,8 @@ class CpuProgram:
             graph.num_arcs,
             np.uint32(workspace.base),
             -1 if limit is None else limit,
-            self._delivery,
-            self._pull,
+            self._way,
+            self._delivery.in_edges,
             constants.supplied,
         )
         kernel = _named_errors(found.name, self._kernel(parameters, constants.uniform))
@@ -199,7 +190,7 @@ class CpuProgram:
             _carry_out(run, kernel, shared, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
-        ended = ENDINGS[int(shared[ENDED])]
+        ended = Ending(int(shared[ENDED]))
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
@@ -207,7 +198,7 @@ class CpuProgram:
             {name: own["aggregate", name][0].item() for name in found.aggregators},
             supersteps,
             ended,
-            (*_notes(shared), *(("messages went through a buffer",) if self._buffered else ())),
+            (*_notes(shared), *self._delivery.why),
         )
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
@@ -215,7 +206,8 @@ class CpuProgram:
         kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
         kept = self._binding.found.kept
         if kind not in kept:
-            make = make_async_kernel if self._best_first else partial(make_kernel, buffered=self._buffered)
+            in_rounds = partial(make_kernel, buffered=self._delivery.buffered)
+            make = make_async_kernel if self._delivery.best_first else in_rounds
             kept[kind] = make(self._compiled, self._binding, self._message, parameters, uniform)
         return kept[kind]
 
@@ -228,7 +220,7 @@ class CpuProgram:
         found, graph, message = self._binding.found, self._binding.graph, self._message
         identity = 0 if found.keeps_messages else found.combine.identity(message)
         buffer: tuple[np.ndarray, ...] = ()
-        if self._buffered:
+        if self._delivery.buffered:
             filled = np.zeros(graph.num_arcs if found.keeps_messages else 0, np.uint8)
             slots = [np.full(graph.num_arcs, identity, dtype) for dtype in slot_dtypes(message)]
             buffer = (self._slot_of, filled, *slots)
@@ -237,7 +229,7 @@ class CpuProgram:
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
         graph_array, none = partial(getattr, self._binding.graph), np.empty(0)
-        constants = constant_arrays(self._binding, given, self._pull, graph_array)
+        constants = constant_arrays(self._binding, given, self._delivery.in_edges, graph_array)
         return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
 
     def _run_arrays(

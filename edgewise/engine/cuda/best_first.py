@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.engine.delivery import Delivery
 from edgewise.engine.lowering.accessors import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -46,11 +47,10 @@ from edgewise.primitives.near_far import (
     prepare,
 )
 from edgewise.primitives.ordered_keys import make_keys, worst_key
-from edgewise.schedule import Schedule
 
 
 def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], schedule: Schedule
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
 ) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
@@ -70,7 +70,7 @@ def make_async_kernel(
     binding: Binding,
     message: np.dtype,
     uniform: frozenset[str],
-    schedule: Schedule,
+    delivery: Delivery,
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 

@@ -15,7 +15,7 @@ between two forms:
     Listed vertices write what they send to the slots of their out-edges, without atomics; after a barrier, vertices
     gather over their slots. Where many edges send, all slots are gone over instead, and edges write side by side.
 
-A kernel has one or both of the first, or the third, see `edgewise.engine.cuda.messages.ways_of`. Who does which arcs is
+A kernel has one or both of the first, or the third, see `edgewise.engine.delivery`. Who does which arcs is
 a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.cuda.messages`.
 """
 
@@ -26,16 +26,16 @@ import numpy as np
 from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
-from edgewise.balance.registry import make_strategy
+from edgewise.balance.registry import strategy_of
+from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
 from edgewise.engine.cuda.messages import (
     buffer_types,
     kept_dtype,
     make_messages,
     part_dtypes,
     stored,
-    ways_of,
 )
-from edgewise.engine.cuda.plan import plan_types
+from edgewise.engine.delivery import PULL_ADVANTAGE, Delivery
 from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -61,7 +61,6 @@ from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.layout.slots_cuda import layout_types
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
-from edgewise.schedule import Schedule
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
 #: their out-edges, TOUCHED those that got a first message while being halted, UNITS the strategy's; each has words
@@ -81,8 +80,8 @@ BUFFER_FORM_NAMES = (
 CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
-#: Pull over all in-edges when the frontier has more than one in so many of them; go over all slots.
-PULL_ADVANTAGE, FILL_ADVANTAGE = 3, 5
+#: Go over all slots when the frontier has more than one in so many edges.
+FILL_ADVANTAGE = 5
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
@@ -98,7 +97,7 @@ class Run(NamedTuple):
         own: the program's arrays.
         work: see WORK_ARRAYS.
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        plan: the strategy's arrays, see `edgewise.engine.cuda.plan`.
+        plan: the strategy's arrays, see `edgewise.balance.contract.Plan`.
         parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
         layout: of what is gathered over, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of
             each arc, and of each slot its arc and its source.
@@ -127,14 +126,13 @@ class Run(NamedTuple):
 
 
 def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], schedule: Schedule
+    binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
 ) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
     offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
     graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
     dtypes = own_dtypes(binding, parameters)
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
-    ways = ways_of(binding.found, message, schedule)
     *slots, filled = buffer_types(binding.found, message)
     layout = [*layout_types(), pointer(offsets), pointer(offsets), pointer(vertex)]
     return (
@@ -146,10 +144,10 @@ def signature(
         array(np.dtype(np.int64)),
         pointer(np.dtype(np.int64)),
         *[INT64] * 6,
-        tuple_of(plan_types(schedule.balance, offsets)),
+        tuple_of(strategy_of(delivery.balance).types(offsets)),
         tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
-        tuple_of(layout if ways.buffered else layout_types() if ways.columnar else []),
-        tuple_of(slots if ways.buffered else []),
+        tuple_of(layout if delivery.buffered else layout_types() if delivery.layout else []),
+        tuple_of(slots if delivery.buffered else []),
         filled,
     )
 
@@ -159,7 +157,7 @@ def make_gpu_kernel(
     binding: Binding,
     message: np.dtype,
     uniform: frozenset[str],
-    schedule: Schedule,
+    delivery: Delivery,
 ) -> Any:
     """The kernel of one program for given dtypes, to be compiled for `signature`.
 
@@ -168,7 +166,7 @@ def make_gpu_kernel(
         binding: the program on a graph; only its dtypes matter here.
         message: the dtype of messages.
         uniform: edge fields that have one value for all arcs.
-        schedule: which way messages go, and who does which arcs.
+        delivery: which way messages go, and who does which arcs.
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
@@ -180,10 +178,10 @@ def make_gpu_kernel(
     # Aggregates that are evaluated only where vertices resume, and at the end.
     has_late_aggregates = bool(found.aggregators) and not has_aggregates
     folds, total_type = FOLDS, numba_type(kept_dtype(message))
-    pushes, pulls, buffered, columnar = ways_of(found, message, schedule)
+    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
     bodies, flush, fill, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
-    list_units, push_all, pull_all = make_strategy(schedule.balance, bodies)
-    if columnar:
+    list_units, push_all, pull_all = strategy_of(delivery.balance).make(bodies)
+    if delivery.layout is not None:
         pull_all = make_columnar(bodies.gather)
 
     @device_function
@@ -308,14 +306,14 @@ def make_gpu_kernel(
 
     @device_function
     def ending(n, m, own, superstep, count, limit, cancelled):
-        """Why the run ends before the next superstep, as an index of ENDINGS, or -1 if it goes on."""
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
         if cancelled:
             return CANCELLED
         if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
-            return 2
+            return STOPPED
         if count == 0:
-            return 0
-        return 1 if superstep == limit else -1
+            return FINISHED
+        return LIMITED if superstep == limit else -1
 
     def program_kernel(
         graph,
@@ -371,7 +369,7 @@ def make_gpu_kernel(
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
             ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
-            if has_resume and ended == 0 and not resumed:
+            if has_resume and ended == FINISHED and not resumed:
                 listed = work[2] if flipped else work[1]
                 generation = resume_run(n, m, superstep, base + superstep + 1, listed, turn, generation, run)
                 resumed = True

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.contract import MORE, Bodies
+from edgewise.engine.delivery import stops_early
 from edgewise.engine.lowering.accessors import make_cast
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -40,49 +41,6 @@ from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 from edgewise.primitives.warp_buffers import make_outbox
 from edgewise.program.declare import Combiner
 from edgewise.program.inspect import Specification
-from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule
-
-
-def may_push(found: Specification, message: np.dtype) -> bool:
-    """Whether messages can be combined by atomic operations in any order."""
-    return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
-
-
-def stops_early(found: Specification, message: np.dtype) -> bool:
-    """Whether one message can decide what a vertex gathers."""
-    return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
-
-
-class Ways(NamedTuple):
-    """The ways that a kernel has for messages.
-
-    Attributes:
-        pushes: along the out-edges of listed vertices; into slots if it is `buffered`.
-        pulls: each vertex gathers over its in-edges.
-        buffered: through a message buffer, whose slots are gathered over.
-        columnar: what is gathered over lies in a layout, see `edgewise.balance.columnar`.
-    """
-
-    pushes: bool
-    pulls: bool
-    buffered: bool
-    columnar: bool
-
-
-def ways_of(found: Specification, message: np.dtype, schedule: Schedule) -> Ways:
-    """The ways that a kernel is compiled with.
-
-    Messages that may not be pushed are pulled. Where one message decides, edges are pushed as fast as pulled, at any
-    size of the frontier.
-    """
-    delivery, laid_out = schedule.delivery, isinstance(schedule.layout, Layout)
-    if found.keeps_messages or isinstance(delivery, Buffered):
-        return Ways(True, False, True, True)
-    pushes = may_push(found, message) and not isinstance(delivery, Pull)
-    only_pushes = isinstance(delivery, Push) or (stops_early(found, message) and not laid_out)
-    pulls = not pushes or not only_pushes
-    left_alone = schedule.layout == "auto" and schedule.balance == "auto"
-    return Ways(pushes, pulls, False, pulls and (laid_out or (left_alone and not pushes)))
 
 
 def has_keys(combine: Combiner, message: np.dtype) -> bool:

@@ -5,22 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.contract import SHARED
-from edgewise.balance.registry import of_code
-from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.kernel import ENDINGS
+from edgewise.balance.contract import SHARED, Plan
+from edgewise.balance.registry import strategy_of
+from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.program import LAST_STAMP
 from edgewise.engine.cuda import best_first, kernel
-from edgewise.engine.cuda.kernel import FOLDS, PULL_ADVANTAGE
+from edgewise.engine.cuda.kernel import FOLDS
 from edgewise.engine.cuda.layout import LaidOut, lay_out
-from edgewise.engine.cuda.messages import (
-    kept_dtype,
-    may_push,
-    part_dtypes,
-    stored_identity,
-    ways_of,
-)
-from edgewise.engine.cuda.plan import Plan
+from edgewise.engine.cuda.messages import kept_dtype, part_dtypes, stored_identity
+from edgewise.engine.cuda.rows import rows_of
+from edgewise.engine.delivery import Delivery, may_push
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding, starts_as_weights
@@ -50,7 +44,6 @@ from edgewise.kernels.cuda.memory import (
 )
 from edgewise.primitives import near_far
 from edgewise.program.inspect import Specification
-from edgewise.schedule import Buffered, EdgeBased, Layout, Pull, Push, Schedule
 
 
 class Told(NamedTuple):
@@ -58,13 +51,13 @@ class Told(NamedTuple):
 
     Attributes:
         supersteps: how many were run.
-        ending: how the run ended, see `ENDINGS`.
+        ending: how the run ended.
         forms: what its supersteps were like.
         phases: see `Outcome.phase_seconds`.
     """
 
     supersteps: int
-    ending: int
+    ending: Ending
     forms: str
     phases: dict[str, float]
 
@@ -177,7 +170,7 @@ class Rounds:
         forms = written_forms((pushes - shared, shared, pulls), names)
         times = told[kernel.TIMES :].tolist()
         phases = {name: 1e-9 * spent for name, spent in zip(kernel.PHASES, times, strict=True)}
-        return Told(supersteps, int(told[kernel.ENDED]), forms, phases)
+        return Told(supersteps, Ending(int(told[kernel.ENDED])), forms, phases)
 
     @property
     def worn_out(self) -> bool:
@@ -227,7 +220,7 @@ class BestFirst:
         host = self.host.tolist()
         forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
         note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
-        return Told(host[near_far.SUPERSTEPS], host[near_far.ENDING], note, {})
+        return Told(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
 
 
 class GpuProgram:
@@ -237,56 +230,48 @@ class GpuProgram:
         compiled: the program's functions, for the GPU.
         binding: the program on its graph.
         message: the dtype of messages.
-        schedule: which way messages go, and who does which arcs.
-        pull: whether the graph's in-edges may be used; they are made here if they are needed and were not yet.
+        delivery: which way messages go, and who does which arcs; in-edges that it needs are made here if they were
+            not yet.
     """
 
     def __init__(
-        self,
-        compiled: CompiledProgram,
-        binding: Binding,
-        message: np.dtype,
-        schedule: Schedule,
-        pull: bool,
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
-        self._compiled, self._binding, self._message, self._schedule = compiled, binding, message, schedule
-        found, graph = binding.found, binding.graph
-        self._ways = ways = ways_of(found, message, schedule)
-        pushed = ways.buffered or may_push(found, message)
-        if isinstance(schedule.balance, EdgeBased) and not pushed:
+        self._compiled, self._binding, self._message = compiled, binding, message
+        found, graph, strategy = binding.found, binding.graph, strategy_of(delivery.balance)
+        if strategy.any_order and not (delivery.buffered or may_push(found, message)):
             raise ScheduleError(
-                f"{found.name}: EdgeBased() combines messages in any order, by atomic operations, which {message} "
-                f"messages by {found.combine.name} do not allow; WorkloadDecomposition() has equal shares, too"
+                f"{found.name}: {type(delivery.balance).__name__}() combines messages in any order, by atomic "
+                f"operations, which {message} messages by {found.combine.name} do not allow; WorkloadDecomposition() "
+                "has equal shares, too"
             )
-        best_first = found.best_first and message.kind in "if" and schedule.balance == "auto"
-        best_first = best_first and not isinstance(schedule.delivery, Pull)
-        best_first = best_first and not (ways.buffered or ways.columnar)
-        self._form: type[Rounds] | type[BestFirst] = BestFirst if best_first else Rounds
-        self._pull, self._why = (False, ()) if best_first else self._choose_way(pull)
-        self._how = f"{self._form.__name__} {ways} {of_code(schedule.balance)}"
+        self._delivery = delivery = self._in_edges_fit(delivery)
+        self._form: type[Rounds] | type[BestFirst] = BestFirst if delivery.best_first else Rounds
+        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
+        self._how = f"{self._form.__name__} {ways} {strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
         self._free: list[_Workspace] = []
         self._order = own_array_order(found)
-        inward = self._pull and not ways.columnar
+        inward = delivery.in_edges and delivery.layout is None
         names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
         self._layout: LaidOut | None = None
         with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
             self._graph = [graph.on_gpu(name) for name in names]
-            if ways.columnar:
-                layout = schedule.layout if isinstance(schedule.layout, Layout) else Layout()
+            if delivery.layout is not None:
                 with_arcs = bool(found.edge_fields) or found.needs_arc_index
-                self._layout = lay_out(graph, layout, ways.buffered, with_arcs)
-                if not ways.buffered:
+                self._layout = lay_out(graph, delivery.layout, delivery.buffered, with_arcs)
+                if not delivery.buffered:
                     self._graph[3] = self._layout.sources
-            needs_arcs = self._pull and found.needs_arc_index
+            needs_arcs = delivery.in_edges and found.needs_arc_index
             if needs_arcs and self._layout:
                 self._graph.append(self._layout.arcs)
             else:
                 self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
             self._graph_passed = [address(values) for values in self._graph]
             self._constants = self._lay_out({})
-            self._plan = Plan(graph, schedule.balance, ways.pushes and not best_first, inward)
+            pushes = delivery.pushes and not delivery.best_first
+            self._plan = strategy.prepare(rows_of(graph), pushes, inward)
         arguments = (graph, found, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
@@ -310,7 +295,7 @@ class GpuProgram:
         workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
         kernel = self._kernel(parameters, constants.uniform)
         passed = {**laid_out.passed, **workspace.passed, **{key: _word(own[key]) for key in own}}
-        limits = (-1 if limit is None else limit, self._pull, constants.supplied)
+        limits = (-1 if limit is None else limit, self._delivery.in_edges, constants.supplied)
         ordered = [passed[key] for key in self._order]
         arguments = workspace.form.arguments(self._graph_passed, ordered, *limits)
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
@@ -330,10 +315,10 @@ class GpuProgram:
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
             told.supersteps,
-            ENDINGS[told.ending],
+            told.ending,
             (
                 *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
-                *self._why,
+                *self._delivery.why,
                 *self._plan.notes,
                 *(self._layout.notes if self._layout else ()),
             ),
@@ -341,48 +326,33 @@ class GpuProgram:
             self._memory,
         )
 
-    def _choose_way(self, pull: bool) -> tuple[bool, tuple[str, ...]]:
-        """Whether the kernel is given in-edges, and why messages go which way, if nobody asked for that."""
-        found, graph, delivery = self._binding.found, self._binding.graph, self._schedule.delivery
-        pushes, pulls, buffered, columnar = self._ways
-        if buffered:
-            asked = isinstance(delivery, Buffered)
-            return False, () if asked else ("through a message buffer: MESSAGES are not combined",)
-        combined = f"{self._message} messages by {found.combine.name}"
-        if not pushes:
-            in_order = found.combine.ordered(self._message)
-            why = "are combined in a fixed order" if in_order else "have no atomic operation"
-            return True, () if isinstance(delivery, Pull) else (f"pulled: {combined} {why}",)
-        if not pulls:
-            why = f"pushed: one message decides what {found.combine.name} gives"
-            return False, () if isinstance(delivery, Push) else (why,)
-        by_frontier = f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed"
-        if columnar:
-            return True, (by_frontier,)
-        if not pull:
-            return False, ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
+    def _in_edges_fit(self, delivery: Delivery) -> Delivery:
+        """The delivery, without in-edges if it can do without and the GPU has no room for them."""
+        found, graph = self._binding.found, self._binding.graph
+        if not delivery.may_do_without_in_edges:
+            return delivery
         names = ["offsets", "targets", "in_offsets", "in_sources"]
         if any(starts_as_weights(self._binding, name, {}) for name in found.edge_fields):
             names += ["weights", "in_weights"]
         in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if found.needs_arc_index else 0
         needed = graph.needed_on_gpu(*names) + in_arcs
-        if not fits(needed):
-            return False, (
-                f"pushed: with in-edges, the graph takes {needed:,} bytes more, which are not free",
-            )
-        return True, (by_frontier,)
+        if fits(needed):
+            return delivery
+        return delivery.without_in_edges(
+            f"with in-edges, the graph takes {needed:,} bytes more, which are not free"
+        )
 
     def _lay_out(self, given: dict[str, Any]) -> "_Constants":
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
         graph, layout = self._binding.graph, self._layout
-        in_order = self._pull and layout is None
-        constants = constant_arrays(self._binding, given, in_order, graph.on_gpu)
+        in_edges = self._delivery.in_edges
+        constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.on_gpu)
         on_gpu: dict[int, Any] = {}
         for values in constants.arrays.values():
             if id(values) not in on_gpu:
                 on_gpu[id(values)] = copy_of(values)
         copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
-        if self._pull and layout is not None:
+        if in_edges and layout is not None:
             for kind, name in copies:
                 if kind == "in_along" and name not in constants.uniform:
                     copies[kind, name] = layout.in_order(copies[kind, name])
@@ -414,8 +384,8 @@ class GpuProgram:
                 )
                 key = "\n".join([key, self._how, str(message), *sorted(uniform), *written])
             code = compile_kernel(
-                self._form.make_kernel(self._compiled, binding, message, uniform, self._schedule),
-                self._form.signature(binding, message, parameters, self._schedule),
+                self._form.make_kernel(self._compiled, binding, message, uniform, self._delivery),
+                self._form.signature(binding, message, parameters, self._delivery),
                 capability(),
                 key,
             )

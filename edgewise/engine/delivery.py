@@ -1,0 +1,123 @@
+"""How messages reach vertices: the one place that says what a schedule means for a program on a graph.
+
+Every engine takes the `Delivery` that `decide` gives. None asks the schedule how messages go, who does which arcs on a
+GPU, or where these lie.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgewise.errors import ScheduleError
+from edgewise.program.inspect import Specification
+from edgewise.schedule import Balance, Buffered, Layout, Pull, Push, Schedule
+
+#: Pull over all in-edges when the frontier has more than one in so many of them.
+PULL_ADVANTAGE = 3
+
+
+class Delivery(NamedTuple):
+    """How messages reach vertices.
+
+    Attributes:
+        pushes: whether active vertices may send along their out-edges; into slots if `buffered`.
+        pulls: whether vertices may gather over their in-edges. With both, each superstep decides.
+        in_edges: whether a run has in-edges, or a layout in their place. It only pushes without them.
+        buffered: whether messages go through a message buffer, whose slots are gathered over.
+        best_first: whether vertices are computed in any order, those with the best messages first; they only push.
+        layout: on a GPU, where what is gathered over lies; None for in-edges as they are.
+        balance: on a GPU, who does which arcs.
+        why: for `Result.explain`.
+    """
+
+    pushes: bool
+    pulls: bool
+    in_edges: bool
+    buffered: bool = False
+    best_first: bool = False
+    layout: Layout | None = None
+    balance: Balance = "auto"
+    why: tuple[str, ...] = ()
+
+    @property
+    def may_do_without_in_edges(self) -> bool:
+        """Whether a run that has in-edges as they are could push instead."""
+        return self.pushes and self.in_edges and self.layout is None
+
+    def without_in_edges(self, why: str) -> "Delivery":
+        """The same for a run that has no in-edges."""
+        return self._replace(in_edges=False, why=(f"pushed: {why}",))
+
+
+def may_push(found: Specification, message: np.dtype) -> bool:
+    """Whether a GPU can combine messages by atomic operations in any order."""
+    return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
+
+
+def stops_early(found: Specification, message: np.dtype) -> bool:
+    """Whether one message can decide what a vertex gathers."""
+    return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+
+
+def check_delivery(found: Specification, schedule: Schedule) -> None:
+    """Refuse a delivery that combines messages for a program that asks for all of them.
+
+    Raises:
+        ScheduleError: with what is possible.
+    """
+    if found.keeps_messages and isinstance(schedule.delivery, Push | Pull):
+        raise ScheduleError(
+            f"{found.name}: {type(schedule.delivery).__name__}() combines messages two at a time, and combine = "
+            "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
+        )
+
+
+def decide(
+    found: Specification, message: np.dtype, schedule: Schedule, in_edges: bool, on_gpu: bool
+) -> Delivery:
+    """How messages of a program reach vertices.
+
+    Args:
+        found: the program.
+        message: the dtype of messages.
+        schedule: one that `edgewise.execution.check_schedule` lets pass.
+        in_edges: whether the graph has in-edges, or is to have them.
+        on_gpu: whether the run is on a GPU.
+    """
+    asked = schedule.delivery
+    only_push, only_pull = isinstance(asked, Push), isinstance(asked, Pull)
+    through_slots = isinstance(asked, Buffered)
+    layout = schedule.layout if isinstance(schedule.layout, Layout) else None
+    by_itself = schedule.balance == "auto"
+    if found.keeps_messages or through_slots:
+        if not on_gpu:
+            return Delivery(True, False, False, buffered=True, why=("messages went through a buffer",))
+        why = () if through_slots else ("through a message buffer: MESSAGES are not combined",)
+        return Delivery(True, False, False, True, False, layout or Layout(), schedule.balance, why)
+    in_edges = only_pull or (not only_push and (in_edges or found.combine.ordered(message)))
+    best_first = found.best_first and message.kind in "if" and not only_pull
+    if not on_gpu:
+        return Delivery(not only_pull, in_edges, in_edges, best_first=best_first)
+    pushes = may_push(found, message) and not only_pull
+    if not pushes and by_itself:
+        layout = layout or Layout()
+    # Where one message decides, edges are pushed as fast as pulled, at any size of the frontier.
+    pulls = not pushes or not (only_push or (layout is None and stops_early(found, message)))
+    way = Delivery(pushes, pulls, pulls, layout=layout, balance=schedule.balance)
+    if best_first and by_itself and layout is None:
+        return way._replace(in_edges=False, best_first=True)
+    if pushes and pulls and layout is None and not in_edges:
+        return way.without_in_edges("the graph has no in-edges; edgewise.prepare makes them")
+    asked_for = only_push if pushes else only_pull
+    return way if asked_for else way._replace(why=(_reason(found, message, pushes, pulls),))
+
+
+def _reason(found: Specification, message: np.dtype, pushes: bool, pulls: bool) -> str:
+    """Why a run on a GPU pushes, or pulls, or both."""
+    if pushes and pulls:
+        return f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed"
+    if pushes:
+        return f"pushed: one message decides what {found.combine.name} gives"
+    in_order = found.combine.ordered(message)
+    why = "are combined in a fixed order" if in_order else "have no atomic operation"
+    return f"pulled: {message} messages by {found.combine.name} {why}"

@@ -1,0 +1,140 @@
+"""What schedules mean for programs: which way messages go, and the reason, on a CPU and on a GPU."""
+
+import kept_messages
+import numpy as np
+import pytest
+from test_engines import PROGRAMS
+
+import edgewise as ew
+from edgewise.engine.delivery import Delivery, decide
+from edgewise.program.inspect import inspect_program
+
+AUTO, LAYOUT, MERGED = ew.Schedule(), ew.Layout(group_size=1), ew.Schedule(balance=ew.MergePath())
+FLOAT, WORD, BOOL = (np.dtype(name) for name in ("float64", "int64", "bool"))
+BY_FRONTIER = ("pulled when more than one in 3 edges sends, else pushed",)
+IN_ORDER = ("pulled: float64 messages by SUM are combined in a fixed order",)
+NO_OPERATION = ("pulled: int64 messages by PRODUCT have no atomic operation",)
+ONE_DECIDES = ("pushed: one message decides what ANY gives",)
+NO_IN_EDGES = ("pushed: the graph has no in-edges; edgewise.prepare makes them",)
+THROUGH_BUFFER = ("messages went through a buffer",)
+ALL_ASKED_FOR = ("through a message buffer: MESSAGES are not combined",)
+
+
+class Product(ew.Program):
+    """An integer product, in rounds."""
+
+    value = ew.vertex("int64", init=1)
+    combine = ew.PRODUCT
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.HALT
+
+
+#: Programs by what counts here, with the dtype of their messages.
+KINDS = {
+    "best first": (PROGRAMS["sssp"][0], FLOAT),
+    "integer sums": (PROGRAMS["edge fields"][0], WORD),
+    "float sums": (PROGRAMS["float sums"][0], FLOAT),
+    "product": (Product, WORD),
+    "search": (PROGRAMS["bfs"][0], BOOL),
+    "all messages": (kept_messages.Median, np.dtype("int32")),
+}
+
+
+def decided(kind, schedule, in_edges, on_gpu):
+    """The delivery of a program of this kind."""
+    program, message = KINDS[kind]
+    return decide(inspect_program(program), message, schedule, in_edges, on_gpu)
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "in_edges", "expected"),
+    [
+        ("integer sums", AUTO, False, Delivery(True, False, False)),
+        ("integer sums", AUTO, True, Delivery(True, True, True)),
+        ("integer sums", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
+        ("integer sums", ew.Schedule(ew.Pull()), False, Delivery(False, True, True)),
+        ("float sums", AUTO, False, Delivery(True, True, True)),
+        ("float sums", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
+        ("best first", AUTO, False, Delivery(True, False, False, best_first=True)),
+        ("best first", ew.Schedule(ew.Pull()), False, Delivery(False, True, True)),
+        (
+            "best first",
+            ew.Schedule(ew.Buffered()),
+            True,
+            Delivery(True, False, False, True, why=THROUGH_BUFFER),
+        ),
+        ("all messages", AUTO, True, Delivery(True, False, False, True, why=THROUGH_BUFFER)),
+    ],
+)
+def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
+    assert decided(kind, schedule, in_edges, on_gpu=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "in_edges", "expected"),
+    [
+        ("integer sums", AUTO, False, Delivery(True, True, False, why=NO_IN_EDGES)),
+        ("integer sums", AUTO, True, Delivery(True, True, True, why=BY_FRONTIER)),
+        ("integer sums", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
+        ("integer sums", ew.Schedule(ew.Pull()), True, Delivery(False, True, True, layout=ew.Layout())),
+        (
+            "integer sums",
+            ew.Schedule(layout=LAYOUT),
+            False,
+            Delivery(True, True, True, layout=LAYOUT, why=BY_FRONTIER),
+        ),
+        ("integer sums", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
+        ("float sums", AUTO, False, Delivery(False, True, True, layout=ew.Layout(), why=IN_ORDER)),
+        ("float sums", MERGED, False, Delivery(False, True, True, balance=ew.MergePath(), why=IN_ORDER)),
+        ("product", AUTO, False, Delivery(False, True, True, layout=ew.Layout(), why=NO_OPERATION)),
+        ("search", AUTO, True, Delivery(True, False, False, why=ONE_DECIDES)),
+        ("search", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
+        (
+            "search",
+            ew.Schedule(layout=LAYOUT),
+            True,
+            Delivery(True, True, True, layout=LAYOUT, why=BY_FRONTIER),
+        ),
+        ("best first", AUTO, True, Delivery(True, True, False, best_first=True)),
+        ("best first", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
+        ("best first", ew.Schedule(ew.Pull()), True, Delivery(False, True, True, layout=ew.Layout())),
+        (
+            "float sums",
+            ew.Schedule(ew.Buffered(), balance=ew.EdgeBased()),
+            True,
+            Delivery(True, False, False, True, layout=ew.Layout(), balance=ew.EdgeBased()),
+        ),
+        (
+            "all messages",
+            ew.Schedule(layout=LAYOUT),
+            True,
+            Delivery(True, False, False, True, layout=LAYOUT, why=ALL_ASKED_FOR),
+        ),
+    ],
+)
+def test_deliveries_on_a_gpu(kind, schedule, in_edges, expected):
+    assert decided(kind, schedule, in_edges, on_gpu=True) == expected
+
+
+def test_only_where_both_ways_are_open_can_a_run_do_without_in_edges():
+    for kind, schedule, expected in (
+        ("integer sums", AUTO, True),
+        ("integer sums", ew.Schedule(layout=LAYOUT), False),
+        ("integer sums", ew.Schedule(ew.Push()), False),
+        ("float sums", MERGED, False),
+        ("best first", AUTO, False),
+    ):
+        assert decided(kind, schedule, True, on_gpu=True).may_do_without_in_edges == expected
+    pushed = decided("integer sums", AUTO, True, on_gpu=True).without_in_edges("no room")
+    assert pushed == Delivery(True, True, False, why=("pushed: no room",))
