@@ -21,6 +21,8 @@ gpu = pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
 gpu_host = pytest.importorskip("edgewise.kernels.cuda.memory")
+gpu_arguments = pytest.importorskip("edgewise.kernels.cuda.arguments")
+gpu_compile = pytest.importorskip("edgewise.kernels.cuda.compile")
 
 #: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
@@ -49,7 +51,7 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
         constant_arrays(binding, {}, True, partial(getattr, binding.graph)).uniform,
         schedule,
     )
-    return gpu.compile_kernel(
+    return gpu_compile.compile_kernel(
         kernel, form.signature(binding, message, parameters, schedule), capability, None
     )
 
@@ -124,8 +126,8 @@ def test_the_words_of_an_array_keep_its_memory():
         data = types.SimpleNamespace(ptr=4096)
 
     values = OnGpu()
-    passed, there = gpu.words(values), weakref.ref(values)
+    passed, there = gpu_arguments.words(values), weakref.ref(values)
     del values
     assert there() is not None
     assert passed == (0, 0, 7, 4, 4096, 7, 4)
-    assert [*gpu._passed([passed, 3])] == [0, 0, 7, 4, 4096, 7, 4, 3]
+    assert [*gpu_arguments.words_of([passed, 3])] == [0, 0, 7, 4, 4096, 7, 4, 3]

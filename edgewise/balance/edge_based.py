@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.contract import Bodies, Strategy
-from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, pointer, thread_index
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
 from edgewise.primitives.deal import degree, make_deal, reserve
 
 #: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.

@@ -17,13 +17,13 @@ import numpy as np
 from edgewise.balance.contract import MORE, WHOLE, Bodies, Strategy
 from edgewise.balance.workload_decomposition import make_decomposed_pull, make_decomposed_push, scan_types
 from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.arguments import pointer
 from edgewise.kernels.cuda.device import (
     block_size,
     device_function,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     thread_index,
 )
 from edgewise.primitives.deal import append, degree, list_nothing

@@ -24,6 +24,7 @@ import numpy as np
 
 from edgewise.balance.binned import make_by_degree
 from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Strategy
+from edgewise.kernels.cuda.arguments import pointer
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
@@ -39,7 +40,6 @@ from edgewise.kernels.cuda.device import (
     lane,
     num_blocks,
     num_threads,
-    pointer,
     shuffle,
     thread_index,
 )

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH, make_binned
-from edgewise.kernels.cuda.device import INT64, UINT32, Kernel, cuda, device_function, fixed_kernel, pointer
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import INT64, UINT32, cuda, device_function
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty
 
 

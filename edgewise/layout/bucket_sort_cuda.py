@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import array, pointer, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     THREADS,
     UINT32,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     atomic_max,
     ballot,
@@ -37,18 +36,16 @@ from edgewise.kernels.cuda.device import (
     device_function,
     fence,
     first_bit,
-    fixed_kernel,
     grid_barrier,
     lane,
     lanes_before,
     num_blocks,
-    pointer,
     shuffle,
     shuffle_down,
     shuffle_up,
     warp_barrier,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import capability, cupy, empty, room, zeros
 
 #: The most buckets: one for each thread of a block.

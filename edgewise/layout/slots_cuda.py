@@ -5,23 +5,19 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
-    Kernel,
-    array,
     atomic_add,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.layout.contract import ALIGNED, Units
 

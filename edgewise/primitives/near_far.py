@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     THREADS,
-    array,
     atomic_add,
     atomic_exchange,
     atomic_min,
@@ -33,11 +33,8 @@ from edgewise.kernels.cuda.device import (
     load_fresh,
     num_blocks,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
 from edgewise.primitives.block_queues import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few

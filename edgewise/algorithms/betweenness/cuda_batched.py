@@ -66,6 +66,7 @@ from edgewise.algorithms.betweenness.memory import batch_bytes
 from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     HALVES,
@@ -73,24 +74,19 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
-    Kernel,
-    array,
     ballot,
     block_barrier,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     PROGRESS,
     copy_of,

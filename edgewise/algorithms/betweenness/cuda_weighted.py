@@ -53,24 +53,20 @@ from edgewise.algorithms.sssp import cuda as sssp_cuda
 from edgewise.algorithms.sssp import gpu_delta
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     INT32,
     INT64,
     WARP,
-    Kernel,
-    array,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
 from edgewise.primitives.deal import degree
 from edgewise.primitives.near_far import HOST_WORDS, SUPERSTEPS, Piles, make_piles, piles_arguments

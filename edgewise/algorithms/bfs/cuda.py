@@ -25,11 +25,10 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
-    Kernel,
-    array,
     atomic_add,
     atomic_min,
     block_index,
@@ -38,16 +37,13 @@ from edgewise.kernels.cuda.device import (
     compare_and_swap,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_blocks,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
 from edgewise.primitives.block_queues import (
     FEW_EDGES,

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.device import pointer, tuple_of
+from edgewise.kernels.cuda.arguments import pointer, tuple_of
 from edgewise.kernels.cuda.memory import finish, resident
 
 

@@ -15,14 +15,13 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT32,
     INT64,
     THREADS,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     block_barrier,
     block_size,
@@ -30,15 +29,13 @@ from edgewise.kernels.cuda.device import (
     compare_and_swap,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
 from edgewise.primitives.deal import make_deal
 

@@ -37,28 +37,24 @@ from edgewise.algorithms.mst.cuda_lightest import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     WARP,
-    Kernel,
-    array,
     atomic_min,
     ballot,
     count_bits,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     lanes_before,
     load_fresh,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
 from edgewise.primitives.ordered_keys import key_dtype
 

@@ -24,16 +24,9 @@ from edgewise.algorithms.mst.cuda import (
 )
 from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE
 from edgewise.algorithms.mst.cuda_lightest import NOT_YET, make_key
-from edgewise.kernels.cuda.device import (
-    INT64,
-    Kernel,
-    fixed_kernel,
-    grid_barrier,
-    lane,
-    num_threads,
-    pointer,
-    thread_index,
-)
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import INT64, grid_barrier, lane, num_threads, thread_index
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, signals, wait, zeros
 
 

@@ -11,20 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.mst.cuda_lightest import weights_of
+from edgewise.kernels.cuda.arguments import array, pointer, words
 from edgewise.kernels.cuda.device import (
     INT64,
     SIMULATED,
-    Kernel,
-    array,
     atomic_add,
     device_function,
-    fixed_kernel,
     grid_barrier,
     num_threads,
-    pointer,
     thread_index,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.primitives.ordered_keys import key_dtype
 

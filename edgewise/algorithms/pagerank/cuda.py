@@ -15,32 +15,28 @@ from edgewise.algorithms.pagerank.cuda_layout import Columns, make_columns, maki
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     HALVES,
     INT64,
     THREADS,
     WARP,
-    Kernel,
-    array,
     block_barrier,
     block_index,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     load_once,
     num_blocks,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     CANCEL,
     PROGRESS,

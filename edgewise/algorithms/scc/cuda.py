@@ -56,23 +56,19 @@ from edgewise.algorithms.scc.cuda_supersteps import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     UINT32,
-    Kernel,
-    array,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes

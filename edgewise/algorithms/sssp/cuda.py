@@ -17,13 +17,12 @@ from edgewise.algorithms.common.device_graph import weighted_graph_on_gpu, weigh
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import array, pointer, words
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     HALVES,
     INT64,
     UINT32,
-    Kernel,
-    array,
     atomic_add,
     atomic_min,
     block_index,
@@ -31,18 +30,16 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     float_bits,
     grid_barrier,
     lane,
     load_fresh,
     num_blocks,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal

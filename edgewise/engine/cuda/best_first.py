@@ -16,11 +16,11 @@ import numpy as np
 from edgewise.engine.lowering.accessors import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     UINT32,
-    array,
     atomic_min,
     cuda,
     device_function,
@@ -28,10 +28,8 @@ from edgewise.kernels.cuda.device import (
     lane,
     load_fresh,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
 )
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree

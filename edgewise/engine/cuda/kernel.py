@@ -39,12 +39,12 @@ from edgewise.engine.cuda.plan import plan_types
 from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     UINT32,
     WARP,
-    array,
     block_thread,
     clock_ns,
     cuda,
@@ -53,9 +53,7 @@ from edgewise.kernels.cuda.device import (
     lane,
     num_threads,
     numba_type,
-    pointer,
     thread_index,
-    tuple_of,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.layout.slots_cuda import layout_types

@@ -19,7 +19,8 @@ from edgewise.balance.node_splitting import (
 from edgewise.balance.workload_decomposition import scan_types
 from edgewise.graph import Graph
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.device import THREADS, WARP, pointer
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import THREADS, WARP
 from edgewise.layout.slots import own_ends
 from edgewise.schedule import (
     Balance,

@@ -30,7 +30,10 @@ from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.device import THREADS, Kernel, address, compile_kernel, words
+from edgewise.kernels.cuda.arguments import address, words
+from edgewise.kernels.cuda.compile import compile_kernel
+from edgewise.kernels.cuda.device import THREADS
+from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import (
     capability,
     copied,
