@@ -177,7 +177,7 @@ def make_few(
 
     @device_function
     def few(step, last, graph, block, control, host, context):
-        offsets, targets, counts = graph[0], graph[1], block.counts
+        offsets, targets, counts = graph.offsets, graph.targets, block.counts
         slot, place = block_thread() // LANES, block_thread() % LANES
         queue, entered, before, other, total = np.int64(0), step, np.int64(0), np.int64(0), np.int64(0)
         while True:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
+from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Offsets, Uint32s
 from edgewise.kernels.cuda.device import (
     HALVES,
     THREADS,
@@ -62,34 +62,34 @@ SLOW, FAST = 1000, 4000
 SAMPLE = min(64, LOCAL)
 
 
+class OutEdges(NamedTuple):
+    """What the loop needs of a graph: any other tuple with these fields will do."""
+
+    offsets: Offsets
+    targets: Uint32s
+
+
 class Piles(NamedTuple):
-    """The arrays of a run, and the order in which a kernel's argument holds them.
+    """The arrays of a run.
 
     Attributes:
-        best: keys, (n,).
-        stamps: uint32, (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
-        near, other_near, far, other_far: uint32, (n,): lists, of which one is read while the other is filled.
-        pieces: int64: see `edgewise.primitives.deal`.
-        control: int64, (CONTROL_WORDS,).
+        best: (n,).
+        stamps: (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
+        near, other_near, far, other_far: (n,): lists, of which one is read while the other is filled.
+        pieces: see `edgewise.primitives.deal`.
+        control: (CONTROL_WORDS,).
         host: HOST_WORDS words in the host's memory.
     """
 
-    best: Any
-    stamps: Any
-    near: Any
-    other_near: Any
-    pieces: Any
-    far: Any
-    other_far: Any
-    control: Any
-    host: Any
-
-
-def piles_types(value: np.dtype) -> Any:
-    """The type of a kernel's argument `Piles`, for keys of values of a dtype."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    lists = [pointer(dtype) for dtype in (vertex, vertex, word, vertex, vertex)]
-    return tuple_of([array(key_dtype(value)), array(vertex), *lists, array(word), pointer(word)])
+    best: AtomicKeys
+    stamps: AtomicUint32s
+    near: Uint32s
+    other_near: Uint32s
+    pieces: Int64s
+    far: Uint32s
+    other_far: Uint32s
+    control: AtomicInt64s
+    host: Int64s
 
 
 def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
@@ -106,31 +106,24 @@ def make_piles(num_vertices: int, num_arcs: int, value: np.dtype) -> Piles:
     return Piles(best, stamps, near, other_near, pieces, far, other_far, control, host)
 
 
-def piles_arguments(piles: Piles) -> list[Any]:
-    """What is passed for `piles_types`."""
-    atomic = {"best", "stamps", "control"}
-    return [words(values) if name in atomic else values for name, values in piles._asdict().items()]
-
-
 @device_function
 def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
     """Set all keys to `none` and everything else to its start. A barrier of all has to follow."""
-    best, stamps, control = piles[0], piles[1], piles[7]
-    clear(block, control)
+    clear(block, piles.control)
     for v in range(thread_index(), n, num_threads()):
-        best[v] = none
-        stamps[v] = 0
-        stamps[n + v] = 0
+        piles.best[v] = none
+        piles.stamps[v] = 0
+        piles.stamps[n + v] = 0
     if thread_index() == 0:
         for turn in range(3):
-            control[LEAST + turn] = LARGEST
+            piles.control[LEAST + turn] = LARGEST
 
 
 class Run(NamedTuple):
     """What is the same in all rounds.
 
     Attributes:
-        n, graph: vertices; arrays that begin with offsets and targets.
+        n, graph: vertices; see `OutEdges`.
         best, stamps, control: see `Piles`.
         context: for the functions that make up the algorithm.
     """
@@ -180,7 +173,7 @@ def _list_near(v: Any, wanted: Any, context: Any) -> Any:
     """List the near vertices of the lanes of a warp; the out-edges of this lane's."""
     run, now = context
     append(now.near, run.control, now.near_word, v, wanted)
-    return degree(v, run.graph[0]) if wanted else np.int64(0)
+    return degree(v, run.graph.offsets) if wanted else np.int64(0)
 
 
 @device_function
@@ -282,8 +275,8 @@ def make_near_far(
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``, called by all threads with
-        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` begins with
-        offsets and targets. It returns what the last barrier returned.
+        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` is `OutEdges`.
+        It returns what the last barrier returned.
     """
     key_type, settles = key_dtype(value).type, settle is not None
     deal_with = settle or waiting
@@ -294,7 +287,7 @@ def make_near_far(
         run, now, block = context
         is_near, is_far, target = False, False, np.int64(0)
         if takes:
-            target = np.int64(run.graph[1][k])
+            target = np.int64(run.graph.targets[k])
             sends, new = message(v, key, k, target, now.step, run.context)
             if sends and new < run.best[target] and new < atomic_min(run.best, target, key_type(new)):
                 if new < now.threshold:
@@ -306,7 +299,8 @@ def make_near_far(
 
     @device_function
     def key_of(v, context):
-        return context[0].best[v]
+        run, _, _ = context
+        return run.best[v]
 
     @device_function
     def visit_few(v, key, k, target, step, queue, block, control, context):
@@ -326,15 +320,17 @@ def make_near_far(
                 and (settles or _make_near(target, step, run))
             ):
                 now.near[atomic_add(control, now.near_word, 1)] = target
-                atomic_add(control, now.edges_word, degree(target, run.graph[0]))
+                atomic_add(control, now.edges_word, degree(target, run.graph.offsets))
 
     @device_function
     def is_current_few(v, key, context):
-        return is_current(v, key, context[0].best, context[0].context)
+        run, _ = context
+        return is_current(v, key, run.best, run.context)
 
     @device_function
     def settle_few(v, step, context):
-        return deal_with(v, context[0].best, step, context[0].context)
+        run, _ = context
+        return deal_with(v, run.best, step, run.context)
 
     walk = make_walk(visit, settles, None if settles else key_of)
     few = make_few(visit_few, is_current_few, settle_few if settles else None)
@@ -347,7 +343,7 @@ def make_near_far(
             if i < count:
                 v = np.int64(near[i])
                 sends = deal_with(v, run.best, step, run.context) if settles else True
-            list_pieces(v, sends, pieces, run.control, pieces_word, run.graph[0])
+            list_pieces(v, sends, pieces, run.control, pieces_word, run.graph.offsets)
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
@@ -464,7 +460,7 @@ def make_near_far(
                 list_active(near, found, pieces, PIECES + turn, step, run)
                 generation = grid_barrier(control, generation)
                 now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
-                edges, _ = walk(pieces, control[PIECES + turn], graph[0], (run, now, block))
+                edges, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
                 edges += _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)

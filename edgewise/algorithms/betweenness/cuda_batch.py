@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import GraphOnGpu
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicUint32s, Float64s, Int32s, Int64s, Uint32s
 from edgewise.kernels.cuda.device import (
     WARP,
     atomic_add,
@@ -49,21 +50,35 @@ class State(NamedTuple):
     """Arrays of a run with b sources at a time.
 
     Attributes:
-        masks: uint32, (4 n,): of three levels in turns, bits of the sources that have a vertex there; then of the
+        masks: (4 n,): of three levels in turns, bits of the sources that have a vertex there; then of the
             sources that have reached it.
-        listed, listed_masks: uint32, (n b,): the vertices of each level, and of which sources they are.
-        starts: int64, (n + 2,): where levels begin in these.
-        totals: float64, (n,): sums of dependencies.
+        listed, listed_masks: (n b,): the vertices of each level, and of which sources they are.
+        starts: (n + 2,): where levels begin in these.
+        totals: (n,): sums of dependencies.
         control, host: CONTROL_WORDS zeros, and HOST_WORDS words in the host's memory.
     """
 
-    masks: Any
-    listed: Any
-    listed_masks: Any
-    starts: Any
-    totals: Any
-    control: Any
-    host: Any
+    masks: AtomicUint32s
+    listed: Uint32s
+    listed_masks: Uint32s
+    starts: Int64s
+    totals: Float64s
+    control: AtomicInt64s
+    host: Int64s
+
+
+class Numbers(NamedTuple):
+    """Numbers of paths, then shares, of b sources at a time.
+
+    Attributes:
+        values: (n b,).
+        powers: the same, if there are any.
+        long_rows: room for long rows, (m // LONG + 1,).
+    """
+
+    values: Float64s
+    powers: Int32s
+    long_rows: Int64s
 
 
 class Batch(NamedTuple):
@@ -178,7 +193,7 @@ _discover_all = make_deal(_discover, vertex=False, key=True)
 @device_function
 def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
     """Look along all arcs of listed vertices but those of long rows, which are listed."""
-    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
     warp, warps = thread_index() // WARP, num_threads() // WARP
     for first in range(begin + warp, end, warps * WARP):
         i, v, start, count, mask = first + lane() * warps, np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -195,7 +210,7 @@ def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, bl
 @device_function
 def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
     """Look along all arcs of listed long rows, each by a block."""
-    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
     count, i = desk.control[desk.word], take_long(desk)
     while i < count:
         v, mask = desk.rows[i] & 0xFFFFFFFF, np.int64(np.uint32(desk.rows[i] >> 32))
@@ -274,7 +289,7 @@ def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
     """Whether some vertex has so many out-edges or in-edges that a block takes them."""
 
     def look() -> bool:
-        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.rows[0], on_gpu.columns[0]))
+        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.offsets, on_gpu.in_offsets))
 
     found: bool = resident(graph, "long rows", look)
     return found

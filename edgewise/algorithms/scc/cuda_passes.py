@@ -65,15 +65,15 @@ def _entry(i: Any, around: Any) -> Any:
 @device_function
 def _leads_back(v: Any, target: Any, graph: Any) -> Any:
     """Whether there is an arc from target to v: in-edges are in the order of their sources."""
-    low, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
+    low, end = np.int64(graph.in_offsets[v]), np.int64(graph.in_offsets[v + 1])
     high = end
     while low < high:
         middle = (low + high) // 2
-        if np.int64(graph[3][middle]) < target:
+        if np.int64(graph.in_sources[middle]) < target:
             low = middle + 1
         else:
             high = middle
-    return low < end and np.int64(graph[3][low]) == target
+    return low < end and np.int64(graph.in_sources[low]) == target
 
 
 @device_function
@@ -84,9 +84,9 @@ def mostly_both_ways(n: Any, graph: Any, seen: Any) -> Any:
     block_barrier()
     for i in range(block_thread(), SAMPLE, block_size()):
         v = (2 * i + 1) * n // (2 * SAMPLE)
-        k, arcs = np.int64(graph[0][v]), degree(v, graph[0])
+        k, arcs = np.int64(graph.offsets[v]), degree(v, graph.offsets)
         if arcs > 0:
-            target = np.int64(graph[1][k + arcs // 2])
+            target = np.int64(graph.targets[k + arcs // 2])
             atomic_add(seen, 0, np.int32(1))
             if target != v and _leads_back(v, target, graph):
                 atomic_add(seen, 1, np.int32(1))
@@ -101,7 +101,7 @@ def fill(n: Any, state: Any, listing: Any, block: Any) -> Any:
     for begin in range(thread_index() - lane(), n, num_threads()):
         v, into, out = begin + lane(), np.int64(1), np.int64(1)
         if v < n:
-            into, out = degree(v, graph[2]), degree(v, graph[0])
+            into, out = degree(v, graph.in_offsets), degree(v, graph.offsets)
             state.counts[v] = into
             state.counts[n + v] = out
             state.component[v] = v if min(into, out) == 0 else LEFT
@@ -129,9 +129,9 @@ def vote(n: Any, state: Any, control: Any) -> None:
 def join_both_ways(n: Any, graph: Any, mark: Any) -> None:
     """Join the trees of vertices with arcs both ways between them, of the first arcs of each vertex."""
     for v in range(thread_index(), n, num_threads()):
-        start, end = np.int64(graph[0][v]), np.int64(graph[0][v + 1])
+        start, end = np.int64(graph.offsets[v]), np.int64(graph.offsets[v + 1])
         for k in range(start, min(end, start + LINK_ARCS)):
-            target = np.int64(graph[1][k])
+            target = np.int64(graph.targets[k])
             if target > v and _leads_back(v, target, graph):
                 link(v, target, mark)
 

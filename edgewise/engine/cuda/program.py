@@ -30,7 +30,7 @@ from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import address, words
+from edgewise.kernels.cuda.arguments import address, packed, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.launch import Kernel
@@ -209,7 +209,7 @@ class BestFirst:
         self._piles = near_far.make_piles(*self._sizes, message)._replace(control=own.control)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
-        self._passed = [*near_far.piles_arguments(self._piles), address(self._first), *self._sizes]
+        self._passed = [packed(self._piles), address(self._first), *self._sizes]
 
     @staticmethod
     def nbytes(
@@ -223,7 +223,7 @@ class BestFirst:
     ) -> list[Any]:
         """What the kernel is launched with; it never pulls."""
         self.host[...] = 0
-        return [*arrays[:2], *own, *self._passed, limit, supplied]
+        return [near_far.OutEdges(*arrays[:2]), *own, *self._passed, limit, supplied]
 
     def told(self) -> Told:
         """What the kernel left."""
