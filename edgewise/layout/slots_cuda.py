@@ -7,15 +7,15 @@ import numpy as np
 
 from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT64,
     atomic_add,
     device_function,
     grid_barrier,
     lane,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_sum,
+    warp_sums,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
@@ -74,9 +74,7 @@ def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, hea
         vertices[rows[i]] = i
         heaviest += 1 if degrees[i] > heaviest_over else 0
         alone += 1 if degrees[i] > heavy_over else 0
-    for step in HALVES:
-        heaviest += shuffle_down(heaviest, step)
-        alone += shuffle_down(alone, step)
+    heaviest, alone = warp_sums(heaviest, alone)
     if lane() == 0 and alone != 0:
         atomic_add(control, _HEAVIEST, heaviest)
         atomic_add(control, _ALONE, alone)
@@ -95,8 +93,7 @@ def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, hea
             longest = max(longest, np.int64(degrees[row]))
         lengths[alone + group + 1] = longest * group_size
         size += longest * group_size
-    for step in HALVES:
-        size += shuffle_down(size, step)
+    size = warp_sum(size)
     if lane() == 0 and size != 0:
         atomic_add(control, _SIZE, size)
     if thread_index() == 0:

@@ -18,7 +18,6 @@ import numpy as np
 
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Offsets, Uint32s
 from edgewise.kernels.cuda.device import (
-    HALVES,
     THREADS,
     atomic_add,
     atomic_exchange,
@@ -33,8 +32,8 @@ from edgewise.kernels.cuda.device import (
     load_fresh,
     num_blocks,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_min,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
 from edgewise.primitives.block_queues import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
@@ -362,8 +361,7 @@ def make_near_far(
                         least = min(least, key)
             edges += _put_near(v, is_near, block, (run, now)) + _put_far(v, is_far, block, (run, now))
         edges += _flush(block, run, now)
-        for lanes in HALVES:
-            least = min(least, shuffle_down(least, lanes))
+        least = warp_min(least)
         if lane() == 0 and least < LARGEST:
             atomic_min(run.control, least_word, least)
         add_to_total(edges, 0, block.tally, run.control, now.edges_word)

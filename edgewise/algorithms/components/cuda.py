@@ -17,7 +17,6 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT32,
     INT64,
     THREADS,
@@ -32,8 +31,9 @@ from edgewise.kernels.cuda.device import (
     grid_barrier,
     lane,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_max,
+    warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
@@ -142,8 +142,7 @@ def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any
         for i in range(block_thread(), SLOTS, WARP):
             if counts[i] > 0:
                 most = max(most, np.int64(counts[i]) << 32 | (0x7FFFFFFF - np.int64(roots[i])))
-        for step in HALVES:
-            most = max(most, shuffle_down(most, step))
+        most = warp_max(most)
         if block_thread() == 0:
             best[0] = most
     block_barrier()
@@ -209,8 +208,7 @@ def components_kernel(it):
             _link_all(v, in_start, in_count, np.int64(0), (graph.in_sources, label))
     generation = grid_barrier(control, generation)
     found = flatten(n, label)
-    for step in HALVES:
-        found += shuffle_down(found, step)
+    found = warp_sum(found)
     if lane() == 0 and found > 0:
         atomic_add(control, _ROOTS, found)
     generation = grid_barrier(control, generation)

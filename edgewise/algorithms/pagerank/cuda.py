@@ -18,7 +18,6 @@ from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
-    HALVES,
     THREADS,
     WARP,
     block_barrier,
@@ -32,8 +31,9 @@ from edgewise.kernels.cuda.device import (
     load_once,
     num_blocks,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_sum,
+    warp_sums,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
@@ -287,8 +287,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             first = begin[row] + block_thread()
             left = np.int32(begin[row + 1] - first)
             total = np.float64(gather(first, left, np.int32(THREADS), n, rows.sources, rows.weights, old))
-            for step in HALVES:
-                total += shuffle_down(total, step)
+            total = warp_sum(total)
             block_barrier()
             if lane() == 0:
                 sums[FIRST + block_thread() // WARP] = total
@@ -330,8 +329,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                     jump = ranks.jump[row]
             total = gather(here, count, np.int32(WARP), n, rows.sources, rows.weights, old)
             if now < alone:
-                for step in HALVES:
-                    total += shuffle_down(total, step)
+                total = warp_sum(total)
             if has_row:
                 more, hanging = settle(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
@@ -343,9 +341,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
     @device_function
     def add_up(changed, dangling, partial, parity, control, generation, sums):
         """Sums over all threads, in a fixed order, in `sums`; a barrier of all."""
-        for step in HALVES:
-            changed += shuffle_down(changed, step)
-            dangling += shuffle_down(dangling, step)
+        changed, dangling = warp_sums(changed, dangling)
         warp, warps = block_thread() // WARP, block_size() // WARP
         block_barrier()
         if lane() == 0:
@@ -358,9 +354,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             for w in range(lane(), warps, WARP):
                 changed += sums[FIRST + w]
                 dangling += sums[SECOND + w]
-            for step in HALVES:
-                changed += shuffle_down(changed, step)
-                dangling += shuffle_down(dangling, step)
+            changed, dangling = warp_sums(changed, dangling)
             if lane() == 0:
                 partial[row + block_index()] = changed
                 partial[row + num_blocks() + block_index()] = dangling
@@ -370,9 +364,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             for b in range(lane(), num_blocks(), WARP):
                 changed += partial[row + b]
                 dangling += partial[row + num_blocks() + b]
-            for step in HALVES:
-                changed += shuffle_down(changed, step)
-                dangling += shuffle_down(dangling, step)
+            changed, dangling = warp_sums(changed, dangling)
             if lane() == 0:
                 sums[CHANGED] = changed
                 sums[DANGLING] = dangling

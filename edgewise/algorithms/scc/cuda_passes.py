@@ -18,7 +18,6 @@ from edgewise.algorithms.scc.cuda_supersteps import (
     put,
 )
 from edgewise.kernels.cuda.device import (
-    HALVES,
     atomic_add,
     atomic_max,
     atomic_min,
@@ -28,8 +27,9 @@ from edgewise.kernels.cuda.device import (
     device_function,
     lane,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_max,
+    warp_min,
 )
 from edgewise.primitives.deal import append, degree
 
@@ -119,8 +119,7 @@ def vote(n: Any, state: Any, control: Any) -> None:
         if state.component[v] == LEFT:
             arcs = np.int64(min(state.counts[v], state.counts[n + v]))
             best = max(best, arcs << 32 | (VERTEX - v))
-    for step in HALVES:
-        best = max(best, shuffle_down(best, step))
+    best = warp_max(best)
     if lane() == 0 and best > 0:
         atomic_max(control, PIVOT, best)
 
@@ -168,8 +167,7 @@ def split(n: Any, state: Any, around: Any, listing: Any, block: Any) -> Any:
             reached += 1
         append(around.next_rest, around.control, around.counter, v, is_left)
         put(v, is_left, block, listing)
-    for step in HALVES:
-        lowest = min(lowest, shuffle_down(lowest, step))
+    lowest = warp_min(lowest)
     if lane() == 0:
         atomic_min(around.control, LEAST, lowest)
     return reached

@@ -19,7 +19,6 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT64,
     UINT32,
     atomic_add,
@@ -35,8 +34,8 @@ from edgewise.kernels.cuda.device import (
     load_fresh,
     num_blocks,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
@@ -172,8 +171,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
         for v in range(thread_index(), n, num_threads()):
             if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
                 orphans += 1
-        for lanes in HALVES:
-            orphans += shuffle_down(orphans, lanes)
+        orphans = warp_sum(orphans)
         if lane() == 0 and orphans > 0:
             atomic_add(control, ORPHANED, orphans)
         generation = grid_barrier(control, generation)

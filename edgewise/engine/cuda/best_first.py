@@ -18,7 +18,6 @@ from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT64,
     UINT32,
     atomic_min,
@@ -28,8 +27,8 @@ from edgewise.kernels.cuda.device import (
     lane,
     load_fresh,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_min,
 )
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree
@@ -151,8 +150,7 @@ def make_async_kernel(
         least = LARGEST
         for i in range(thread_index(), control[FAR], num_threads()):
             least = min(least, waiting(np.int64(far[i]), LOWEST, best, context))
-        for lanes in HALVES:
-            least = min(least, shuffle_down(least, lanes))
+        least = warp_min(least)
         if lane() == 0 and least < LARGEST:
             atomic_min(control, LEAST, least)
         generation = grid_barrier(control, generation)

@@ -7,6 +7,8 @@ For use inside kernels, on all 32 lanes of a warp at once:
 
 ``ballot(flag)``, ``shuffle(value, lane)``, ``shuffle_up(value, lanes)``, ``shuffle_down(value, lanes)``
     the flags of all lanes as bits; the value that a lane has, or the lane so many before or after this one.
+``warp_sum(value)``, ``warp_sums(value, other)``, ``warp_min(value)``, ``warp_max(value)``
+    what the values of all lanes come to, for the first lane; others get something else.
 ``grid_barrier(control, turn)``
     waits for every thread of a cooperative launch. ``control[0]`` counts arrivals; ``turn`` is 0 at first and then what
     the last barrier returned.
@@ -38,6 +40,11 @@ INT32, INT64, UINT32, FLOAT64 = types.int32, types.int64, types.uint32, types.fl
 def device_function(function: Callable[..., Any]) -> Any:
     """A function that kernels call."""
     return cuda.jit(function, device=True)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that stands in kernels as if it were written there: calls would change what else is inlined."""
+    return cuda.jit(function, device=True, inline="always")
 
 
 @device_function
@@ -123,6 +130,39 @@ def shuffle_up(value: Any, lanes: Any) -> Any:
 @device_function
 def shuffle_down(value: Any, lanes: Any) -> Any:
     return cuda.shfl_down_sync(_ALL_LANES, value, lanes)
+
+
+@inlined
+def warp_sum(value: Any) -> Any:
+    """The sum of the values of all lanes, on the first one."""
+    for lanes in HALVES:
+        value += shuffle_down(value, lanes)
+    return value
+
+
+@inlined
+def warp_sums(value: Any, other: Any) -> Any:
+    """The same of two values, whose steps do not wait for each other."""
+    for lanes in HALVES:
+        value += shuffle_down(value, lanes)
+        other += shuffle_down(other, lanes)
+    return value, other
+
+
+@inlined
+def warp_min(value: Any) -> Any:
+    """The least of the values of all lanes, on the first one."""
+    for lanes in HALVES:
+        value = min(value, shuffle_down(value, lanes))
+    return value
+
+
+@inlined
+def warp_max(value: Any) -> Any:
+    """The largest of the values of all lanes, on the first one."""
+    for lanes in HALVES:
+        value = max(value, shuffle_down(value, lanes))
+    return value
 
 
 @device_function
