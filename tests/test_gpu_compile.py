@@ -153,6 +153,15 @@ def test_arguments_are_declared_once():
     assert [*gpu_arguments.words_of([given])] == [*gpu_arguments.packed(given)] == passed
 
 
+def test_control_words_are_given_out_once():
+    from edgewise.primitives.control import LINE, control_words
+
+    words = control_words()
+    assert (words.take(), words.take(3), words.take_line(3), words.take()) == (1, 2, LINE, LINE + 3)
+    further = words.more()
+    assert (further.take_line(), words.size) == (2 * LINE, LINE + 4)
+
+
 def test_the_words_of_an_array_keep_its_memory():
     """A pool gives memory to the next array once nobody has the one before."""
     values = OnGpu()

@@ -36,20 +36,29 @@ from edgewise.kernels.cuda.device import (
     warp_min,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
-from edgewise.primitives.block_queues import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
+from edgewise.primitives.block_queues import (
+    ENTRIES,
+    FEW_CONTROL,
+    LOCAL,
+    OTHER,
+    clear,
+    fits,
+    held_in,
+    keep,
+    make_few,
+)
+from edgewise.primitives.control import TURNS, Allocator, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. NEAR, EDGES and PIECES are of the near vertices:
-#: how many, their out-edges, the pieces of those that were dealt with. FAR and LEAST are of the far ones: how many, and
-#: the least key of those that the last threshold left there. ENDED says that the run is to end. Each has three words
-#: in turns: for this round, the next, and the one after, which is set to its start meanwhile.
-NEAR, EDGES, PIECES, FAR, LEAST, ENDED = 48, 51, 54, 57, 60, 63
-CONTROL_WORDS = 80
-#: Words of the host's array after CANCEL and PROGRESS.
-SUPERSTEPS, FORMS, RISES, ENDING = 2, 3, 5, 6
-HOST_WORDS = 8
+#: Words of `control` and of the host's array, behind which kernels may have more.
+#: In turns: how many vertices are near, their out-edges, the pieces of those that were dealt with; how many are far,
+#: and the least key of those that the last threshold left there; whether the run is to end.
+CONTROL, HOST = FEW_CONTROL.more(), host_words()
+NEAR = CONTROL.take_line(TURNS)
+EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
+SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
 #: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
 FINISHED, LIMITED, CANCELLED = 0, 1, 3
 FORM_NAMES = ("few", "push")
@@ -76,8 +85,8 @@ class Piles(NamedTuple):
         stamps: (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
         near, other_near, far, other_far: (n,): lists, of which one is read while the other is filled.
         pieces: see `edgewise.primitives.deal`.
-        control: (CONTROL_WORDS,).
-        host: HOST_WORDS words in the host's memory.
+        control: zeros at first, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
     """
 
     best: AtomicKeys
@@ -96,13 +105,15 @@ def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
     return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
 
 
-def make_piles(num_vertices: int, num_arcs: int, value: np.dtype) -> Piles:
+def make_piles(
+    num_vertices: int, num_arcs: int, value: np.dtype, control: Allocator = CONTROL, host: Allocator = HOST
+) -> Piles:
     """Arrays for a run, with nothing particular in them but in the last two, which are 0."""
     n, pieces = num_vertices, empty(most_pieces(num_vertices, num_arcs), np.int64)
     near, other_near, far, other_far = (empty(n, np.uint32) for _ in range(4))
-    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    words = zeros(control.size, np.int64), signals(host.size)
     best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
-    return Piles(best, stamps, near, other_near, pieces, far, other_far, control, host)
+    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words)
 
 
 @device_function
@@ -114,7 +125,7 @@ def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
         piles.stamps[v] = 0
         piles.stamps[n + v] = 0
     if thread_index() == 0:
-        for turn in range(3):
+        for turn in range(TURNS):
             piles.control[LEAST + turn] = LARGEST
 
 
@@ -411,7 +422,7 @@ def make_near_far(
                 break
             if found == 0 and count == 0:
                 break
-            following, spare = (turn + 1) % 3, (turn + 2) % 3
+            following, spare = turns_after(turn)
             if me == 0:
                 control[NEAR + spare] = 0
                 control[EDGES + spare] = 0
@@ -430,7 +441,7 @@ def make_near_far(
                 threshold, width = rise(below, start, far, count, width, best, block, context)
                 bucket += 1
                 rises += 1
-                pile, spare = (pile + 1) % 3, (pile + 2) % 3
+                pile, spare = turns_after(pile)
                 crossed = not crossed
                 if me == 0:
                     control[FAR + spare] = 0

@@ -23,25 +23,27 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, resident
+from edgewise.primitives.control import LINE, TURNS, Allocator, control_words, host_words
 from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.primitives.row_sums import LONG, list_long, take_long
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control`: word 0 counts arrivals at the barrier. A pass over vertices has a set of words, three sets in
-#: turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
-SETS, SET_WORDS = 16, 16
-#: Of a set: long rows listed and taken; vertices found; what blocks count; whether a count has grown too large, and
-#: whether the host asked for the end.
-LONG_ROWS, FOUND, COUNTED, TOO_LARGE, ENDED = 0, 2, 3, 5, 6
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
 EDGES, UNFINISHED, COUNTS = 0, 1, 2
-#: Vertices that each source has reached.
-REACHED = SETS + 3 * SET_WORDS
-CONTROL_WORDS = REACHED + WARP
-#: Words of the host's array after CANCEL and PROGRESS: sources that are done; levels of either form; where the batch
-#: after these was stopped: its deepest level, out-edges of that, in-edges of vertices that some source had not reached.
-DONE, FORMS, KNOWN = 2, 3, 5
-HOST_WORDS = 8
+#: A pass over vertices has a set of words of `control`: long rows listed and taken; vertices found; what blocks count;
+#: whether a count has grown too large, and whether the host asked for the end; long rows of out-arcs listed and taken.
+_SET = Allocator(0)
+LONG_ROWS, FOUND, COUNTED = _SET.take(2), _SET.take(), _SET.take(COUNTS)
+TOO_LARGE, ENDED, LONG_OUT_ROWS = _SET.take(), _SET.take(), _SET.take(2)
+#: Sets are used in turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
+#: Behind them, vertices that each source has reached; whether a weight was lost beside a distance.
+CONTROL = control_words()
+SETS = CONTROL.take_line(TURNS * LINE)
+REACHED, LOST = CONTROL.take(WARP), CONTROL.take()
+#: Words of the host's array: sources that are done; levels of either form; where the batch after these was stopped: its
+#: deepest level, out-edges of that, in-edges of vertices that some source had not reached.
+HOST = host_words()
+DONE, FORMS, KNOWN = HOST.take(), HOST.take(2), HOST.take(3)
 #: Passes between looks at the host's words.
 LOOK = 64
 
@@ -55,7 +57,7 @@ class State(NamedTuple):
         listed, listed_masks: (n b,): the vertices of each level, and of which sources they are.
         starts: (n + 2,): where levels begin in these.
         totals: (n,): sums of dependencies.
-        control, host: CONTROL_WORDS zeros, and HOST_WORDS words in the host's memory.
+        control, host: zeros, see `CONTROL`, and words in the host's memory, see `HOST`.
     """
 
     masks: AtomicUint32s
@@ -225,7 +227,7 @@ def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None
 def forget(n: Any, depth: Any, deepest: Any, state: Any) -> None:
     """Set the masks of a level to 0, if there is such a level."""
     if depth >= 0 and depth <= deepest:
-        masks = depth % 3 * n
+        masks = depth % TURNS * n
         for i in range(state.starts[depth] + thread_index(), state.starts[depth + 1], num_threads()):
             state.masks[masks + np.int64(state.listed[i])] = 0
 
@@ -234,10 +236,10 @@ def forget(n: Any, depth: Any, deepest: Any, state: Any) -> None:
 def next_pass(passes: Any, state: Any) -> Any:
     """Set up the words of a pass; its number, and where its words begin."""
     passes += 1
-    here, control = SETS + passes % 3 * SET_WORDS, state.control
+    here, control = SETS + passes % TURNS * LINE, state.control
     if thread_index() == 0:
-        for i in range(SET_WORDS):
-            control[SETS + (passes + 1) % 3 * SET_WORDS + i] = 0
+        for i in range(LINE):
+            control[SETS + (passes + 1) % TURNS * LINE + i] = 0
         if passes % LOOK == 0:
             control[here + ENDED] = state.host[CANCEL]
     return passes, here

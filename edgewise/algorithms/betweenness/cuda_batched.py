@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.betweenness.cuda_batch import (
-    CONTROL_WORDS,
+    CONTROL,
     COUNTED,
     COUNTS,
     DONE,
@@ -40,7 +40,7 @@ from edgewise.algorithms.betweenness.cuda_batch import (
     ENDED,
     FORMS,
     FOUND,
-    HOST_WORDS,
+    HOST,
     KNOWN,
     LONG_ROWS,
     TOO_LARGE,
@@ -98,6 +98,7 @@ from edgewise.kernels.cuda.memory import (
     written_forms,
     zeros,
 )
+from edgewise.primitives.control import TURNS
 from edgewise.primitives.deal import WARPS, degree
 from edgewise.primitives.row_sums import LONG, SHARED_SUMS, Desk, Rows, make_sums, slot_of_lane, turn_of_lane
 from edgewise.primitives.warp_buffers import BOX_WORDS
@@ -254,9 +255,9 @@ def make_kernel(with_powers: bool) -> Any:
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth - 1, depth, state)
-            pulls, after = edges * PULL_ADVANTAGE > unfinished + n, (depth + 1) % 3 * n
+            pulls, after = edges * PULL_ADVANTAGE > unfinished + n, (depth + 1) % TURNS * n
             level = Level(here, after, 3 * n, end, pulls)
-            now = np.uint64(depth % 3 * n)
+            now = np.uint64(depth % TURNS * n)
             into = (graph.in_offsets, graph.in_sources)
             rows = Rows(*into, state.masks, now, numbers.values, numbers.powers, batch.shift)
             desk = desk_of(numbers, here, state, block)
@@ -308,7 +309,7 @@ def make_kernel(with_powers: bool) -> Any:
         while depth > 0 and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth + 2, deepest, state)
-            now, mine, end = np.uint64((depth + 1) % 3 * n), depth % 3 * n, state.starts[depth + 1]
+            now, mine, end = np.uint64((depth + 1) % TURNS * n), depth % TURNS * n, state.starts[depth + 1]
             out = (graph.offsets, graph.targets)
             rows = Rows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
             desk = desk_of(numbers, here, state, block)
@@ -440,7 +441,7 @@ def accumulate(
     while done < len(sources):
         end, known = min(done + step, len(sources)), [0, 0, m]
         for with_powers in (False, True):
-            control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+            control, host = zeros(CONTROL.size, np.int64), signals(HOST.size)
             host[PROGRESS] = done
             powers = empty(n * width if with_powers else 1, np.int32)
             state = State(masks, listed, listed_masks, starts, total, control, host)

@@ -27,16 +27,16 @@ import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
 from edgewise.algorithms.betweenness.cuda_batch import (
-    CONTROL_WORDS,
+    CONTROL,
     ENDED,
     FOUND,
+    LOST,
     TOO_LARGE,
     has_long_rows,
     next_pass,
 )
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
 from edgewise.algorithms.betweenness.cuda_weighted_passes import (
-    LOST,
     Search,
     Source,
     in_desk,
@@ -68,9 +68,10 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.kernels.cuda.memory import empty, wait, zeros
+from edgewise.primitives import near_far
 from edgewise.primitives.deal import degree
-from edgewise.primitives.near_far import HOST_WORDS, SUPERSTEPS, Piles, make_piles
+from edgewise.primitives.near_far import SUPERSTEPS, Piles, make_piles
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.row_sums import (
     LONG,
@@ -81,7 +82,8 @@ from edgewise.primitives.row_sums import (
 )
 
 #: Words of the host's array after those of the search: what became of a source, and its supersteps.
-OUTCOME, LEVELS = HOST_WORDS, HOST_WORDS + 1
+HOST = near_far.HOST.more()
+OUTCOME, LEVELS = HOST.take(), HOST.take()
 FINE, NEEDS_POWERS, WEIGHT_LOST = range(3)
 #: Vertices have one value each, and all of it is wanted.
 _ALL = np.uint32(1)
@@ -355,9 +357,8 @@ def accumulate(
     kinds = offset_dtype(on_gpu), weight, distance
     has_long = has_long_rows(graph, graph_on_gpu(graph, run))
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
-    host = signals(HOST_WORDS + 2)
-    piles = make_piles(n, m, distance)._replace(host=host)
-    control = zeros(CONTROL_WORDS, np.int64)
+    piles = make_piles(n, m, distance, host=HOST)
+    host, control = piles.host, zeros(CONTROL.size, np.int64)
     search = _make_search(piles, n, m, control, total)
     over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
 

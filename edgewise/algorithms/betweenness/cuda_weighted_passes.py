@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.betweenness.cuda_batch import FOUND, LONG_ROWS, SET_WORDS, SETS
+from edgewise.algorithms.betweenness.cuda_batch import FOUND, LONG_OUT_ROWS, LONG_ROWS, LOST
 from edgewise.algorithms.sssp import cuda as sssp_cuda
 from edgewise.kernels.cuda.arguments import (
     AtomicInt32s,
@@ -25,11 +25,6 @@ from edgewise.kernels.cuda.device import (
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, Desk, list_long, take_long
 
-#: Two more of a pass's words of `control`: long rows of out-arcs that were listed, and taken.
-LONG_OUT_ROWS = 8
-#: A word of `control`: whether the weight of some arc was lost beside a distance.
-LOST = SETS + 3 * SET_WORDS
-
 
 class Search(NamedTuple):
     """The arrays of a run.
@@ -43,7 +38,7 @@ class Search(NamedTuple):
         shares: (n,).
         totals: sums of dependencies on vertices, (n,), or on arcs, (m,).
         long_rows, long_out_rows: (m // LONG + 1,): room for long rows.
-        control, host: CONTROL_WORDS zeros; words in the host's memory.
+        control, host: zeros, see `cuda_batch.CONTROL`; words in the host's memory.
     """
 
     dist: Keys

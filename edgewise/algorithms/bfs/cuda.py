@@ -46,6 +46,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
 from edgewise.primitives.block_queues import (
+    FEW_CONTROL,
     FEW_EDGES,
     LOCAL,
     LONG_WORDS,
@@ -57,19 +58,19 @@ from edgewise.primitives.block_queues import (
     make_few,
     share,
 )
+from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.first_match import make_find
 from edgewise.primitives.warp_buffers import make_outbox
 
 AUTO, PUSH, PULL = range(3)
-#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. ENDED says that the run is to end; PIECES, EDGES
-#: and FOUND are the pieces, the out-edges and the vertices of a frontier. Each has three words in turns: for this
-#: level, the next, and the one after, which is set to 0 meanwhile. SPILLED counts what queues had no room for.
-SPILLED, PIECES, EDGES, FOUND, ENDED = 33, 48, 51, 54, 57
-CONTROL_WORDS = 64
-#: Words of the host's array after CANCEL and PROGRESS.
-LEVELS, FORMS = 2, 3
-HOST_WORDS = 8
+#: Words of `control`: SPILLED counts what queues had no room for. In turns: PIECES, EDGES and FOUND are the pieces, the
+#: out-edges and the vertices of a frontier, ENDED says that the run is to end.
+CONTROL, HOST = FEW_CONTROL.more(), host_words()
+SPILLED, PIECES = CONTROL.take(), CONTROL.take_line(TURNS)
+EDGES, FOUND, ENDED = (CONTROL.take(TURNS) for _ in range(3))
+#: Words of the host's array.
+LEVELS, FORMS = HOST.take(), HOST.take(3)
 FORM_NAMES = ("few", "push", "pull")
 
 #: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
@@ -87,8 +88,8 @@ class Search(NamedTuple):
         pieces, other_pieces: lists, shape (n + m / PIECE + 1,).
         spilled: vertices that queues had no room for, shape (n,).
         sources: different vertices.
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory; LEVELS and FORMS are results.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`; LEVELS and FORMS are results.
         n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
         forced: AUTO, or the form of all levels.
     """
@@ -238,7 +239,7 @@ def bfs_kernel(it):
         if found == 0 or depth == it.limit or control[ENDED + turn] != 0:
             break
         explored += edges
-        following, spare = (turn + 1) % 3, (turn + 2) % 3
+        following, spare = turns_after(turn)
         pull = it.forced == PULL
         if it.forced == AUTO:
             pull = edges * PULL_ADVANTAGE > it.m - explored and edges > FEW_EDGES
@@ -362,7 +363,7 @@ def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
     on_gpu = graph_on_gpu(graph, run)
     _parents_kernel(offset_dtype(on_gpu)).start([Parents(on_gpu, level, parent, graph.num_vertices)])
-    wait(signals(HOST_WORDS), None)
+    wait(signals(HOST.size), None)
 
 
 def search(
@@ -382,7 +383,7 @@ def search(
     kernel, count = _kernel(offset_dtype(on_gpu)), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)
     pieces, other_pieces = (empty(most_pieces(n, m), np.int64) for _ in range(2))
-    control, host, seen = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(count, np.int64)
+    control, host, seen = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(count, np.int64)
     seen[:] = sources
     given = Search(
         graph=on_gpu,

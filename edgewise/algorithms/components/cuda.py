@@ -37,14 +37,13 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.deal import make_deal
 
-CONTROL_WORDS = 8
-#: Words of the host's array after CANCEL and PROGRESS.
-ROOTS, SKIPPED, SAMPLED = 2, 3, 4
-HOST_WORDS = 5
-#: Words of control after the barrier's.
-_ROOTS = 1
+#: Words of `control` and of the host's array.
+CONTROL, HOST = control_words(), host_words()
+_ROOTS = CONTROL.take()
+ROOTS, SKIPPED, SAMPLED = (HOST.take() for _ in range(3))
 #: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
 SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, 2
 #: Passes over all vertices.
@@ -57,8 +56,8 @@ class Labelling(NamedTuple):
     Attributes:
         graph: in-edges are those of a directed graph that has them.
         label: shape (n,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory, for results.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`, for results.
         n, directed, has_columns: vertices; whether arcs go one way; whether there are in-edges.
     """
 
@@ -228,7 +227,7 @@ def components(graph: Graph, run: Execution) -> tuple[Any, int]:
     n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
     on_gpu = graph_on_gpu(graph, run, in_edges)
     kernel = _kernel(offset_dtype(on_gpu))
-    label, control, host = empty(n, np.int32), zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    label, control, host = empty(n, np.int32), zeros(CONTROL.size, np.int64), signals(HOST.size)
     kernel.start([Labelling(on_gpu, label, control, host, n, graph.directed, in_edges)])
     wait(host, None)
     share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"

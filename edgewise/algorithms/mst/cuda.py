@@ -64,15 +64,14 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
+from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.ordered_keys import key_dtype
 
-#: Words of `control` after the barrier's: pieces besides the vertices; the last round in which a root joined
-#: another; the last pass over roots that left one short of its end; whether the run is to end.
-_LONGER, _JOINED, _SHORT, _ENDED = 16, 17, 18, 19
-CONTROL_WORDS = 20
-#: Words of the host's array after CANCEL and PROGRESS.
-ROUNDS, GIANT = 2, 3
-HOST_WORDS = 4
+#: Words of `control`: pieces besides the vertices; the last round in which a root joined another; the last pass over
+#: roots that left one short of its end; whether the run is to end. Words of the host's array.
+CONTROL, HOST = control_words(), host_words()
+_LONGER, _JOINED, _SHORT, _ENDED = CONTROL.take_line(), CONTROL.take(), CONTROL.take(), CONTROL.take()
+ROUNDS, GIANT = HOST.take(), HOST.take()
 #: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
 #: that waits keeps nobody from joining it or others.
 ONE_IN = 8
@@ -92,8 +91,8 @@ class Forest(NamedTuple):
         live: pieces that may have an arc to another component.
         key, end: of each piece, the key and the other end of its lightest arc to another component.
         longer: see `edgewise.algorithms.mst.cuda_lightest`.
-        control: (CONTROL_WORDS,), zeros at first.
-        host: HOST_WORDS words in the host's memory.
+        control: zeros at first, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
     """
 
     component: Int32s
@@ -402,8 +401,8 @@ def make_forest(num_vertices: int, longer: int, weight: np.dtype) -> Forest:
         key=empty(pieces, key),
         end=empty(pieces, np.int32),
         longer=empty(longer, np.int64),
-        control=zeros(CONTROL_WORDS, np.int64),
-        host=signals(HOST_WORDS),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.mst.cuda import (
-    CONTROL_WORDS,
-    HOST_WORDS,
+    CONTROL,
+    HOST,
     ROUNDS,
     Forest,
     Size,
@@ -96,7 +96,7 @@ def contract(forest: Forest, weights: Any, end: Any) -> bool:
         end: the other ends of the edges, int32, shape (n,); -1 where there is none.
     """
     n = len(end)
-    now = forest._replace(end=end, control=zeros(CONTROL_WORDS, np.int64), host=signals(HOST_WORDS))
+    now = forest._replace(end=end, control=zeros(CONTROL.size, np.int64), host=signals(HOST.size))
     _kernel(weights.dtype).start([Contraction(weights, now, n)])
     wait(now.host, None)
     return bool(now.host[ROUNDS])

@@ -50,13 +50,11 @@ from edgewise.kernels.cuda.memory import (
     zeros,
 )
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.control import control_words, host_words
 
-#: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
-ABORTED = 16
-CONTROL_WORDS = 32
-#: The word of the host's array after CANCEL and PROGRESS: iterations done.
-DONE = 2
-HOST_WORDS = 3
+#: Words of `control`: two in turns say that the run is to end. A word of the host's array: iterations done.
+CONTROL, HOST = control_words(), host_words()
+ABORTED, DONE = CONTROL.take_line(2), HOST.take()
 #: What a block shares: what all threads changed and their dangling rank, then two sums of each warp.
 CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
 
@@ -98,8 +96,8 @@ class Iteration(NamedTuple):
     Attributes:
         rows, ranks: see there.
         partial: (4 * blocks,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
         residual: one word in the host's memory, for the change of the last iteration.
         damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
         n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
@@ -154,7 +152,7 @@ def rank(
     begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
     shares, other_shares, result = empty(n + 1, dtype), empty(n + 1, dtype), empty(n, dtype)
     jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
-    control, host, residual = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(1, np.float64)
+    control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
     given = Iteration(
         rows=Rows(columns.vertices, columns.numbers, columns.begin, columns.sources, weights),
         ranks=Ranks(begin, shares, other_shares, scale, jumps, result),

@@ -25,8 +25,16 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, flatten, most_frequent
 from edgewise.algorithms.scc.cuda_passes import (
+    ARCS,
+    CONTROL,
+    ENDED,
+    FOUND,
     LEAST,
+    PIECES,
     PIVOT,
+    REACHED,
+    REST,
+    ROOTS,
     Round,
     begin_at_roots,
     fill,
@@ -70,18 +78,14 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
+from edgewise.primitives.control import host_words, turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 from edgewise.text import shown
 
-#: Words of `control`; word 0 counts arrivals at barriers. PIECES and ARCS are those of a list, ENDED says that the run
-#: is to end: three words each in turns, for this superstep, the next, and the one after. REST counts the vertices of
-#: two lists in turns. REACHED counts what both searches reached, ROOTS components found by colours, FOUND all.
-PIECES, ARCS, ENDED, REST, REACHED, ROOTS, FOUND = 16, 19, 22, 25, 29, 30, 31
-CONTROL_WORDS = 32
-#: Words of the host's array after CANCEL and PROGRESS.
-COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = range(2, 10)
-HOST_WORDS = 10
+#: Words of the host's array.
+HOST = host_words()
+COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = (HOST.take() for _ in range(8))
 #: Supersteps between looks at the host's words.
 LOOK = 16
 #: An arc that is pushed costs as much as so many that are pulled; few are always pushed.
@@ -96,8 +100,8 @@ class Decomposition(NamedTuple):
         state: see `State`.
         pieces, other_pieces: lists, shape (2 * most_pieces(n, m),).
         rest, other_rest: lists of vertices, shape (n,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory; all after PROGRESS are results.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`; all after PROGRESS are results.
         n, m: vertices, at least one; arcs.
     """
 
@@ -180,7 +184,7 @@ def scc_kernel(it):
     generation = grid_barrier(control, generation)
     while control[ENDED + turn] == 0:
         count, arcs, total = control[PIECES + turn], control[ARCS + turn], np.int64(0)
-        following, spare = (turn + 1) % 3, (turn + 2) % 3
+        following, spare = turns_after(turn)
         pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
         rest, next_rest = (it.other_rest, it.rest) if side == 1 else (it.rest, it.other_rest)
         around = Round(rest, control[REST + side], next_rest, control, REST + 1 - side)
@@ -271,8 +275,8 @@ def strong_components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
         other_pieces=other_pieces,
         rest=empty(n, np.uint32),
         other_rest=empty(n, np.uint32),
-        control=zeros(CONTROL_WORDS, np.int64),
-        host=signals(HOST_WORDS),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
         n=n,
         m=m,
     )

@@ -31,10 +31,16 @@ from edgewise.kernels.cuda.device import (
     warp_max,
     warp_min,
 )
+from edgewise.primitives.control import TURNS, control_words
 from edgewise.primitives.deal import append, degree
 
-#: Words of `control`: the vertex with the most arcs, see `vote`; the lowest vertex that both searches reached.
-PIVOT, LEAST = 27, 28
+#: Words of `control`. In turns: the pieces and arcs of a list, whether the run is to end; the vertices of two lists.
+#: Then the vertex with the most arcs, see `vote`; the lowest vertex that both searches reached; how many both did;
+#: components that were found by colours, and all.
+CONTROL = control_words()
+PIECES, ARCS, ENDED = CONTROL.take_line(TURNS), CONTROL.take(TURNS), CONTROL.take(TURNS)
+REST = CONTROL.take(2)
+PIVOT, LEAST, REACHED, ROOTS, FOUND = (CONTROL.take() for _ in range(5))
 #: Arcs of each vertex that are looked at for one back.
 LINK_ARCS = 4
 

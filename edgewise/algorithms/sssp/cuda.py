@@ -39,14 +39,13 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
+from edgewise.primitives import near_far
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal
 from edgewise.primitives.near_far import (
-    CONTROL_WORDS,
     EDGES,
     FORM_NAMES,
     FORMS,
-    HOST_WORDS,
     LARGEST,
     NEAR,
     RISES,
@@ -58,10 +57,10 @@ from edgewise.primitives.near_far import (
 )
 from edgewise.primitives.ordered_keys import key_dtype
 
-#: Words of `control` that `near_far` leaves free.
-HUBS, ORPHANED = 72, 73
-#: A word of the host's array that it leaves free.
-ORPHANS = 7
+#: Words of `control` and of the host's array, behind those of `near_far`.
+CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
+HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
+ORPHANS = HOST.take()
 #: In-degree from which the arcs of one vertex are shared by a block when parents are made.
 HUB = 2048
 
@@ -202,7 +201,7 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
         _, delta = context
         return raised(start, delta), width
 
-    near_far = make_near_far(distance, message, waiting, rise, is_current)
+    run = make_near_far(distance, message, waiting, rise, is_current)
 
     @device_function
     def search(graph, piles, block, delta, n, source, unreached):
@@ -217,7 +216,7 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
             control[EDGES] = degree(source, graph.offsets)
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
-        return near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
+        return run(n, -1, graph, piles, block, generation, threshold, (graph, delta))
 
     return search
 
@@ -281,8 +280,8 @@ class Parents(NamedTuple):
         dist: the keys of distances, shape (n,).
         parent: shape (n,); 2**32 - 1 before, and after for none.
         hubs: shape (m // HUB + 1,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
     """
 
     graph: WeightedOnGpu
@@ -355,7 +354,7 @@ def shortest_paths(
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run)
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
-    piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
+    piles, parent = make_piles(n, m, dtype, CONTROL, HOST), empty(n, np.uint32)
     kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
     host = piles.host
     wait(host, run.progress)
@@ -379,8 +378,8 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         dist=keys,
         parent=parent.view(np.uint32),
         hubs=empty(graph.num_arcs // HUB + 1, np.uint32),
-        control=zeros(CONTROL_WORDS, np.int64),
-        host=signals(HOST_WORDS),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
         n=graph.num_vertices,
         source=start,
         unreached=unreached_key(dtype),

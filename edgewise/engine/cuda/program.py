@@ -192,7 +192,7 @@ class BestFirst:
     """An asynchronous program, for `edgewise.engine.cuda.best_first`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
-    control_words = near_far.CONTROL_WORDS
+    control_words = near_far.CONTROL.size
     worn_out = False
 
     def __init__(
