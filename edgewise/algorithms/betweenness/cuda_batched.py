@@ -82,6 +82,7 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     grid_barrier,
+    inlined,
     lane,
     num_threads,
     shuffle_down,
@@ -100,13 +101,12 @@ from edgewise.kernels.cuda.memory import (
 )
 from edgewise.primitives.control import TURNS
 from edgewise.primitives.deal import WARPS, degree
+from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
 from edgewise.primitives.row_sums import LONG, SHARED_SUMS, Desk, Rows, make_sums, slot_of_lane, turn_of_lane
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
 FORM_NAMES = ("pushed", "pulled")
-
-#: An arc that is pushed costs as much as so many that are pulled.
-PULL_ADVANTAGE = 2
+_pays_to_pull = inlined(pays_to_pull)
 
 
 class Accumulation(NamedTuple):
@@ -255,7 +255,8 @@ def make_kernel(with_powers: bool) -> Any:
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth - 1, depth, state)
-            pulls, after = edges * PULL_ADVANTAGE > unfinished + n, (depth + 1) % TURNS * n
+            pulls = _pays_to_pull(edges, unfinished + n, BATCH_RATIO)
+            after = (depth + 1) % TURNS * n
             level = Level(here, after, 3 * n, end, pulls)
             now = np.uint64(depth % TURNS * n)
             into = (graph.in_offsets, graph.in_sources)

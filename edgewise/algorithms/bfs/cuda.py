@@ -38,6 +38,7 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     grid_barrier,
+    inlined,
     lane,
     num_blocks,
     num_threads,
@@ -60,10 +61,10 @@ from edgewise.primitives.block_queues import (
 )
 from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.direction import AUTO, PULL, SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.first_match import make_find
 from edgewise.primitives.warp_buffers import make_outbox
 
-AUTO, PUSH, PULL = range(3)
 #: Words of `control`: SPILLED counts what queues had no room for. In turns: PIECES, EDGES and FOUND are the pieces, the
 #: out-edges and the vertices of a frontier, ENDED says that the run is to end.
 CONTROL, HOST = FEW_CONTROL.more(), host_words()
@@ -75,8 +76,7 @@ FORM_NAMES = ("few", "push", "pull")
 
 #: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
 NOBODY, SEVERAL = 2**31 - 1, -2
-#: An arc that is pushed costs as much as so many that are pulled.
-PULL_ADVANTAGE = 14
+_pays_to_pull = inlined(pays_to_pull)
 
 
 class Search(NamedTuple):
@@ -242,7 +242,7 @@ def bfs_kernel(it):
         following, spare = turns_after(turn)
         pull = it.forced == PULL
         if it.forced == AUTO:
-            pull = edges * PULL_ADVANTAGE > it.m - explored and edges > FEW_EDGES
+            pull = _pays_to_pull(edges, it.m - explored, SEARCH_RATIO) and edges > FEW_EDGES
         pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
         if not pull and not listed:
             for begin in range(me - lane(), n, num_threads()):

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import (
-    AUTO,
     LEVELS,
     Arcs,
     make_search,
@@ -42,6 +41,7 @@ from edgewise.execution import Execution, Progress, choose, execution, threads_o
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.direction import AUTO
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 

@@ -74,12 +74,14 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     grid_barrier,
+    inlined,
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
 from edgewise.primitives.control import host_words, turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
+from edgewise.primitives.direction import SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 from edgewise.text import shown
 
@@ -88,8 +90,9 @@ HOST = host_words()
 COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = (HOST.take() for _ in range(8))
 #: Supersteps between looks at the host's words.
 LOOK = 16
-#: An arc that is pushed costs as much as so many that are pulled; few are always pushed.
-PULL_ADVANTAGE, FEW_ARCS = 14, 100_000
+#: Arcs that are always pushed.
+FEW_ARCS = 100_000
+_pays_to_pull = inlined(pays_to_pull)
 
 
 class Decomposition(NamedTuple):
@@ -205,7 +208,7 @@ def scc_kernel(it):
             if phase == REACH:
                 searched += 1
                 explored += arcs
-                pulls = arcs > FEW_ARCS and arcs * PULL_ADVANTAGE > 2 * it.m - explored
+                pulls = arcs > FEW_ARCS and _pays_to_pull(arcs, 2 * it.m - explored, SEARCH_RATIO)
             arcs = pull(state, listing, block) if pulls else push(pieces, count, state, listing, block)
         elif phase == REACH:
             tree, generation = _choose_tree(n, both_ways, state, listing, roots, tallies, best, generation)

@@ -36,6 +36,7 @@ from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_exchange, no_vectors, unwrap
 from edgewise.kernels.cpu.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
+from edgewise.primitives.direction import PULL, PUSH, SEARCH_RATIO, SUM_RATIO
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
@@ -63,12 +64,6 @@ BLOCK = 4096
 
 #: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
 LIST_ADVANTAGE = 4
-#: Pull over all in-edges when the frontier has more than one in so many of them.
-PULL_ADVANTAGE = 3
-#: The same where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012, section 5).
-PULL_ADVANTAGE_OF_SEARCHES = 14
-
-AUTO, PUSH, PULL = range(3)
 
 
 class Sizes(NamedTuple):
@@ -158,7 +153,7 @@ def make_kernel(
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
     can_stop = found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
-    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
+    pull_advantage = SEARCH_RATIO if can_stop and harmless else SUM_RATIO
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
     @device_function

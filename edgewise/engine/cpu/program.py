@@ -10,7 +10,6 @@ from edgewise.engine.contract import Outcome
 from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
-    AUTO,
     BLOCK,
     ENDED,
     ENDINGS,
@@ -18,8 +17,6 @@ from edgewise.engine.cpu.kernel import (
     FORMS,
     GO_ON,
     LISTED,
-    PULL,
-    PUSH,
     RANGE,
     SEGMENT,
     SHARED_WORDS,
@@ -43,6 +40,7 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE
 from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.schedule import Buffered, Pull, Push
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
