@@ -210,6 +210,27 @@ def _pull(n: Any, depth: Any, graph: Any, level: Any, parent: Any) -> Any:
     return edges, found
 
 
+@inlined
+def _list_queued(queue, block, it, pieces, turn):
+    """List the vertices that few levels ended with; their out-edges, and how many this thread saw."""
+    graph, control = it.graph, it.control
+    edges, found = np.int64(0), np.int64(0)
+    held, spilled = held_in(queue, block), control[SPILLED]
+    for begin in range(block_thread() - lane(), held, block_size()):
+        i, v = begin + lane(), np.int64(0)
+        if i < held:
+            v = np.int64(block.queues[queue * LOCAL + i])
+            found += 1
+        edges += list_pieces(v, i < held, pieces, control, PIECES + turn, graph.offsets)
+    for begin in range(thread_index() - lane(), spilled, num_threads()):
+        i, v = begin + lane(), np.int64(0)
+        if i < spilled:
+            v = np.int64(it.spilled[i])
+            found += 1
+        edges += list_pieces(v, i < spilled, pieces, control, PIECES + turn, graph.offsets)
+    return edges, found
+
+
 def bfs_kernel(it):
     """Levels and parents from sources; see the module, and `Search`."""
     graph, level, parent, control, host, n = it.graph, it.level, it.parent, it.control, it.host, it.n
@@ -271,20 +292,7 @@ def bfs_kernel(it):
             depth, queue, _, _ = _few(depth, it.limit, graph, block, control, host, context)
             few_levels += depth - before
             generation = grid_barrier(control, generation)
-            edges, found = np.int64(0), np.int64(0)
-            held, spilled = held_in(queue, block), control[SPILLED]
-            for begin in range(block_thread() - lane(), held, block_size()):
-                i, v = begin + lane(), np.int64(0)
-                if i < held:
-                    v = np.int64(block.queues[queue * LOCAL + i])
-                    found += 1
-                edges += list_pieces(v, i < held, next_pieces, control, PIECES + following, graph.offsets)
-            for begin in range(me - lane(), spilled, num_threads()):
-                i, v = begin + lane(), np.int64(0)
-                if i < spilled:
-                    v = np.int64(it.spilled[i])
-                    found += 1
-                edges += list_pieces(v, i < spilled, next_pieces, control, PIECES + following, graph.offsets)
+            edges, found = _list_queued(queue, block, it, next_pieces, following)
             listed = True
         elif pull:
             depth += 1

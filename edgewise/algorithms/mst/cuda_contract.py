@@ -82,7 +82,7 @@ def plant(num_vertices: int, weight: np.dtype) -> Forest:
     """A forest in which each vertex is a component, for `contract`."""
     forest, xp = make_forest(num_vertices, 0, weight), cupy()
     forest.component[...] = forest.above[...] = xp.arange(num_vertices, dtype=np.int32)
-    forest.weight[...] = bounds_of(weight)[1]
+    _, forest.weight[...] = bounds_of(weight)
     forest.ends[...] = NO_EDGE
     return forest
 
