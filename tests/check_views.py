@@ -16,13 +16,14 @@ from edgewise.balance.grouped import make_grouped
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.rows import rows_of
 from edgewise.graph import Graph
-from edgewise.kernels.cuda import device as cuda_device
+from edgewise.kernels.cuda import arguments as cuda_arguments
+from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
-    array,
     atomic_add,
     block_barrier,
     block_size,
@@ -32,10 +33,8 @@ from edgewise.kernels.cuda.device import (
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     shuffle,
     thread_index,
-    tuple_of,
 )
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
@@ -281,7 +280,7 @@ def check_strategy(balance, degrees):
             array(word),
             tuple_of(strategy.types(offsets)),
         )
-        kernel = cuda_device.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
+        kernel = cuda_launch.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
         plan = strategy.prepare(rows_of(graph), True, True)
         rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
         begins = graph.in_offsets if pulls else graph.offsets
@@ -292,7 +291,7 @@ def check_strategy(balance, degrees):
                 xp.zeros(64, np.int64),
             )
             parts = xp.zeros(max(1, plan.num_parts), np.int64)
-            atomic = [cuda_device.words(values) for values in (visits, gathered, parts, control)]
+            atomic = [cuda_arguments.words(values) for values in (visits, gathered, parts, control)]
             listed = xp.asarray(vertices.astype(np.uint32))
             mine = [xp.empty(*kind) for kind in plan.own]
             kernel.start([*rows, listed, len(vertices), *atomic, *plan.fixed, *mine])
@@ -333,17 +332,17 @@ def check(name, degrees):
     m = int(offsets[-1])
     for listed in (True, False) if name in VIEWS else (True,):
         if name in VIEWS:
-            kernel = cuda_device.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
+            kernel = cuda_launch.fixed_kernel(make_view_kernel, signature(), VIEWS[name], listed)
         elif name == "outbox":
-            kernel = cuda_device.fixed_kernel(make_outbox_kernel(), signature())
+            kernel = cuda_launch.fixed_kernel(make_outbox_kernel(), signature())
         else:
-            kernel = cuda_device.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
+            kernel = cuda_launch.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
         for vertices in lists(n) if listed else [np.arange(n)]:
             visits, control = xp.zeros(m, np.uint32), xp.zeros(4, np.int64)
             on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
             pieces = xp.empty(most_pieces(n, m), np.int64)
             kernel.start(
-                [*on_gpu, len(vertices), cuda_device.words(visits), cuda_device.words(control), pieces]
+                [*on_gpu, len(vertices), cuda_arguments.words(visits), cuda_arguments.words(control), pieces]
             )
             expected = np.zeros(m, int)
             for v in vertices:

@@ -55,8 +55,8 @@ def compare(graph, sources, algorithm=ew.betweenness, options=MappingProxyType({
 def compare_forms(graph):
     """Both forms of a level, counts that are all taken for too large, and more sources than there is room for."""
     n, first = graph.num_vertices, graph.targets[graph.offsets[0] : graph.offsets[1]]
-    compare(graph, range(min(n, LANES + 1)), options=ENDPOINTS, PULL_ADVANTAGE=0)
-    told = compare(graph, [0], PULL_ADVANTAGE=1000)
+    compare(graph, range(min(n, LANES + 1)), options=ENDPOINTS, BATCH_RATIO=0)
+    told = compare(graph, [0], BATCH_RATIO=1000)
     assert ("pulled" in told) == graph.out_degree[first].any(), told
     told = compare(graph, range(0, n, n // 2 + 1), options=ENDPOINTS, LIMIT=0.0)
     assert ("powers" in told) == (len(first) > 0), told

@@ -11,12 +11,15 @@ import numpy as np
 from numba import cuda, types
 
 from edgewise.kernels import door
+from edgewise.kernels.cuda import arguments as cuda_arguments
+from edgewise.kernels.cuda import compile as cuda_compile
 from edgewise.kernels.cuda import device as cuda_device
+from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.kernels.cuda import memory as cuda_memory
 
 
 class SimulatedKernel:
-    """A kernel in the simulator, with the interface of `edgewise.kernels.cuda.device.Kernel`."""
+    """A kernel in the simulator, with the interface of `edgewise.kernels.cuda.launch.Kernel`."""
 
     blocks = 1
 
@@ -25,12 +28,12 @@ class SimulatedKernel:
         self._shape = 1, cuda_device.THREADS, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
-        """Launch, with arguments put together to the tuples that the types say."""
+        """Launch, with arguments put together to the tuples that the types say, if they are not yet."""
         given = iter(arguments)
         self._kernel[self._shape](
             *(
                 tuple(next(given) for _ in range(kind.count))
-                if isinstance(kind, types.BaseTuple)
+                if isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple)
                 else next(given)
                 for kind in self._kinds
             )
@@ -55,15 +58,15 @@ def pretend():
     cuda_memory.cupy = lambda: np
     cuda_memory.copy_of = cuda_memory.host_copy = np.array
     cuda_memory.copied = lambda owner, values: values
-    cuda_device.words = cuda_device.address = lambda values: values
+    cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.device_number = lambda: 0
     cuda_memory.wait = lambda host, progress: None
     cuda_memory.finish = lambda: None
     cuda_memory.fits = lambda needed: True
     cuda_memory.most_threads = lambda: cuda_device.THREADS
-    cuda_memory.capability = cuda_device.capability = lambda: (9, 0)
-    cuda_memory.pinned, cuda_device.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room
-    cuda_device.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
-    cuda_device.Kernel = lambda code: SimulatedKernel(*code)
+    cuda_memory.capability = lambda: (9, 0)
+    cuda_memory.pinned, cuda_launch.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room
+    cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
+    cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None

@@ -127,7 +127,7 @@ def test_the_kernel_sorts_in_the_simulator():
 @pytest.mark.parametrize(("logarithmic", "capability"), [(False, (9, 0)), (True, (7, 5))])
 def test_the_kernel_compiles(logarithmic, capability):
     module = kernel_module()
-    from edgewise.kernels.cuda.device import compile_kernel
+    from edgewise.kernels.cuda.compile import compile_kernel
 
     kernel = module.make_sort_kernel(logarithmic)
     assert b".text.kernel" in compile_kernel(kernel, module.signature(), capability, None)

@@ -301,6 +301,9 @@ def test_gpu_code_holds_each_function_once():
     )
     from numba.cuda import compiler as cuda_compiler
 
+    from edgewise.kernels.cuda.arguments import array
+    from edgewise.kernels.cuda.compile import _compiling_for
+
     @gpu.device_function
     def shared(x):
         return x * np.float32(3)
@@ -312,8 +315,8 @@ def test_gpu_code_holds_each_function_once():
     def code(values):
         values[0] = one(values[1]) + shared(values[2]) + one(values[3])
 
-    signature = (gpu.array(np.dtype(np.float32)),)
-    with gpu._compiling_for((9, 0)):
+    signature = (array(np.dtype(np.float32)),)
+    with _compiling_for((9, 0)):
         library, _ = cuda_compiler._compile_pyfunc_with_fixup(
             code, signature, device=False, abi="numba", cc=(9, 0)
         )

@@ -4,6 +4,7 @@ tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU.
 import types
 import weakref
 from functools import partial
+from typing import NamedTuple
 
 import kept_messages
 import numpy as np
@@ -22,6 +23,8 @@ gpu = pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
 gpu_host = pytest.importorskip("edgewise.kernels.cuda.memory")
+gpu_arguments = pytest.importorskip("edgewise.kernels.cuda.arguments")
+gpu_compile = pytest.importorskip("edgewise.kernels.cuda.compile")
 
 #: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
@@ -51,7 +54,7 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
         constant_arrays(binding, {}, True, partial(getattr, binding.graph)).uniform,
         delivery,
     )
-    return gpu.compile_kernel(
+    return gpu_compile.compile_kernel(
         kernel, form.signature(binding, message, parameters, delivery), capability, None
     )
 
@@ -118,16 +121,54 @@ def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():
         ew.run(PROGRAMS["components"][0], ew.Graph.from_edges([0], [1]), device="cuda")
 
 
+class OnGpu:
+    """An array of seven elements."""
+
+    size, dtype = 7, np.dtype(np.int32)
+    data = types.SimpleNamespace(ptr=4096)
+
+
+class Lists(NamedTuple):
+    counts: gpu_arguments.AtomicInt32s
+    keys: gpu_arguments.Keys
+
+
+class Given(NamedTuple):
+    lists: Lists
+    n: int
+    width: float
+
+
+def test_arguments_are_declared_once():
+    """Their types, and what a launch passes for them."""
+    kind = gpu_arguments.type_of(Given, key=np.dtype(np.uint64))
+    assert kind.fields == Given._fields
+    assert kind.types[0].instance_class is Lists
+    assert [*map(str, kind.types[0].types), *map(str, kind.types[1:])] == [
+        "array(int32, 1d, C)",
+        "uint64*",
+        "int64",
+        "float64",
+    ]
+    given = Given(Lists(OnGpu(), OnGpu()), 3, 0.0)
+    passed = [0, 0, 7, 4, 4096, 7, 4, 4096, 3, 0]
+    assert [*gpu_arguments.words_of([given])] == [*gpu_arguments.packed(given)] == passed
+
+
+def test_control_words_are_given_out_once():
+    from edgewise.primitives.control import LINE, control_words
+
+    words = control_words()
+    assert (words.take(), words.take(3), words.take_line(3), words.take()) == (1, 2, LINE, LINE + 3)
+    further = words.more()
+    assert (further.take_line(), words.size) == (2 * LINE, LINE + 4)
+
+
 def test_the_words_of_an_array_keep_its_memory():
     """A pool gives memory to the next array once nobody has the one before."""
-
-    class OnGpu:
-        size, dtype = 7, np.dtype(np.int32)
-        data = types.SimpleNamespace(ptr=4096)
-
     values = OnGpu()
-    passed, there = gpu.words(values), weakref.ref(values)
+    passed, there = gpu_arguments.words(values), weakref.ref(values)
     del values
     assert there() is not None
     assert passed == (0, 0, 7, 4, 4096, 7, 4)
-    assert [*gpu._passed([passed, 3])] == [0, 0, 7, 4, 4096, 7, 4, 3]
+    assert [*gpu_arguments.words_of([passed, 3])] == [0, 0, 7, 4, 4096, 7, 4, 3]

@@ -10,7 +10,7 @@ from test_gpu_compile import code_of
 import edgewise as ew
 
 gpu = pytest.importorskip(
-    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+    "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)

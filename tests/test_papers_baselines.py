@@ -7,7 +7,7 @@ from simulated import simulated
 import edgewise as ew
 
 gpu = pytest.importorskip(
-    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+    "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
 from benchmarks.papers import cusha, edge_vertex_remap, sorts  # noqa: E402

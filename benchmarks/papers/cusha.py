@@ -31,14 +31,13 @@ from numba import cuda, types
 
 from edgewise.graph.csr import build_rows
 from edgewise.kernels.cache import compile_seconds
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     SIMULATED,
     THREADS,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     atomic_min,
     ballot,
@@ -47,21 +46,18 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     count_bits,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     load_once,
     num_blocks,
     num_threads,
     numba_type,
-    pointer,
     shuffle,
     shuffle_down,
     shuffle_up,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import copy_of, cupy, empty, finish, zeros
 
 #: Vertices of a window at most: their values take 47 of the 48 KiB of shared memory that a block has.

@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import pointer
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     THREADS,
-    Kernel,
     block_barrier,
     block_index,
     block_thread,
     cuda,
-    fixed_kernel,
     num_blocks,
-    pointer,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy
 from edgewise.layout.slots import arrange
 from edgewise.layout.units import HEAVY, Units

@@ -20,21 +20,9 @@ import numpy as np
 from benchmarks.papers.edge_vertex_remap import TOGETHER
 from benchmarks.papers.edge_vertex_setup import GRAPHS
 from edgewise.balance.columnar import make_columnar
-from edgewise.kernels.cuda.device import (
-    HALVES,
-    INT64,
-    WARP,
-    Kernel,
-    array,
-    atomic_add,
-    device_function,
-    fixed_kernel,
-    lane,
-    pointer,
-    shuffle_down,
-    tuple_of,
-    words,
-)
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
+from edgewise.kernels.cuda.device import HALVES, INT64, WARP, atomic_add, device_function, lane, shuffle_down
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, finish, zeros
 from edgewise.layout.slots import arrange
 from edgewise.layout.slots_cuda import layout_arrays, layout_types

@@ -25,13 +25,12 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     THREADS,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     ballot,
     block_barrier,
@@ -40,20 +39,17 @@ from edgewise.kernels.cuda.device import (
     count_bits,
     device_function,
     first_bit,
-    fixed_kernel,
     grid_barrier,
     lane,
     lanes_before,
     num_blocks,
     num_threads,
     numba_type,
-    pointer,
     shuffle,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, finish, zeros
 
 #: Words that a thread has of a tile, and those of a tile.

@@ -15,7 +15,8 @@ from edgewise.balance.workload_decomposition import (
     scan_types,
 )
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.device import WARP, ballot, device_function, lane, pointer, thread_index
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import WARP, ballot, device_function, lane, thread_index
 from edgewise.primitives.deal import list_nothing
 
 #: Lanes for each vertex that sends, where none has many arcs.

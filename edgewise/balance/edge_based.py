@@ -16,7 +16,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from edgewise.balance.contract import Bodies, Plan, Rows, Strategy, Traversal
-from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, pointer, thread_index
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
 from edgewise.layout.slots import own_ends
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.schedule import EdgeBased

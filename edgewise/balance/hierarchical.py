@@ -24,6 +24,7 @@ from edgewise.balance.workload_decomposition import (
     scan_types,
 )
 from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.arguments import pointer
 from edgewise.kernels.cuda.device import (
     THREADS,
     block_size,
@@ -31,7 +32,6 @@ from edgewise.kernels.cuda.device import (
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     thread_index,
 )
 from edgewise.primitives.deal import append, degree, list_nothing

@@ -14,15 +14,8 @@ import numpy as np
 
 from edgewise.balance.contract import WHOLE, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.device import (
-    WARP,
-    device_function,
-    grid_barrier,
-    lane,
-    num_threads,
-    pointer,
-    thread_index,
-)
+from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.device import WARP, device_function, grid_barrier, lane, num_threads, thread_index
 from edgewise.primitives.deal import degree, reserve
 from edgewise.schedule import HierarchicalProcessing, NodeSplitting
 

@@ -25,6 +25,7 @@ import numpy as np
 from edgewise.balance.binned import make_by_degree
 from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda.arguments import pointer
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
@@ -40,7 +41,6 @@ from edgewise.kernels.cuda.device import (
     lane,
     num_blocks,
     num_threads,
-    pointer,
     shuffle,
     thread_index,
 )

@@ -9,11 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from edgewise.errors import ScheduleError
+from edgewise.primitives.direction import SUM_RATIO
 from edgewise.program.inspect import Specification
 from edgewise.schedule import Balance, Buffered, Layout, Pull, Push, Schedule
-
-#: Pull over all in-edges when the frontier has more than one in so many of them.
-PULL_ADVANTAGE = 3
 
 
 class Delivery(NamedTuple):
@@ -115,7 +113,7 @@ def decide(
 def _reason(found: Specification, message: np.dtype, pushes: bool, pulls: bool) -> str:
     """Why a run on a GPU pushes, or pulls, or both."""
     if pushes and pulls:
-        return f"pulled when more than one in {PULL_ADVANTAGE} edges sends, else pushed"
+        return f"pulled when more than one in {SUM_RATIO} edges sends, else pushed"
     if pushes:
         return f"pushed: one message decides what {found.combine.name} gives"
     in_order = found.combine.ordered(message)

@@ -1,19 +1,35 @@
 """Arcs as numbers of 64 bits, made on the GPU: the target in the upper half, the source in the lower."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH, make_binned
-from edgewise.kernels.cuda.device import INT64, UINT32, Kernel, cuda, device_function, fixed_kernel, pointer
+from edgewise.kernels.cuda.arguments import Int64s, Offsets, Uint32s, type_of
+from edgewise.kernels.cuda.device import UINT32, cuda, device_function
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty
+
+
+class Keys(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        offsets, targets: the graph's rows.
+        keys: shape (m,), to be filled.
+        n: vertices.
+    """
+
+    offsets: Offsets
+    targets: Uint32s
+    keys: Int64s
+    n: int
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    vertex = np.dtype(np.uint32)
-    return pointer(offsets), pointer(vertex), pointer(np.dtype(np.int64)), INT64
+    return (type_of(Keys, offset=offsets),)
 
 
 @device_function
@@ -27,16 +43,10 @@ def _write(v: Any, first: Any, end: Any, step: Any, lanes: Any, context: Any) ->
 _write_all = make_binned(_write, False)
 
 
-def keys_kernel(offsets, targets, keys, n):
-    """The key of each arc.
-
-    Args:
-        offsets, targets: the graph's rows.
-        keys: int64, shape (m,), to be filled.
-        n: vertices.
-    """
+def keys_kernel(it):
+    """The key of each arc; see `Keys`."""
     scratch = cuda.shared.array(SCRATCH, UINT32)
-    _write_all(targets, n, offsets, scratch, (targets, keys))
+    _write_all(it.targets, it.n, it.offsets, scratch, (it.targets, it.keys))
 
 
 @functools.cache
@@ -47,5 +57,5 @@ def _kernel(offsets: np.dtype) -> Kernel:
 def arc_keys(offsets: Any, targets: Any) -> Any:
     """The keys of all arcs, int64, shape (m,), from rows on the GPU; written on the current stream."""
     keys = empty(len(targets), np.int64)
-    _kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([offsets, targets, keys, len(offsets) - 1])
+    _kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([Keys(offsets, targets, keys, len(offsets) - 1)])
     return keys

@@ -14,18 +14,16 @@ than one, the lanes that share it find each other by ballots. Sums of the counte
 
 import functools
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import AtomicUint32s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     HALVES,
-    INT64,
     THREADS,
     UINT32,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     atomic_max,
     ballot,
@@ -37,18 +35,16 @@ from edgewise.kernels.cuda.device import (
     device_function,
     fence,
     first_bit,
-    fixed_kernel,
     grid_barrier,
     lane,
     lanes_before,
     num_blocks,
-    pointer,
     shuffle,
     shuffle_down,
     shuffle_up,
     warp_barrier,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import capability, cupy, empty, room, zeros
 
 #: The most buckets: one for each thread of a block.
@@ -363,48 +359,62 @@ def make_sort_kernel(logarithmic):
                     keys[np.uint32(i + offsets[bucket_of(key, scale)])] = key
             block_barrier()
 
-    def sort_kernel(given, keys, positions, n, share, num_buckets, threshold, sums, work):
-        """Sort.
-
-        Args:
-            given: uint32, (n,): the keys.
-            keys, positions: uint32, (n,): to be filled, see `edgewise.layout.bucket_sort.Sorted`.
-            n, share: keys, and those of a block; the last one has from 1 to so many.
-            num_buckets, threshold: num_buckets from 1 to MOST_BUCKETS.
-            sums: rows that the workspace has for groups, however many this launch has.
-            work: uint32, (`work_words`,): up to sums of groups, zeros before and afterwards.
-        """
+    def sort_kernel(it):
+        """Sort; see `Sorting`."""
+        given, keys, positions, work = it.given, it.keys, it.positions, it.work
         pool = cuda.shared.array(0, UINT32)
         shared = cuda.shared.array(SHARED_WORDS, UINT32)
         places = cuda.shared.array(MOST_BUCKETS, UINT32)
         offsets = cuda.shared.array(MOST_BUCKETS, UINT32)
         held = cuda.local.array(AHEAD, UINT32)
-        begin = block_index() * share
-        end = min(begin + share, n)
+        begin = block_index() * it.share
+        end = min(begin + it.share, it.n)
         pool[block_thread()] = 0
         _find_extremes(given, begin, end, shared, work, held)
         generation = grid_barrier(work, np.int64(0))
         largest, smallest = work[LARGEST], np.uint32(work[COMPLEMENT] ^ _ALL_BITS)
-        if np.int64(largest) - np.int64(smallest) < threshold:
+        if np.int64(largest) - np.int64(smallest) < it.threshold:
             _leave(shared, work, np.int64(HEAD))
             _copy(given, begin, end, keys, positions)
             return
-        scale = make_scale(largest, smallest, num_buckets)
+        scale = make_scale(largest, smallest, it.num_buckets)
         count(given, begin, end, scale, pool, held)
         block_barrier()
-        _publish(pool, work, sums)
+        _publish(pool, work, it.sums)
         grid_barrier(work, generation)
-        _find_places(places, shared, work, sums)
+        _find_places(places, shared, work, it.sums)
         _leave(shared, work, HEAD + _num_groups() * MOST_BUCKETS)
         place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions)
 
     return sort_kernel
 
 
+class Sorting(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        given: (n,): the keys.
+        keys, positions: (n,): to be filled, see `edgewise.layout.bucket_sort.Sorted`.
+        n, share: keys, and those of a block; the last one has from 1 to so many.
+        num_buckets, threshold: num_buckets from 1 to MOST_BUCKETS.
+        sums: rows that the workspace has for groups, however many this launch has.
+        work: (`work_words`,): up to sums of groups, zeros before and afterwards.
+    """
+
+    given: Uint32s
+    keys: Uint32s
+    positions: Uint32s
+    n: int
+    share: int
+    num_buckets: int
+    threshold: int
+    sums: int
+    work: AtomicUint32s
+
+
 def signature() -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    word = np.dtype(np.uint32)
-    return pointer(word), pointer(word), pointer(word), *[INT64] * 5, array(word)
+    return (type_of(Sorting),)
 
 
 @functools.cache
@@ -470,5 +480,5 @@ def sort_on_gpu(keys: Any, num_buckets: int, logarithmic: bool, threshold: int) 
     # Warps load whole lines.
     share = max(-(-n // kernel.blocks // WARP) * WARP, LEAST)
     numbers = (n, share, num_buckets, threshold, sum_rows(kernel.blocks))
-    kernel.start([keys, ordered, positions, *numbers, words(work)], -(-n // share))
+    kernel.start([Sorting(keys, ordered, positions, *numbers, work)], -(-n // share))
     return ordered, positions

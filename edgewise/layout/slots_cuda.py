@@ -1,41 +1,45 @@
 """Layouts in kernels: the place of a row, and the kernels behind `make_units` and `edgewise.layout.slots.arrange`."""
 
 import functools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
-    INT64,
-    Kernel,
-    array,
     atomic_add,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    tuple_of,
-    words,
+    warp_sum,
+    warp_sums,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.layout.contract import ALIGNED, Units
+from edgewise.primitives.control import control_words
+
+
+class Layout(NamedTuple):
+    """The arrays of `edgewise.layout.units.Units` that kernels take."""
+
+    vertices: Uint32s
+    rows: Uint32s
+    degrees: Uint32s
+    begin: Int64s
+    numbers: Int64s
 
 
 def layout_types() -> list[Any]:
-    """The types of a layout's arrays: vertices, rows, degrees, begin and numbers of
-    `edgewise.layout.units.Units`."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    return [pointer(vertex)] * 3 + [pointer(word)] * 2
+    """The types of a layout's arrays, one by one."""
+    return [*type_of(Layout).types]
 
 
-def layout_arrays(units: Units) -> tuple[Any, ...]:
-    """A layout's arrays on the GPU, as `layout_types` has them."""
-    return units.vertices, units.rows, units.degrees, units.begin, units.numbers
+def layout_arrays(units: Units) -> Layout:
+    """A layout's arrays on the GPU."""
+    return Layout(units.vertices, units.rows, units.degrees, units.begin, units.numbers)
 
 
 @device_function
@@ -51,36 +55,50 @@ def row_place(row: Any, layout: Any) -> Any:
     return first, first + degree * size, size
 
 
-#: Words of the control array of `measure_kernel` after the barrier's: `numbers` of `edgewise.layout.units.Units`; rows
-#: that are left alone; whether they do not come first.
-_HEAVIEST, _HEAVY, _GROUP_SIZE, _SIZE, _ALONE, _DISORDER, _WORDS = range(1, 8)
+#: Words of `control` for `measure_kernel`: `numbers` of `edgewise.layout.units.Units`; rows that are left alone;
+#: whether they do not come first.
+_CONTROL = control_words()
+_HEAVIEST, _HEAVY, _GROUP_SIZE, _SIZE, _ALONE, _DISORDER = (_CONTROL.take() for _ in range(6))
+
+
+class Measuring(NamedTuple):
+    """What `measure_kernel` takes.
+
+    Attributes:
+        degrees, rows: see `edgewise.layout.units.Units`.
+        vertices: what is written; see there.
+        lengths: (n + 1,), zeros: of unit i in word i + 1.
+        control: zeros, see `_CONTROL`.
+        n, group_size: rows, and those of a group.
+        heaviest_over, heavy_over: bounds of degrees.
+    """
+
+    degrees: Uint32s
+    rows: Uint32s
+    vertices: Uint32s
+    lengths: Int64s
+    control: AtomicInt64s
+    n: int
+    group_size: int
+    heaviest_over: int
+    heavy_over: int
 
 
 def measure_signature() -> tuple[Any, ...]:
     """The types of the arguments of `measure_kernel`."""
-    word, vertex = np.dtype(np.int64), np.dtype(np.uint32)
-    return *[pointer(vertex)] * 3, pointer(word), array(word), *[INT64] * 4
+    return (type_of(Measuring),)
 
 
-def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, heaviest_over, heavy_over):
-    """Invert rows, and write how many places each unit has.
-
-    Args:
-        degrees, rows: see `edgewise.layout.units.Units`.
-        vertices: what is written; see there.
-        lengths: int64, (n + 1,), zeros: of unit i in word i + 1.
-        control: zeros; see `_WORDS`.
-        n, group_size: rows, and those of a group.
-        heaviest_over, heavy_over: bounds of degrees.
-    """
+def measure_kernel(it):
+    """Invert rows, and write how many places each unit has; see `Measuring`."""
+    degrees, lengths, control, n = it.degrees, it.lengths, it.control, it.n
+    group_size, heaviest_over, heavy_over = it.group_size, it.heaviest_over, it.heavy_over
     heaviest, alone = np.int64(0), np.int64(0)
     for i in range(thread_index(), n, num_threads()):
-        vertices[rows[i]] = i
+        it.vertices[it.rows[i]] = i
         heaviest += 1 if degrees[i] > heaviest_over else 0
         alone += 1 if degrees[i] > heavy_over else 0
-    for step in HALVES:
-        heaviest += shuffle_down(heaviest, step)
-        alone += shuffle_down(alone, step)
+    heaviest, alone = warp_sums(heaviest, alone)
     if lane() == 0 and alone != 0:
         atomic_add(control, _HEAVIEST, heaviest)
         atomic_add(control, _ALONE, alone)
@@ -99,8 +117,7 @@ def measure_kernel(degrees, rows, vertices, lengths, control, n, group_size, hea
             longest = max(longest, np.int64(degrees[row]))
         lengths[alone + group + 1] = longest * group_size
         size += longest * group_size
-    for step in HALVES:
-        size += shuffle_down(size, step)
+    size = warp_sum(size)
     if lane() == 0 and size != 0:
         atomic_add(control, _SIZE, size)
     if thread_index() == 0:
@@ -118,10 +135,9 @@ def measured(
 ) -> tuple[Any, Any, Any, list[int]] | None:
     """What `edgewise.layout.units` measures on the CPU, in arrays on the GPU."""
     n = len(degrees)
-    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_WORDS, np.int64)
-    _measure().start(
-        [degrees, rows, vertices, begin, words(control), n, group_size, heaviest_over, heavy_over]
-    )
+    vertices, begin, control = empty(n, np.uint32), zeros(n + 1, np.int64), zeros(_CONTROL.size, np.int64)
+    over = heaviest_over, heavy_over
+    _measure().start([Measuring(degrees, rows, vertices, begin, control, n, group_size, *over)])
     cupy().cumsum(begin, out=begin)
     *numbers, alone, disorder = host_copy(control)[_HEAVIEST:].tolist()
     if disorder:
@@ -131,31 +147,43 @@ def measured(
     return vertices, begin, control[_HEAVIEST:_ALONE], numbers
 
 
-def slots_signature(made: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of `slots_kernel` for slots or arcs of this dtype."""
-    word, vertex = np.dtype(np.int64), np.dtype(np.uint32)
-    arrays = (pointer(word), pointer(vertex), pointer(word), tuple_of(layout_types()))
-    return *arrays, pointer(made), pointer(made), *[INT64] * 3
+class Slots(NamedTuple):
+    """What `slots_kernel` takes.
 
-
-def slots_kernel(order, by_target, begins, layout, slot_of, arc_of, m, slots, arcs):
-    """Write the slot of each arc, and the arc of each slot.
-
-    Args:
+    Attributes:
         order, by_target: arcs sorted by target, and their targets.
         begins: where the arcs of each vertex begin in that order.
-        layout: see `layout_types`.
-        slot_of, arc_of: what is written.
+        layout: see there.
+        slot_of, arc_of: what is written, of the dtype "made".
         m, slots, arcs: the number of arcs; which of the two are wanted.
     """
-    for i in range(thread_index(), m, num_threads()):
-        arc, v = order[i], np.int64(by_target[i])
-        first, _, step = row_place(np.int64(layout[1][v]), layout)
-        slot = first + (i - begins[v]) * step
-        if arcs != 0:
-            arc_of[slot] = arc
-        if slots != 0:
-            slot_of[arc] = slot
+
+    order: Int64s
+    by_target: Uint32s
+    begins: Int64s
+    layout: Layout
+    slot_of: Annotated[Any, Elements("made")]
+    arc_of: Annotated[Any, Elements("made")]
+    m: int
+    slots: bool
+    arcs: bool
+
+
+def slots_signature(made: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `slots_kernel` for slots or arcs of this dtype."""
+    return (type_of(Slots, made=made),)
+
+
+def slots_kernel(it):
+    """Write the slot of each arc, and the arc of each slot; see `Slots`."""
+    for i in range(thread_index(), it.m, num_threads()):
+        arc, v = it.order[i], np.int64(it.by_target[i])
+        first, _, step = row_place(np.int64(it.layout.rows[v]), it.layout)
+        slot = first + (i - it.begins[v]) * step
+        if it.arcs != 0:
+            it.arc_of[slot] = arc
+        if it.slots != 0:
+            it.slot_of[arc] = slot
 
 
 @functools.cache
@@ -164,6 +192,6 @@ def _kernel(made: np.dtype) -> Kernel:
 
 
 def write_slots(order: Any, by_target: Any, begins: Any, units: Units, slot_of: Any, arc_of: Any) -> None:
-    """Start the kernel on the current stream; see `slots_kernel`. An empty array is not wanted."""
-    arrays = (order, by_target, begins, *layout_arrays(units), slot_of, arc_of)
-    _kernel(slot_of.dtype).start([*arrays, len(order), len(slot_of) > 0, len(arc_of) > 0])
+    """Start the kernel on the current stream; see `Slots`. An empty array is not wanted."""
+    arrays = (order, by_target, begins, layout_arrays(units), slot_of, arc_of)
+    _kernel(slot_of.dtype).start([Slots(*arrays, len(order), len(slot_of) > 0, len(arc_of) > 0)])

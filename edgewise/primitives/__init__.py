@@ -1,1 +1,1 @@
-"""What kernels share: dealing arcs out, queues, buffers of a warp, row sums, near and far vertices."""
+"""What kernels share: dealing arcs out, queues, buffers of a warp, row sums, near and far vertices, control words."""

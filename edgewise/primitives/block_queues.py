@@ -32,6 +32,7 @@ from edgewise.kernels.cuda.device import (
     warp_barrier,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
+from edgewise.primitives.control import LINE, control_words
 from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
@@ -42,9 +43,10 @@ FEW_VERTICES, FEW_EDGES, MANY, HUB_EDGES = 6000, 100_000, 64, 4096
 LANES = min(8, WARP)
 LOCAL, WAITING = (THREADS - WARP) // LANES, THREADS - 1
 BOTH_QUEUES = 2 * LOCAL
-#: Words of `control` that count arrivals, used in turns, each in a cache line of its own: whoever waits at one reads it
-#: before the next but one arrival can change it.
-FEW_WORD, FEW_WORD_STRIDE = 16, 16
+#: Words of `control` that every kernel with these queues begins with. Two count arrivals, used in turns, each in a
+#: cache line of its own: whoever waits at one reads it before the next but one arrival can change it.
+FEW_CONTROL = control_words()
+_ARRIVED = FEW_CONTROL.take_line(LINE + 1)
 #: Supersteps after which this form ends anyway, so that its words do not overflow.
 MAX_STEPS = 1 << 16
 #: What a block adds to the upper half of a word where its queue overflows, and where the run is to end.
@@ -112,8 +114,8 @@ def clear(block: Any, control: Any) -> None:
     for i in range(block_thread(), BOXES * WARPS, block_size()):
         block.held[i] = 0
     if block_index() == 0 and block_thread() == 0:
-        control[FEW_WORD] = 0
-        control[FEW_WORD + FEW_WORD_STRIDE] = 0
+        control[_ARRIVED] = 0
+        control[_ARRIVED + LINE] = 0
     block_barrier()
 
 
@@ -146,7 +148,7 @@ def _keep_hub(v: Any, key: Any, queue: Any, block: Any) -> None:
 @device_function
 def _word(done: Any) -> Any:
     """The word that counts arrivals at the end of a superstep, by how many were done."""
-    return FEW_WORD + (done & 1) * FEW_WORD_STRIDE
+    return _ARRIVED + (done & 1) * LINE
 
 
 @device_function
@@ -177,7 +179,7 @@ def make_few(
 
     @device_function
     def few(step, last, graph, block, control, host, context):
-        offsets, targets, counts = graph[0], graph[1], block.counts
+        offsets, targets, counts = graph.offsets, graph.targets, block.counts
         slot, place = block_thread() // LANES, block_thread() % LANES
         queue, entered, before, other, total = np.int64(0), step, np.int64(0), np.int64(0), np.int64(0)
         while True:

@@ -25,9 +25,9 @@ from edgewise.kernels.cuda.device import (
     lanes_before,
     num_threads,
     shuffle,
-    shuffle_down,
     shuffle_up,
     thread_index,
+    warp_sum,
 )
 
 #: Arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
@@ -215,8 +215,7 @@ def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> 
     `tally` is int64, (TALLY_WORDS,), shared by the block. Calls with no barrier between them have to use different
     halves of it, 0 and 1.
     """
-    for step in HALVES:
-        value += shuffle_down(value, step)
+    value = warp_sum(value)
     first = half * WARPS
     if lane() == 0:
         tally[first + block_thread() // WARP] = value
@@ -225,7 +224,6 @@ def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> 
         total = np.int64(0)
         for warp in range(block_thread(), WARPS, WARP):
             total += tally[first + warp]
-        for step in HALVES:
-            total += shuffle_down(total, step)
+        total = warp_sum(total)
         if block_thread() == 0 and total != 0:
             atomic_add(control, word, total)

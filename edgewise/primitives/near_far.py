@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Offsets, Uint32s
 from edgewise.kernels.cuda.device import (
-    HALVES,
     THREADS,
-    array,
     atomic_add,
     atomic_exchange,
     atomic_min,
@@ -33,27 +32,33 @@ from edgewise.kernels.cuda.device import (
     load_fresh,
     num_blocks,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    tuple_of,
-    words,
+    warp_min,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
-from edgewise.primitives.block_queues import ENTRIES, LOCAL, OTHER, clear, fits, held_in, keep, make_few
+from edgewise.primitives.block_queues import (
+    ENTRIES,
+    FEW_CONTROL,
+    LOCAL,
+    OTHER,
+    clear,
+    fits,
+    held_in,
+    keep,
+    make_few,
+)
+from edgewise.primitives.control import TURNS, Allocator, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. NEAR, EDGES and PIECES are of the near vertices:
-#: how many, their out-edges, the pieces of those that were dealt with. FAR and LEAST are of the far ones: how many, and
-#: the least key of those that the last threshold left there. ENDED says that the run is to end. Each has three words
-#: in turns: for this round, the next, and the one after, which is set to its start meanwhile.
-NEAR, EDGES, PIECES, FAR, LEAST, ENDED = 48, 51, 54, 57, 60, 63
-CONTROL_WORDS = 80
-#: Words of the host's array after CANCEL and PROGRESS.
-SUPERSTEPS, FORMS, RISES, ENDING = 2, 3, 5, 6
-HOST_WORDS = 8
+#: Words of `control` and of the host's array, behind which kernels may have more.
+#: In turns: how many vertices are near, their out-edges, the pieces of those that were dealt with; how many are far,
+#: and the least key of those that the last threshold left there; whether the run is to end.
+CONTROL, HOST = FEW_CONTROL.more(), host_words()
+NEAR = CONTROL.take_line(TURNS)
+EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
+SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
 #: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
 FINISHED, LIMITED, CANCELLED = 0, 1, 3
 FORM_NAMES = ("few", "push")
@@ -65,34 +70,34 @@ SLOW, FAST = 1000, 4000
 SAMPLE = min(64, LOCAL)
 
 
+class OutEdges(NamedTuple):
+    """What the loop needs of a graph: any other tuple with these fields will do."""
+
+    offsets: Offsets
+    targets: Uint32s
+
+
 class Piles(NamedTuple):
-    """The arrays of a run, and the order in which a kernel's argument holds them.
+    """The arrays of a run.
 
     Attributes:
-        best: keys, (n,).
-        stamps: uint32, (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
-        near, other_near, far, other_far: uint32, (n,): lists, of which one is read while the other is filled.
-        pieces: int64: see `edgewise.primitives.deal`.
-        control: int64, (CONTROL_WORDS,).
-        host: HOST_WORDS words in the host's memory.
+        best: (n,).
+        stamps: (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
+        near, other_near, far, other_far: (n,): lists, of which one is read while the other is filled.
+        pieces: see `edgewise.primitives.deal`.
+        control: zeros at first, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
     """
 
-    best: Any
-    stamps: Any
-    near: Any
-    other_near: Any
-    pieces: Any
-    far: Any
-    other_far: Any
-    control: Any
-    host: Any
-
-
-def piles_types(value: np.dtype) -> Any:
-    """The type of a kernel's argument `Piles`, for keys of values of a dtype."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    lists = [pointer(dtype) for dtype in (vertex, vertex, word, vertex, vertex)]
-    return tuple_of([array(key_dtype(value)), array(vertex), *lists, array(word), pointer(word)])
+    best: AtomicKeys
+    stamps: AtomicUint32s
+    near: Uint32s
+    other_near: Uint32s
+    pieces: Int64s
+    far: Uint32s
+    other_far: Uint32s
+    control: AtomicInt64s
+    host: Int64s
 
 
 def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
@@ -100,40 +105,35 @@ def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
     return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
 
 
-def make_piles(num_vertices: int, num_arcs: int, value: np.dtype) -> Piles:
+def make_piles(
+    num_vertices: int, num_arcs: int, value: np.dtype, control: Allocator = CONTROL, host: Allocator = HOST
+) -> Piles:
     """Arrays for a run, with nothing particular in them but in the last two, which are 0."""
     n, pieces = num_vertices, empty(most_pieces(num_vertices, num_arcs), np.int64)
     near, other_near, far, other_far = (empty(n, np.uint32) for _ in range(4))
-    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+    words = zeros(control.size, np.int64), signals(host.size)
     best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
-    return Piles(best, stamps, near, other_near, pieces, far, other_far, control, host)
-
-
-def piles_arguments(piles: Piles) -> list[Any]:
-    """What is passed for `piles_types`."""
-    atomic = {"best", "stamps", "control"}
-    return [words(values) if name in atomic else values for name, values in piles._asdict().items()]
+    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words)
 
 
 @device_function
 def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
     """Set all keys to `none` and everything else to its start. A barrier of all has to follow."""
-    best, stamps, control = piles[0], piles[1], piles[7]
-    clear(block, control)
+    clear(block, piles.control)
     for v in range(thread_index(), n, num_threads()):
-        best[v] = none
-        stamps[v] = 0
-        stamps[n + v] = 0
+        piles.best[v] = none
+        piles.stamps[v] = 0
+        piles.stamps[n + v] = 0
     if thread_index() == 0:
-        for turn in range(3):
-            control[LEAST + turn] = LARGEST
+        for turn in range(TURNS):
+            piles.control[LEAST + turn] = LARGEST
 
 
 class Run(NamedTuple):
     """What is the same in all rounds.
 
     Attributes:
-        n, graph: vertices; arrays that begin with offsets and targets.
+        n, graph: vertices; see `OutEdges`.
         best, stamps, control: see `Piles`.
         context: for the functions that make up the algorithm.
     """
@@ -183,7 +183,7 @@ def _list_near(v: Any, wanted: Any, context: Any) -> Any:
     """List the near vertices of the lanes of a warp; the out-edges of this lane's."""
     run, now = context
     append(now.near, run.control, now.near_word, v, wanted)
-    return degree(v, run.graph[0]) if wanted else np.int64(0)
+    return degree(v, run.graph.offsets) if wanted else np.int64(0)
 
 
 @device_function
@@ -285,8 +285,8 @@ def make_near_far(
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``, called by all threads with
-        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` begins with
-        offsets and targets. It returns what the last barrier returned.
+        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` is `OutEdges`.
+        It returns what the last barrier returned.
     """
     key_type, settles = key_dtype(value).type, settle is not None
     deal_with = settle or waiting
@@ -297,7 +297,7 @@ def make_near_far(
         run, now, block = context
         is_near, is_far, target = False, False, np.int64(0)
         if takes:
-            target = np.int64(run.graph[1][k])
+            target = np.int64(run.graph.targets[k])
             sends, new = message(v, key, k, target, now.step, run.context)
             if sends and new < run.best[target] and new < atomic_min(run.best, target, key_type(new)):
                 if new < now.threshold:
@@ -309,7 +309,8 @@ def make_near_far(
 
     @device_function
     def key_of(v, context):
-        return context[0].best[v]
+        run, _, _ = context
+        return run.best[v]
 
     @device_function
     def visit_few(v, key, k, target, step, queue, block, control, context):
@@ -329,15 +330,17 @@ def make_near_far(
                 and (settles or _make_near(target, step, run))
             ):
                 now.near[atomic_add(control, now.near_word, 1)] = target
-                atomic_add(control, now.edges_word, degree(target, run.graph[0]))
+                atomic_add(control, now.edges_word, degree(target, run.graph.offsets))
 
     @device_function
     def is_current_few(v, key, context):
-        return is_current(v, key, context[0].best, context[0].context)
+        run, _ = context
+        return is_current(v, key, run.best, run.context)
 
     @device_function
     def settle_few(v, step, context):
-        return deal_with(v, context[0].best, step, context[0].context)
+        run, _ = context
+        return deal_with(v, run.best, step, run.context)
 
     walk = make_walk(visit, settles, None if settles else key_of)
     few = make_few(visit_few, is_current_few, settle_few if settles else None)
@@ -350,7 +353,7 @@ def make_near_far(
             if i < count:
                 v = np.int64(near[i])
                 sends = deal_with(v, run.best, step, run.context) if settles else True
-            list_pieces(v, sends, pieces, run.control, pieces_word, run.graph[0])
+            list_pieces(v, sends, pieces, run.control, pieces_word, run.graph.offsets)
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
@@ -369,8 +372,7 @@ def make_near_far(
                         least = min(least, key)
             edges += _put_near(v, is_near, block, (run, now)) + _put_far(v, is_far, block, (run, now))
         edges += _flush(block, run, now)
-        for lanes in HALVES:
-            least = min(least, shuffle_down(least, lanes))
+        least = warp_min(least)
         if lane() == 0 and least < LARGEST:
             atomic_min(run.control, least_word, least)
         add_to_total(edges, 0, block.tally, run.control, now.edges_word)
@@ -420,7 +422,7 @@ def make_near_far(
                 break
             if found == 0 and count == 0:
                 break
-            following, spare = (turn + 1) % 3, (turn + 2) % 3
+            following, spare = turns_after(turn)
             if me == 0:
                 control[NEAR + spare] = 0
                 control[EDGES + spare] = 0
@@ -439,7 +441,7 @@ def make_near_far(
                 threshold, width = rise(below, start, far, count, width, best, block, context)
                 bucket += 1
                 rises += 1
-                pile, spare = (pile + 1) % 3, (pile + 2) % 3
+                pile, spare = turns_after(pile)
                 crossed = not crossed
                 if me == 0:
                     control[FAR + spare] = 0
@@ -467,7 +469,7 @@ def make_near_far(
                 list_active(near, found, pieces, PIECES + turn, step, run)
                 generation = grid_barrier(control, generation)
                 now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
-                edges, _ = walk(pieces, control[PIECES + turn], graph[0], (run, now, block))
+                edges, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
                 edges += _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)

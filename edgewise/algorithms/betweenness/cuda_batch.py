@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import GraphOnGpu
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicUint32s, Float64s, Int32s, Int64s, Uint32s
 from edgewise.kernels.cuda.device import (
     WARP,
     atomic_add,
@@ -22,25 +23,27 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, resident
+from edgewise.primitives.control import LINE, TURNS, Allocator, control_words, host_words
 from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.primitives.row_sums import LONG, list_long, take_long
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control`: word 0 counts arrivals at the barrier. A pass over vertices has a set of words, three sets in
-#: turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
-SETS, SET_WORDS = 16, 16
-#: Of a set: long rows listed and taken; vertices found; what blocks count; whether a count has grown too large, and
-#: whether the host asked for the end.
-LONG_ROWS, FOUND, COUNTED, TOO_LARGE, ENDED = 0, 2, 3, 5, 6
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
 EDGES, UNFINISHED, COUNTS = 0, 1, 2
-#: Vertices that each source has reached.
-REACHED = SETS + 3 * SET_WORDS
-CONTROL_WORDS = REACHED + WARP
-#: Words of the host's array after CANCEL and PROGRESS: sources that are done; levels of either form; where the batch
-#: after these was stopped: its deepest level, out-edges of that, in-edges of vertices that some source had not reached.
-DONE, FORMS, KNOWN = 2, 3, 5
-HOST_WORDS = 8
+#: A pass over vertices has a set of words of `control`: long rows listed and taken; vertices found; what blocks count;
+#: whether a count has grown too large, and whether the host asked for the end; long rows of out-arcs listed and taken.
+_SET = Allocator(0)
+LONG_ROWS, FOUND, COUNTED = _SET.take(2), _SET.take(), _SET.take(COUNTS)
+TOO_LARGE, ENDED, LONG_OUT_ROWS = _SET.take(), _SET.take(), _SET.take(2)
+#: Sets are used in turns: for this pass, the next, which is set to 0 meanwhile, and the last, which may still be read.
+#: Behind them, vertices that each source has reached; whether a weight was lost beside a distance.
+CONTROL = control_words()
+SETS = CONTROL.take_line(TURNS * LINE)
+REACHED, LOST = CONTROL.take(WARP), CONTROL.take()
+#: Words of the host's array: sources that are done; levels of either form; where the batch after these was stopped: its
+#: deepest level, out-edges of that, in-edges of vertices that some source had not reached.
+HOST = host_words()
+DONE, FORMS, KNOWN = HOST.take(), HOST.take(2), HOST.take(3)
 #: Passes between looks at the host's words.
 LOOK = 64
 
@@ -49,21 +52,35 @@ class State(NamedTuple):
     """Arrays of a run with b sources at a time.
 
     Attributes:
-        masks: uint32, (4 n,): of three levels in turns, bits of the sources that have a vertex there; then of the
+        masks: (4 n,): of three levels in turns, bits of the sources that have a vertex there; then of the
             sources that have reached it.
-        listed, listed_masks: uint32, (n b,): the vertices of each level, and of which sources they are.
-        starts: int64, (n + 2,): where levels begin in these.
-        totals: float64, (n,): sums of dependencies.
-        control, host: CONTROL_WORDS zeros, and HOST_WORDS words in the host's memory.
+        listed, listed_masks: (n b,): the vertices of each level, and of which sources they are.
+        starts: (n + 2,): where levels begin in these.
+        totals: (n,): sums of dependencies.
+        control, host: zeros, see `CONTROL`, and words in the host's memory, see `HOST`.
     """
 
-    masks: Any
-    listed: Any
-    listed_masks: Any
-    starts: Any
-    totals: Any
-    control: Any
-    host: Any
+    masks: AtomicUint32s
+    listed: Uint32s
+    listed_masks: Uint32s
+    starts: Int64s
+    totals: Float64s
+    control: AtomicInt64s
+    host: Int64s
+
+
+class Numbers(NamedTuple):
+    """Numbers of paths, then shares, of b sources at a time.
+
+    Attributes:
+        values: (n b,).
+        powers: the same, if there are any.
+        long_rows: room for long rows, (m // LONG + 1,).
+    """
+
+    values: Float64s
+    powers: Int32s
+    long_rows: Int64s
 
 
 class Batch(NamedTuple):
@@ -178,7 +195,7 @@ _discover_all = make_deal(_discover, vertex=False, key=True)
 @device_function
 def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
     """Look along all arcs of listed vertices but those of long rows, which are listed."""
-    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
     warp, warps = thread_index() // WARP, num_threads() // WARP
     for first in range(begin + warp, end, warps * WARP):
         i, v, start, count, mask = first + lane() * warps, np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -195,7 +212,7 @@ def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, bl
 @device_function
 def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
     """Look along all arcs of listed long rows, each by a block."""
-    offsets, context = graph[0], (graph[0], graph[1], state, level, block)
+    offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
     count, i = desk.control[desk.word], take_long(desk)
     while i < count:
         v, mask = desk.rows[i] & 0xFFFFFFFF, np.int64(np.uint32(desk.rows[i] >> 32))
@@ -210,7 +227,7 @@ def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None
 def forget(n: Any, depth: Any, deepest: Any, state: Any) -> None:
     """Set the masks of a level to 0, if there is such a level."""
     if depth >= 0 and depth <= deepest:
-        masks = depth % 3 * n
+        masks = depth % TURNS * n
         for i in range(state.starts[depth] + thread_index(), state.starts[depth + 1], num_threads()):
             state.masks[masks + np.int64(state.listed[i])] = 0
 
@@ -219,10 +236,10 @@ def forget(n: Any, depth: Any, deepest: Any, state: Any) -> None:
 def next_pass(passes: Any, state: Any) -> Any:
     """Set up the words of a pass; its number, and where its words begin."""
     passes += 1
-    here, control = SETS + passes % 3 * SET_WORDS, state.control
+    here, control = SETS + passes % TURNS * LINE, state.control
     if thread_index() == 0:
-        for i in range(SET_WORDS):
-            control[SETS + (passes + 1) % 3 * SET_WORDS + i] = 0
+        for i in range(LINE):
+            control[SETS + (passes + 1) % TURNS * LINE + i] = 0
         if passes % LOOK == 0:
             control[here + ENDED] = state.host[CANCEL]
     return passes, here
@@ -274,7 +291,7 @@ def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
     """Whether some vertex has so many out-edges or in-edges that a block takes them."""
 
     def look() -> bool:
-        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.rows[0], on_gpu.columns[0]))
+        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.offsets, on_gpu.in_offsets))
 
     found: bool = resident(graph, "long rows", look)
     return found

@@ -27,12 +27,12 @@ and Çatalyürek, "Betweenness centrality on GPUs and heterogeneous architecture
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.betweenness.cuda_batch import (
-    CONTROL_WORDS,
+    CONTROL,
     COUNTED,
     COUNTS,
     DONE,
@@ -40,7 +40,7 @@ from edgewise.algorithms.betweenness.cuda_batch import (
     ENDED,
     FORMS,
     FOUND,
-    HOST_WORDS,
+    HOST,
     KNOWN,
     LONG_ROWS,
     TOO_LARGE,
@@ -48,6 +48,7 @@ from edgewise.algorithms.betweenness.cuda_batch import (
     Batch,
     Block,
     Level,
+    Numbers,
     State,
     add_ends,
     add_to_count,
@@ -63,9 +64,10 @@ from edgewise.algorithms.betweenness.cuda_batch import (
 )
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
 from edgewise.algorithms.betweenness.memory import batch_bytes
-from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import Int64s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     HALVES,
@@ -73,24 +75,20 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
-    Kernel,
-    array,
     ballot,
     block_barrier,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
+    inlined,
     lane,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     PROGRESS,
     copy_of,
@@ -101,27 +99,51 @@ from edgewise.kernels.cuda.memory import (
     written_forms,
     zeros,
 )
+from edgewise.primitives.control import TURNS
 from edgewise.primitives.deal import WARPS, degree
+from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
 from edgewise.primitives.row_sums import LONG, SHARED_SUMS, Desk, Rows, make_sums, slot_of_lane, turn_of_lane
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
 FORM_NAMES = ("pushed", "pulled")
+_pays_to_pull = inlined(pays_to_pull)
 
-#: An arc that is pushed costs as much as so many that are pulled.
-PULL_ADVANTAGE = 2
+
+class Accumulation(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: the graph.
+        state, numbers: see there.
+        sources: different vertices, shape (num_sources,).
+        n, m, num_sources: vertices, arcs, sources.
+        done: how many sources are in the sums already. The host is told how many are in the end.
+        shift: 1 << shift sources at a time.
+        endpoints: whether paths count for their ends, too.
+        has_long: whether there are long rows.
+        depth, edges, unfinished: the level that the first batch has reached without powers, see `search`; 0 if it is
+            not begun.
+    """
+
+    graph: GraphOnGpu
+    state: State
+    numbers: Numbers
+    sources: Int64s
+    n: int
+    m: int
+    num_sources: int
+    done: int
+    shift: int
+    endpoints: bool
+    has_long: bool
+    depth: int
+    edges: int
+    unfinished: int
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    vertex, word, real = np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.float64)
-    lists = [pointer(dtype) for dtype in (vertex, vertex, word, real)]
-    return (
-        graph_types(offsets),
-        tuple_of([array(vertex), *lists, array(word), pointer(word)]),
-        tuple_of([pointer(real), pointer(np.dtype(np.int32)), pointer(word)]),
-        pointer(word),
-        *[INT64] * 10,
-    )
+    return (type_of(Accumulation, offset=offsets),)
 
 
 def make_kernel(with_powers: bool) -> Any:
@@ -176,13 +198,19 @@ def make_kernel(with_powers: bool) -> Any:
         if leads and lane() == first:
             totals[v] += dependency
 
+    @device_function
+    def desk_of(numbers, here, state, block):
+        """Where the pass whose words begin here lists long rows."""
+        word = here + LONG_ROWS
+        return Desk(numbers.long_rows, state.control, word, block.sums, block.powers, block.taken)
+
     add_paths, add_long_paths = make_sums(with_powers, plus, settle_paths)
     add_shares, add_long_shares = make_sums(with_powers, plus, settle_dependency)
 
     @device_function
     def pull(batch, level, rows, desk, context):
         """Let every vertex that some source has not reached add up paths, but for long rows, which are listed."""
-        block = context[4]
+        _, _, _, _, block = context
         for first in range(thread_index() - lane(), batch.n, num_threads()):
             v, start, length, wanted = first + lane(), np.int64(0), np.int64(0), np.uint32(0)
             if v < batch.n:
@@ -227,12 +255,14 @@ def make_kernel(with_powers: bool) -> Any:
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth - 1, depth, state)
-            pulls, after = edges * PULL_ADVANTAGE > unfinished + n, (depth + 1) % 3 * n
+            pulls = _pays_to_pull(edges, unfinished + n, BATCH_RATIO)
+            after = (depth + 1) % TURNS * n
             level = Level(here, after, 3 * n, end, pulls)
-            now = np.uint64(depth % 3 * n)
-            rows = Rows(graph[2], graph[3], state.masks, now, numbers[0], numbers[1], batch.shift)
-            desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
-            context = (graph[0], batch, state, level, block)
+            now = np.uint64(depth % TURNS * n)
+            into = (graph.in_offsets, graph.in_sources)
+            rows = Rows(*into, state.masks, now, numbers.values, numbers.powers, batch.shift)
+            desk = desk_of(numbers, here, state, block)
+            context = (graph.offsets, batch, state, level, block)
             if pulls:
                 pulled += 1
                 pull(batch, level, rows, desk, context)
@@ -245,7 +275,7 @@ def make_kernel(with_powers: bool) -> Any:
                 if has_long:
                     generation = grid_barrier(control, generation)
                     push_long(graph, state, level, desk, block)
-            flush(block, (graph[0], state, level, block))
+            flush(block, (graph.offsets, state, level, block))
             hand_in_counts(here, block, control)
             generation = grid_barrier(control, generation)
             found, edges = control[here + FOUND], control[here + COUNTED + EDGES]
@@ -255,8 +285,8 @@ def make_kernel(with_powers: bool) -> Any:
             else:
                 passes, here = next_pass(passes, state)
                 level = Level(here, after, 3 * n, end, pulls)
-                desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
-                context = (graph[0], batch, state, level, block)
+                desk = desk_of(numbers, here, state, block)
+                context = (graph.offsets, batch, state, level, block)
                 count_paths(end, end + found, state, level, rows, desk, context)
                 if has_long:
                     generation = grid_barrier(control, generation)
@@ -280,15 +310,16 @@ def make_kernel(with_powers: bool) -> Any:
         while depth > 0 and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth + 2, deepest, state)
-            now, mine, end = np.uint64((depth + 1) % 3 * n), depth % 3 * n, state.starts[depth + 1]
-            rows = Rows(graph[0], graph[1], state.masks, now, numbers[0], numbers[1], batch.shift)
-            desk = Desk(numbers[2], control, here + LONG_ROWS, block.sums, block.powers, block.taken)
+            now, mine, end = np.uint64((depth + 1) % TURNS * n), depth % TURNS * n, state.starts[depth + 1]
+            out = (graph.offsets, graph.targets)
+            rows = Rows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
+            desk = desk_of(numbers, here, state, block)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
                 i = first + turn_of_lane(batch.shift) * warps
                 v, start, length, wanted = np.int64(0), np.int64(0), np.int64(0), np.uint32(0)
                 if i < end:
                     v, wanted = np.int64(state.listed[i]), state.listed_masks[i]
-                    start, length = np.int64(graph[0][v]), degree(v, graph[0])
+                    start, length = np.int64(graph.offsets[v]), degree(v, graph.offsets)
                     state.masks[mine + v] = wanted
                 add_shares(v, start, length, wanted, i < end, rows, desk, context)
             if batch.has_long:
@@ -303,50 +334,23 @@ def make_kernel(with_powers: bool) -> Any:
     def give_powers(batch, numbers):
         """Give powers to numbers of paths that had none."""
         for i in range(thread_index(), batch.n << batch.shift, num_threads()):
-            is_large = numbers[0][i] > LARGE
-            numbers[1][i] = is_large
+            is_large = numbers.values[i] > LARGE
+            numbers.powers[i] = is_large
             if is_large:
-                numbers[0][i] *= SMALL
+                numbers.values[i] *= SMALL
 
-    def brandes_kernel(
-        graph,
-        arrays,
-        numbers,
-        sources,
-        n,
-        m,
-        num_sources,
-        done,
-        shift,
-        endpoints,
-        has_long,
-        depth,
-        edges,
-        unfinished,
-    ):
-        """Add up the dependencies of sources; see the module.
-
-        Args:
-            graph: offsets, targets, in_offsets, in_sources.
-            arrays: see `State`.
-            numbers: values, float64, shape (n, 1 << shift), and powers, int32, the same if there are any; room for long
-                rows, int64, shape (m // LONG + 1,).
-            sources: different vertices, int64, shape (num_sources,).
-            n, m, num_sources: vertices, arcs, sources.
-            done: how many sources are in the sums already. The host is told how many are in the end.
-            shift: 1 << shift sources at a time.
-            endpoints: whether paths count for their ends, too.
-            has_long: whether there are long rows.
-            depth, edges, unfinished: the level that the first batch has reached without powers, see `search`; 0 if it
-                is not begun.
-        """
+    def brandes_kernel(it):
+        """Add up the dependencies of sources; see the module, and `Accumulation`."""
+        graph, state, numbers, sources, n, m = it.graph, it.state, it.numbers, it.sources, it.n, it.m
+        num_sources, done, shift, endpoints = it.num_sources, it.done, it.shift, it.endpoints
+        depth, edges, unfinished = it.depth, it.edges, it.unfinished
         boxes = cuda.shared.array(BOX_WORDS, UINT32)
         held = cuda.shared.array(WARPS, UINT32)
         counts = cuda.shared.array(COUNTS, INT64)
         sums = cuda.shared.array(SHARED_SUMS, FLOAT64)
         powers = cuda.shared.array(SHARED_SUMS, INT32)
         taken = cuda.shared.array(1, INT64)
-        state, block = State(*arrays), Block(boxes, held, counts, sums, powers, taken)
+        block = Block(boxes, held, counts, sums, powers, taken)
         for i in range(block_thread(), WARPS, block_size()):
             held[i] = 0
         for i in range(block_thread(), COUNTS, block_size()):
@@ -356,13 +360,13 @@ def make_kernel(with_powers: bool) -> Any:
         pushed, pulled, ends = np.int64(0), np.int64(0), 1.0 if endpoints else 0.0
         while done < num_sources and not stopped:
             used = min(np.int64(1) << shift, num_sources - done)
-            batch = Batch(n, m, shift, done, used, np.uint32((np.int64(1) << used) - 1), has_long, ends)
+            batch = Batch(n, m, shift, done, used, np.uint32((np.int64(1) << used) - 1), it.has_long, ends)
             me = thread_index()
             if depth == 0:
                 edges, unfinished = np.int64(0), m
                 if with_powers and me < used:
-                    numbers[1][sources[done + me] << shift | me] = 0
-                generation = begin_batch(batch, state, numbers[0], sources, first_count, generation)
+                    numbers.powers[sources[done + me] << shift | me] = 0
+                generation = begin_batch(batch, state, numbers.values, sources, first_count, generation)
             elif with_powers:
                 give_powers(batch, numbers)
                 generation = grid_barrier(state.control, generation)
@@ -433,38 +437,18 @@ def accumulate(
     masks, listed, listed_masks = (empty(length, np.uint32) for length in (4 * n, n * width, n * width))
     starts, d_sources = empty(n + 2, np.int64), copy_of(sources)
     values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)
+    kernel_of, shift = functools.partial(_kernel, offset_dtype(on_gpu)), width.bit_length() - 1
     forms, had_powers = np.zeros(len(FORM_NAMES), np.int64), 0
     while done < len(sources):
         end, known = min(done + step, len(sources)), [0, 0, m]
         for with_powers in (False, True):
-            control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
+            control, host = zeros(CONTROL.size, np.int64), signals(HOST.size)
             host[PROGRESS] = done
             powers = empty(n * width if with_powers else 1, np.int32)
-            _kernel(on_gpu.offsets, with_powers).start(
-                [
-                    *on_gpu.rows,
-                    *on_gpu.columns,
-                    words(masks),
-                    listed,
-                    listed_masks,
-                    starts,
-                    total,
-                    words(control),
-                    host,
-                    values,
-                    powers,
-                    long_rows,
-                    d_sources,
-                    n,
-                    m,
-                    end,
-                    done,
-                    width.bit_length() - 1,
-                    endpoints,
-                    has_long,
-                    *known,
-                ]
-            )
+            state = State(masks, listed, listed_masks, starts, total, control, host)
+            arrays = (on_gpu, state, Numbers(values, powers, long_rows), d_sources)
+            given = Accumulation(*arrays, n, m, end, done, shift, endpoints, has_long, *known)
+            kernel_of(with_powers).start([given])
             wait(host, run.progress)
             forms += host[FORMS : FORMS + len(forms)]
             done = int(host[DONE])

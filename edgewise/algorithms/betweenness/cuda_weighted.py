@@ -21,22 +21,22 @@ References. Brandes, Journal of Mathematical Sociology 25 (2001), and Social Net
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
 from edgewise.algorithms.betweenness.cuda_batch import (
-    CONTROL_WORDS,
+    CONTROL,
     ENDED,
     FOUND,
+    LOST,
     TOO_LARGE,
     has_long_rows,
     next_pass,
 )
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
 from edgewise.algorithms.betweenness.cuda_weighted_passes import (
-    LOST,
     Search,
     Source,
     in_desk,
@@ -45,35 +45,33 @@ from edgewise.algorithms.betweenness.cuda_weighted_passes import (
 )
 from edgewise.algorithms.betweenness.lengths import WeightLost
 from edgewise.algorithms.common.device_graph import (
+    WeightedOnGpu,
     graph_on_gpu,
+    offset_dtype,
     weighted_graph_on_gpu,
-    weighted_graph_types,
 )
 from edgewise.algorithms.sssp import cuda as sssp_cuda
 from edgewise.algorithms.sssp import gpu_delta
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     INT32,
     INT64,
     WARP,
-    Kernel,
-    array,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
-from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
+from edgewise.kernels.cuda.memory import empty, wait, zeros
+from edgewise.primitives import near_far
 from edgewise.primitives.deal import degree
-from edgewise.primitives.near_far import HOST_WORDS, SUPERSTEPS, Piles, make_piles, piles_arguments
+from edgewise.primitives.near_far import SUPERSTEPS, Piles, make_piles
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.row_sums import (
     LONG,
@@ -84,21 +82,37 @@ from edgewise.primitives.row_sums import (
 )
 
 #: Words of the host's array after those of the search: what became of a source, and its supersteps.
-OUTCOME, LEVELS = HOST_WORDS, HOST_WORDS + 1
+HOST = near_far.HOST.more()
+OUTCOME, LEVELS = HOST.take(), HOST.take()
 FINE, NEEDS_POWERS, WEIGHT_LOST = range(3)
 #: Vertices have one value each, and all of it is wanted.
 _ALL = np.uint32(1)
 
 
+class Accumulation(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: the graph.
+        state: see `Search`.
+        n, source: vertices and the source.
+        on: what dependencies are on; see `cpu`.
+        has_long: whether there are long rows.
+        depth: the superstep from which on paths are counted, not 0 with powers.
+    """
+
+    graph: WeightedOnGpu
+    state: Search
+    n: int
+    source: int
+    on: int
+    has_long: bool
+    depth: int
+
+
 def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    vertex, word, real, whole = map(np.dtype, (np.uint32, np.int64, np.float64, np.int32))
-    lists = [pointer(dtype) for dtype in (vertex, word, real, whole, real, real, word, word)]
-    return (
-        weighted_graph_types(offsets, weight),
-        tuple_of([pointer(key_dtype(distance)), array(whole), *lists, array(word), pointer(word)]),
-        *[INT64] * 5,
-    )
+    return (type_of(Accumulation, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
@@ -110,10 +124,10 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
     @device_function
     def paths_before(v, k, context):
         """The number of paths along an in-arc."""
-        it = context[0]
-        state, u = it.state, np.int64(it.graph[4][k])
+        it, _ = context
+        state, u = it.state, np.int64(it.graph.in_sources[k])
         paths, power = 0.0, np.int32(0)
-        if is_shortest(np.int64(state.dist[u]), np.int64(state.dist[v]), k, it.graph[5]):
+        if is_shortest(np.int64(state.dist[u]), np.int64(state.dist[v]), k, it.graph.in_weights):
             paths = state.paths[u]
             if with_powers:
                 power = state.powers[u]
@@ -137,10 +151,10 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
     @device_function
     def share_after(v, k, context):
         """The share along an out-arc, on which the dependency is added to its sum where sums are on arcs."""
-        it = context[0]
-        state, u = it.state, np.int64(it.graph[1][k])
+        it, _ = context
+        state, u = it.state, np.int64(it.graph.targets[k])
         share = 0.0
-        if is_shortest(np.int64(state.dist[v]), np.int64(state.dist[u]), k, it.graph[2]):
+        if is_shortest(np.int64(state.dist[v]), np.int64(state.dist[u]), k, it.graph.weights):
             share = state.shares[u]
             if with_powers:
                 # A vertex has no more paths than those after it; their quotient is less than 2**-500 where powers
@@ -154,7 +168,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
 
     @device_function
     def settle_share(leads, v, wanted, shares, power, first, rows, context):
-        it = context[0]
+        it, _ = context
         if leads:
             paths = it.state.paths[v]
             dependency = shares * paths
@@ -201,15 +215,14 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
             level, desk, long_out = (end, here, np.int64(-1)), in_desk(here, it), out_desk(here, it)
-            rows = Rows(
-                graph[3], graph[4], state.listed, np.uint64(0), state.paths, state.powers, np.int64(0)
-            )
+            into, none = (graph.in_offsets, graph.in_sources), np.int64(0)
+            rows = Rows(*into, state.listed, np.uint64(0), state.paths, state.powers, none)
             for first in range(begin + warp, end, warps * WARP):
                 i = first + turn_of_lane(np.int64(0)) * warps
                 v, start, length = np.int64(0), np.int64(0), np.int64(0)
                 if i < end:
                     v = np.int64(state.listed[i])
-                    start, length = np.int64(graph[3][v]), degree(v, graph[3])
+                    start, length = np.int64(graph.in_offsets[v]), degree(v, graph.in_offsets)
                 add_paths(v, start, length, _ALL, i < end, rows, desk, (it, here))
                 walk(v, i < end, level, long_out, it)
             if it.has_long:
@@ -232,15 +245,14 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         while depth >= 0 and not stopped:
             passes, here = next_pass(passes, state)
             desk, end = in_desk(here, it), state.starts[depth + 1]
-            rows = Rows(
-                graph[0], graph[1], state.listed, np.uint64(0), state.shares, state.powers, np.int64(0)
-            )
+            out, none = (graph.offsets, graph.targets), np.int64(0)
+            rows = Rows(*out, state.listed, np.uint64(0), state.shares, state.powers, none)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
                 i = first + turn_of_lane(np.int64(0)) * warps
                 v, start, length = np.int64(0), np.int64(0), np.int64(0)
                 if i < end:
                     v = np.int64(state.listed[i])
-                    start, length = np.int64(graph[0][v]), degree(v, graph[0])
+                    start, length = np.int64(graph.offsets[v]), degree(v, graph.offsets)
                 add_shares(v, start, length, _ALL, i < end, rows, desk, (it, here))
             if it.has_long:
                 generation = grid_barrier(state.control, generation)
@@ -249,25 +261,16 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
             stopped = state.control[here + ENDED] != 0
             depth -= 1
 
-    def source_kernel(graph, arrays, n, source, on, has_long, depth):
-        """Add up the dependencies of a source whose distances are known; see the module.
-
-        Args:
-            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
-            arrays: see `Search`.
-            n, source: vertices and the source.
-            on: what dependencies are on; see `cpu`.
-            has_long: whether there are long rows.
-            depth: the superstep from which on paths are counted, not 0 with powers.
-        """
+    def source_kernel(given):
+        """Add up the dependencies of a source whose distances are known; see the module, and `Accumulation`."""
         sums = cuda.shared.array(SHARED_SUMS, FLOAT64)
         powers = cuda.shared.array(SHARED_SUMS, INT32)
         taken = cuda.shared.array(1, INT64)
-        state = Search(*arrays)
-        it = Source(graph, state, n, source, on, has_long, sums, powers, taken)
+        graph, state, n, source, on = given.graph, given.state, given.n, given.source, given.on
+        it = Source(graph, state, n, source, on, given.has_long, sums, powers, taken)
         passes, generation = np.int64(0), np.int64(0)
         if with_powers:
-            give_powers(depth, state)
+            give_powers(given.depth, state)
             generation = grid_barrier(state.control, generation)
         else:
             for v in range(thread_index(), n, num_threads()):
@@ -278,7 +281,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
                 state.starts[1] = 1
             generation = grid_barrier(state.control, generation)
             passes, generation = count_arcs(it, passes, generation)
-        deepest, stopped, passes, generation = count_paths(depth, it, passes, generation)
+        deepest, stopped, passes, generation = count_paths(given.depth, it, passes, generation)
         if thread_index() == 0:
             outcome = NEEDS_POWERS if stopped else FINE
             state.host[OUTCOME] = WEIGHT_LOST if state.control[LOST] != 0 else outcome
@@ -297,13 +300,12 @@ def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, with
     return fixed_kernel(make_kernel, types, distance, weight is not None, with_powers)
 
 
-def _arrays_of(graph: Graph, weighted: bool, run: Execution) -> tuple[list[Any], Any]:
-    """The arrays that kernels take, and the dtypes of offsets and of weights, None without."""
+def _on_gpu(graph: Graph, weighted: bool, run: Execution) -> tuple[WeightedOnGpu, np.dtype | None]:
+    """The graph on the GPU, and the dtype of the weights that lengths are taken from, if any."""
     if weighted:
         return weighted_graph_on_gpu(graph, run)
-    on_gpu = graph_on_gpu(graph, run)
-    (offsets, targets), (in_offsets, in_sources) = on_gpu.rows, on_gpu.columns
-    return [offsets, targets, targets, in_offsets, in_sources, in_sources], (on_gpu.offsets, None)
+    offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run)
+    return WeightedOnGpu(offsets, targets, targets, in_offsets, in_sources, in_sources), None
 
 
 def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Search:
@@ -311,7 +313,7 @@ def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Sear
     room = m // LONG + 1
     return Search(
         dist=piles.best,
-        waiting=words(empty(n, np.int32)),
+        waiting=empty(n, np.int32),
         listed=empty(n, np.uint32),
         starts=empty(n + 2, np.int64),
         paths=empty(n, np.float64),
@@ -320,7 +322,7 @@ def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Sear
         totals=total,
         long_rows=empty(room, np.int64),
         long_out_rows=empty(room, np.int64),
-        control=words(control),
+        control=control,
         host=piles.host,
     )
 
@@ -351,12 +353,12 @@ def accumulate(
         WeightLost: a weight is lost beside a distance.
     """
     n, m = graph.num_vertices, graph.num_arcs
-    arrays, kinds = _arrays_of(graph, weighted, run)
+    on_gpu, weight = _on_gpu(graph, weighted, run)
+    kinds = offset_dtype(on_gpu), weight, distance
     has_long = has_long_rows(graph, graph_on_gpu(graph, run))
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
-    host = signals(HOST_WORDS + 2)
-    piles = make_piles(n, m, distance)._replace(host=host)
-    control = zeros(CONTROL_WORDS, np.int64)
+    piles = make_piles(n, m, distance, host=HOST)
+    host, control = piles.host, zeros(CONTROL.size, np.int64)
     search = _make_search(piles, n, m, control, total)
     over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
 
@@ -366,13 +368,14 @@ def accumulate(
 
     def count(source: int, with_powers: bool, depth: int) -> None:
         control.fill(0)
-        _kernel(*kinds, distance, with_powers).start([*arrays, *search, n, source, on, has_long, depth])
+        given = Accumulation(on_gpu, search, n, source, on, has_long, depth)
+        _kernel(*kinds, with_powers).start([given])
         wait(host, ask)
 
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
-        distances = sssp_cuda.distances_kernel(*kinds, distance)
-        distances.start([*arrays, *piles_arguments(piles), delta, n, source, unreached])
+        wanted = sssp_cuda.Distances(on_gpu, piles, delta, n, source, unreached)
+        sssp_cuda.distances_kernel(*kinds).start([wanted])
         count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
             if not had_powers:

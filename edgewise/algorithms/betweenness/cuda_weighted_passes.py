@@ -4,8 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.betweenness.cuda_batch import FOUND, LONG_ROWS, SET_WORDS, SETS
+from edgewise.algorithms.betweenness.cuda_batch import FOUND, LONG_OUT_ROWS, LONG_ROWS, LOST
 from edgewise.algorithms.sssp import cuda as sssp_cuda
+from edgewise.kernels.cuda.arguments import (
+    AtomicInt32s,
+    AtomicInt64s,
+    Float64s,
+    Int32s,
+    Int64s,
+    Keys,
+    Uint32s,
+)
 from edgewise.kernels.cuda.device import (
     atomic_add,
     ballot,
@@ -16,46 +25,41 @@ from edgewise.kernels.cuda.device import (
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, Desk, list_long, take_long
 
-#: Two more of a pass's words of `control`: long rows of out-arcs that were listed, and taken.
-LONG_OUT_ROWS = 8
-#: A word of `control`: whether the weight of some arc was lost beside a distance.
-LOST = SETS + 3 * SET_WORDS
-
 
 class Search(NamedTuple):
     """The arrays of a run.
 
     Attributes:
         dist: keys of distances, (n,).
-        waiting: int32, (n,): in-arcs on shortest paths from vertices that are not done.
-        listed: uint32, (n,): vertices in the order of supersteps.
-        starts: int64, (n + 2,): where supersteps begin in it.
-        paths, powers: float64 and int32, (n,): numbers of paths; powers only if there are any.
-        shares: float64, (n,).
-        totals: float64: sums of dependencies on vertices, (n,), or on arcs, (m,).
-        long_rows, long_out_rows: int64, (m // LONG + 1,): room for long rows.
-        control, host: CONTROL_WORDS zeros; words in the host's memory.
+        waiting: (n,): in-arcs on shortest paths from vertices that are not done.
+        listed: (n,): vertices in the order of supersteps.
+        starts: (n + 2,): where supersteps begin in it.
+        paths, powers: (n,): numbers of paths; powers only if there are any.
+        shares: (n,).
+        totals: sums of dependencies on vertices, (n,), or on arcs, (m,).
+        long_rows, long_out_rows: (m // LONG + 1,): room for long rows.
+        control, host: zeros, see `cuda_batch.CONTROL`; words in the host's memory.
     """
 
-    dist: Any
-    waiting: Any
-    listed: Any
-    starts: Any
-    paths: Any
-    powers: Any
-    shares: Any
-    totals: Any
-    long_rows: Any
-    long_out_rows: Any
-    control: Any
-    host: Any
+    dist: Keys
+    waiting: AtomicInt32s
+    listed: Uint32s
+    starts: Int64s
+    paths: Float64s
+    powers: Int32s
+    shares: Float64s
+    totals: Float64s
+    long_rows: Int64s
+    long_out_rows: Int64s
+    control: AtomicInt64s
+    host: Int64s
 
 
 class Source(NamedTuple):
     """What the functions of a source work with.
 
     Attributes:
-        graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
+        graph: the graph.
         state: see `Search`.
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
@@ -108,8 +112,8 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
         tail, here, change = level
         state, is_ready, target = it.state, False, np.int64(0)
         if takes:
-            target = np.int64(it.graph[1][k])
-            after = plus(before, weight_of(k, it.graph[2]))
+            target = np.int64(it.graph.targets[k])
+            after = plus(before, weight_of(k, it.graph.weights))
             if after <= before:
                 state.control[LOST] = 1
             elif after == np.int64(state.dist[target]):
@@ -134,7 +138,7 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
         """
         start, length, before = np.int64(0), np.int64(0), np.int64(0)
         if takes:
-            start, length = np.int64(it.graph[0][v]), degree(v, it.graph[0])
+            start, length = np.int64(it.graph.offsets[v]), degree(v, it.graph.offsets)
             before = np.int64(it.state.dist[v])
         is_long = length > LONG
         list_long(v, np.int64(0), is_long, desk)
@@ -148,8 +152,8 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
         count, i = desk.control[desk.word], take_long(desk)
         while i < count:
             v = desk.rows[i]
-            before, end = np.int64(it.state.dist[v]), np.int64(it.graph[0][v + 1])
-            for first in range(np.int64(it.graph[0][v]), end, block_size()):
+            before, end = np.int64(it.state.dist[v]), np.int64(it.graph.offsets[v + 1])
+            for first in range(np.int64(it.graph.offsets[v]), end, block_size()):
                 k = first + block_thread()
                 visit(k < end, v, before, k, (level, it))
             i = take_long(desk)

@@ -26,14 +26,11 @@ import numpy as np
 
 from edgewise.algorithms.bfs.cpu import traverse
 from edgewise.algorithms.bfs.cpu_state import (
-    AUTO,
     DIRECTION,
     FROM_LEVEL,
     FRONTIER_EDGES,
     LEVELS,
     LOGGED,
-    PULL,
-    PUSH,
     SCANNED,
     STATE,
     WANTS_COLUMNS,
@@ -52,6 +49,7 @@ from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown

@@ -13,7 +13,6 @@ import numpy as np
 
 from edgewise.algorithms.bfs.cpu_pull import find_parents, make_bitmaps, make_queues, pull
 from edgewise.algorithms.bfs.cpu_push import ALONE, push, push_alone
-from edgewise.algorithms.bfs.cpu_state import AUTO as AUTO
 from edgewise.algorithms.bfs.cpu_state import (
     BEGIN,
     DEPTH,
@@ -27,8 +26,6 @@ from edgewise.algorithms.bfs.cpu_state import (
     FRONTIER_EDGES,
     LOGGED,
     NONE,
-    PULL,
-    PUSH,
     REACHED,
     SCANNED,
     STATE,
@@ -46,6 +43,7 @@ from edgewise.algorithms.bfs.cpu_state import search_work as search_work
 from edgewise.algorithms.bfs.cpu_state import searching as searching
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, report, rewind, team_kernel
+from edgewise.primitives.direction import AUTO, PULL, PUSH
 
 #: Nanoseconds, roughly: an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
 #: edge reads a level anywhere, a pulled one a bit that is in the cache.

@@ -18,6 +18,7 @@ import numpy as np
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.memory import LARGE_PAGE, Step
+from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.schedule import Pull, Push, Schedule
 
 #: Code of the innermost loops: calls with so many arrays would cost more than the work.
@@ -36,7 +37,6 @@ STATE, STEP, LEVELS, LOGGED = range(4)
 FRESH, DONE, WANTS_COLUMNS = range(3)
 #: Fields of a line in the log, one for each run of levels of one direction: why it began.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
-AUTO, PUSH, PULL = range(3)
 
 _LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
 #: Entries of 4 bytes in a page of memory.

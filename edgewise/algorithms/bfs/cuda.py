@@ -20,19 +20,18 @@ levels as in Hong, Oguntebi and Olukotun, PACT 2011, and LonestarGPU.
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu_state import forced_direction
-from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
-    Kernel,
-    array,
     atomic_add,
     atomic_min,
     block_index,
@@ -41,18 +40,17 @@ from edgewise.kernels.cuda.device import (
     compare_and_swap,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
+    inlined,
     lane,
     num_blocks,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
 from edgewise.primitives.block_queues import (
+    FEW_CONTROL,
     FEW_EDGES,
     LOCAL,
     LONG_WORDS,
@@ -64,40 +62,60 @@ from edgewise.primitives.block_queues import (
     make_few,
     share,
 )
+from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.direction import AUTO, PULL, SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.first_match import make_find
 from edgewise.primitives.warp_buffers import make_outbox
 
-AUTO, PUSH, PULL = range(3)
-#: Words of `control`; words 0, 16 and 32 count arrivals at barriers. ENDED says that the run is to end; PIECES, EDGES
-#: and FOUND are the pieces, the out-edges and the vertices of a frontier. Each has three words in turns: for this
-#: level, the next, and the one after, which is set to 0 meanwhile. SPILLED counts what queues had no room for.
-SPILLED, PIECES, EDGES, FOUND, ENDED = 33, 48, 51, 54, 57
-CONTROL_WORDS = 64
-#: Words of the host's array after CANCEL and PROGRESS.
-LEVELS, FORMS = 2, 3
-HOST_WORDS = 8
+#: Words of `control`: SPILLED counts what queues had no room for. In turns: PIECES, EDGES and FOUND are the pieces, the
+#: out-edges and the vertices of a frontier, ENDED says that the run is to end.
+CONTROL, HOST = FEW_CONTROL.more(), host_words()
+SPILLED, PIECES = CONTROL.take(), CONTROL.take_line(TURNS)
+EDGES, FOUND, ENDED = (CONTROL.take(TURNS) for _ in range(3))
+#: Words of the host's array.
+LEVELS, FORMS = HOST.take(), HOST.take(3)
 FORM_NAMES = ("few", "push", "pull")
 
 #: Parents while vertices are looked for: none yet, which is more than any vertex, and not known for there are several.
 NOBODY, SEVERAL = 2**31 - 1, -2
-#: An arc that is pushed costs as much as so many that are pulled.
-PULL_ADVANTAGE = 14
+_pays_to_pull = inlined(pays_to_pull)
+
+
+class Search(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: the graph.
+        level, parent: shape (n,).
+        pieces, other_pieces: lists, shape (n + m / PIECE + 1,).
+        spilled: vertices that queues had no room for, shape (n,).
+        sources: different vertices.
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`; LEVELS and FORMS are results.
+        n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
+        forced: AUTO, or the form of all levels.
+    """
+
+    graph: GraphOnGpu
+    level: AtomicInt32s
+    parent: AtomicInt32s
+    pieces: Int64s
+    other_pieces: Int64s
+    spilled: Uint32s
+    sources: Int64s
+    control: AtomicInt64s
+    host: Int64s
+    n: int
+    m: int
+    num_sources: int
+    limit: int
+    forced: int
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    return (
-        graph_types(offsets),
-        array(np.dtype(np.int32)),
-        array(np.dtype(np.int32)),
-        tuple_of([pointer(word), pointer(word), pointer(vertex)]),
-        pointer(np.dtype(np.int64)),
-        array(word),
-        pointer(word),
-        *[INT64] * 5,
-    )
+    return (type_of(Search, offset=offsets),)
 
 
 @device_function
@@ -131,7 +149,7 @@ def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
     graph, level, parent, depth, block, listing = context
     fresh, target = False, np.int64(0)
     if takes:
-        target = np.int64(graph[1][k])
+        target = np.int64(graph.targets[k])
         seen = level[target]
         if seen == -1 or seen == depth:
             fresh = _claim(v, target, depth, level, parent)
@@ -146,9 +164,9 @@ def _visit_few(
     v: Any, key: Any, k: Any, target: Any, depth: Any, queue: Any, block: Any, control: Any, context: Any
 ) -> None:
     """Look at one arc of a frontier of few vertices."""
-    level, parent, spill = context
+    level, parent, spilled = context
     if _claim(v, target, depth, level, parent) and not keep(target, np.int64(0), 1 - queue, block):
-        spill[atomic_add(control, SPILLED, 1)] = target
+        spilled[atomic_add(control, SPILLED, 1)] = target
 
 
 @device_function
@@ -177,7 +195,7 @@ _find = make_find(_is_on_level)
 @device_function
 def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any:
     """The first in-neighbour on a level, or -1, for the vertices of those lanes that want it. All lanes take part."""
-    return _find(wanted, v, depth, graph[2], graph[3], level)
+    return _find(wanted, v, depth, graph.in_offsets, graph.in_sources, level)
 
 
 @device_function
@@ -191,23 +209,34 @@ def _pull(n: Any, depth: Any, graph: Any, level: Any, parent: Any) -> Any:
             level[v] = depth
             parent[v] = u
             found += 1
-            edges += degree(v, graph[0])
+            edges += degree(v, graph.offsets)
     return edges, found
 
 
-def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_sources, limit, forced):
-    """Levels and parents from sources; see the module.
+@inlined
+def _list_queued(queue, block, it, pieces, turn):
+    """List the vertices that few levels ended with; their out-edges, and how many this thread saw."""
+    graph, control = it.graph, it.control
+    edges, found = np.int64(0), np.int64(0)
+    held, spilled = held_in(queue, block), control[SPILLED]
+    for begin in range(block_thread() - lane(), held, block_size()):
+        i, v = begin + lane(), np.int64(0)
+        if i < held:
+            v = np.int64(block.queues[queue * LOCAL + i])
+            found += 1
+        edges += list_pieces(v, i < held, pieces, control, PIECES + turn, graph.offsets)
+    for begin in range(thread_index() - lane(), spilled, num_threads()):
+        i, v = begin + lane(), np.int64(0)
+        if i < spilled:
+            v = np.int64(it.spilled[i])
+            found += 1
+        edges += list_pieces(v, i < spilled, pieces, control, PIECES + turn, graph.offsets)
+    return edges, found
 
-    Args:
-        graph: offsets, targets, in_offsets, in_sources.
-        level, parent: int32, shape (n,).
-        lists: two of pieces, shape (n + m / PIECE + 1,), one of vertices, shape (n,).
-        sources: different vertices.
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory; LEVELS and FORMS are results.
-        n, m, num_sources, limit: vertices, arcs, sources, the highest level wanted.
-        forced: AUTO, or the form of all levels.
-    """
+
+def bfs_kernel(it):
+    """Levels and parents from sources; see the module, and `Search`."""
+    graph, level, parent, control, host, n = it.graph, it.level, it.parent, it.control, it.host, it.n
     words_of_32 = cuda.shared.array(WORDS, UINT32)
     words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
     block = share(words_of_32, words_of_64)
@@ -220,31 +249,30 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
     depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
     few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
     edges, found = np.int64(0), np.int64(0)
-    for begin in range(me - lane(), num_sources, num_threads()):
+    for begin in range(me - lane(), it.num_sources, num_threads()):
         i, v = begin + lane(), np.int64(0)
-        if i < num_sources:
-            v = sources[i]
+        if i < it.num_sources:
+            v = it.sources[i]
             level[v] = 0
             found += 1
-        edges += list_pieces(v, i < num_sources, lists[0], control, PIECES, graph[0])
+        edges += list_pieces(v, i < it.num_sources, it.pieces, control, PIECES, graph.offsets)
     _count(edges, found, block.tally, control, turn)
     generation = grid_barrier(control, generation)
     while True:
         edges, found = control[EDGES + turn], control[FOUND + turn]
-        if found == 0 or depth == limit or control[ENDED + turn] != 0:
+        if found == 0 or depth == it.limit or control[ENDED + turn] != 0:
             break
         explored += edges
-        following, spare = (turn + 1) % 3, (turn + 2) % 3
-        pull = forced == PULL
-        if forced == AUTO:
-            pull = edges * PULL_ADVANTAGE > m - explored and edges > FEW_EDGES
-        pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
+        following, spare = turns_after(turn)
+        pull = it.forced == PULL
+        if it.forced == AUTO:
+            pull = _pays_to_pull(edges, it.m - explored, SEARCH_RATIO) and edges > FEW_EDGES
+        pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
         if not pull and not listed:
             for begin in range(me - lane(), n, num_threads()):
                 v = begin + lane()
-                list_pieces(
-                    v, v < n and level[min(v, n - 1)] == depth, pieces, control, PIECES + turn, graph[0]
-                )
+                wanted = v < n and level[min(v, n - 1)] == depth
+                list_pieces(v, wanted, pieces, control, PIECES + turn, graph.offsets)
             generation = grid_barrier(control, generation)
         if me == 0:
             control[PIECES + spare] = 0
@@ -263,23 +291,11 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
                 control[SPILLED] = 0
             generation = grid_barrier(control, generation)
             before = depth
-            depth, queue, _, _ = _few(depth, limit, graph, block, control, host, (level, parent, lists[2]))
+            context = (level, parent, it.spilled)
+            depth, queue, _, _ = _few(depth, it.limit, graph, block, control, host, context)
             few_levels += depth - before
             generation = grid_barrier(control, generation)
-            edges, found = np.int64(0), np.int64(0)
-            held, spilled = held_in(queue, block), control[SPILLED]
-            for begin in range(block_thread() - lane(), held, block_size()):
-                i, v = begin + lane(), np.int64(0)
-                if i < held:
-                    v = np.int64(block.queues[queue * LOCAL + i])
-                    found += 1
-                edges += list_pieces(v, i < held, next_pieces, control, PIECES + following, graph[0])
-            for begin in range(me - lane(), spilled, num_threads()):
-                i, v = begin + lane(), np.int64(0)
-                if i < spilled:
-                    v = np.int64(lists[2][i])
-                    found += 1
-                edges += list_pieces(v, i < spilled, next_pieces, control, PIECES + following, graph[0])
+            edges, found = _list_queued(queue, block, it, next_pieces, following)
             listed = True
         elif pull:
             depth += 1
@@ -289,8 +305,8 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
         else:
             depth += 1
             pushed += 1
-            listing = (next_pieces, control, PIECES + following, graph[0])
-            edges, found = _push(pieces, count, graph[0], (graph, level, parent, depth, block, listing))
+            listing = (next_pieces, control, PIECES + following, graph.offsets)
+            edges, found = _push(pieces, count, graph.offsets, (graph, level, parent, depth, block, listing))
             edges += _flush(block, listing)
             listed = True
         _count(edges, found, block.tally, control, following)
@@ -313,26 +329,35 @@ def bfs_kernel(graph, level, parent, lists, sources, control, host, n, m, num_so
             parent[v] = u
 
 
-def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of `parents_kernel` for graphs with offsets of this dtype."""
-    return (graph_types(offsets), *[array(np.dtype(np.int32))] * 2, INT64)
+class Parents(NamedTuple):
+    """What `parents_kernel` takes.
 
-
-def parents_kernel(graph, level, parent, n):
-    """Parents from finished levels.
-
-    Args:
-        graph: offsets, targets, in_offsets, in_sources.
-        level, parent: int32, shape (n,); all parents are -1 before.
+    Attributes:
+        graph: the graph.
+        level, parent: shape (n,); all parents are -1 before.
         n: vertices.
     """
-    for begin in range(thread_index() - lane(), n, num_threads()):
+
+    graph: GraphOnGpu
+    level: AtomicInt32s
+    parent: AtomicInt32s
+    n: int
+
+
+def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `parents_kernel` for graphs with offsets of this dtype."""
+    return (type_of(Parents, offset=offsets),)
+
+
+def parents_kernel(it):
+    """Parents from finished levels; see `Parents`."""
+    for begin in range(thread_index() - lane(), it.n, num_threads()):
         v, depth = begin + lane(), np.int64(0)
-        if v < n:
-            depth = np.int64(level[v])
-        u = _find_parent(depth > 0, v, depth - 1, graph, level)
+        if v < it.n:
+            depth = np.int64(it.level[v])
+        u = _find_parent(depth > 0, v, depth - 1, it.graph, it.level)
         if u >= 0:
-            parent[v] = u
+            it.parent[v] = u
 
 
 @functools.cache
@@ -348,9 +373,8 @@ def _parents_kernel(offsets: np.dtype) -> Kernel:
 def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
     on_gpu = graph_on_gpu(graph, run)
-    arguments = [*on_gpu.rows, *on_gpu.columns, words(level), words(parent), graph.num_vertices]
-    _parents_kernel(on_gpu.offsets).start(arguments)
-    wait(signals(HOST_WORDS), None)
+    _parents_kernel(offset_dtype(on_gpu)).start([Parents(on_gpu, level, parent, graph.num_vertices)])
+    wait(signals(HOST.size), None)
 
 
 def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
@@ -364,28 +388,28 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     """
     n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
-    kernel, count = _kernel(on_gpu.offsets), len(sources)
+    kernel, count = _kernel(offset_dtype(on_gpu)), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)
-    lists = [empty(most_pieces(n, m), np.int64) for _ in range(2)] + [empty(n, np.uint32)]
-    control, host, seen = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(count, np.int64)
+    pieces, other_pieces = (empty(most_pieces(n, m), np.int64) for _ in range(2))
+    control, host, seen = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(count, np.int64)
     seen[:] = sources
-    kernel.start(
-        [
-            *on_gpu.rows,
-            *on_gpu.columns,
-            words(level),
-            words(parent),
-            *lists,
-            seen,
-            words(control),
-            host,
-            n,
-            m,
-            count,
-            min(limit, n),
-            forced_direction(run.schedule),
-        ]
+    given = Search(
+        graph=on_gpu,
+        level=level,
+        parent=parent,
+        pieces=pieces,
+        other_pieces=other_pieces,
+        spilled=empty(n, np.uint32),
+        sources=seen,
+        control=control,
+        host=host,
+        n=n,
+        m=m,
+        num_sources=count,
+        limit=min(limit, n),
+        forced=forced_direction(run.schedule),
     )
+    kernel.start([given])
     wait(host, run.progress)
     run.explain(f"levels on the GPU: {written_forms(host[FORMS:], FORM_NAMES) or 'none'}")
     return level, parent, int(host[LEVELS])

@@ -6,28 +6,33 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.device import pointer, tuple_of
+from edgewise.kernels.cuda.arguments import Offsets, Uint32s, Weights
 from edgewise.kernels.cuda.memory import finish, resident
 
 
 class GraphOnGpu(NamedTuple):
-    """Arrays on the GPU.
+    """Out-edges and in-edges, as kernels take them; offsets are unsigned there."""
 
-    Attributes:
-        rows: offsets and targets.
-        columns: in_offsets and in_sources.
-        offsets: the dtype of both offsets, unsigned.
-    """
-
-    rows: tuple[Any, Any]
-    columns: tuple[Any, Any]
-    offsets: np.dtype
+    offsets: Offsets
+    targets: Uint32s
+    in_offsets: Offsets
+    in_sources: Uint32s
 
 
-def graph_types(offsets: np.dtype) -> Any:
-    """The type of a kernel's argument of rows and columns, for graphs with offsets of this dtype."""
-    vertex = np.dtype(np.uint32)
-    return tuple_of([pointer(dtype) for dtype in (offsets, vertex, offsets, vertex)])
+class WeightedOnGpu(NamedTuple):
+    """The same with weights, or something else in their place where there are none."""
+
+    offsets: Offsets
+    targets: Uint32s
+    weights: Weights
+    in_offsets: Offsets
+    in_sources: Uint32s
+    in_weights: Weights
+
+
+def offset_dtype(on_gpu: GraphOnGpu | WeightedOnGpu) -> np.dtype:
+    """The dtype of offsets in kernels."""
+    return np.dtype(f"u{on_gpu.offsets.dtype.itemsize}")
 
 
 def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOnGpu:
@@ -36,22 +41,15 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
     def arrays() -> GraphOnGpu:
         rows = (graph.on_gpu("offsets"), graph.on_gpu("targets"))
         columns = (graph.on_gpu("in_offsets"), graph.on_gpu("in_sources")) if in_edges else rows
-        return GraphOnGpu(rows, columns, np.dtype(f"u{rows[0].dtype.itemsize}"))
+        return GraphOnGpu(*rows, *columns)
 
     return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
 
 
-def weighted_graph_types(offsets: np.dtype, weight: np.dtype) -> Any:
-    """The same with weights of this dtype: offsets, targets, weights, in_offsets, in_sources, in_weights."""
-    vertex = np.dtype(np.uint32)
-    return tuple_of([pointer(dtype) for dtype in (offsets, vertex, weight, offsets, vertex, weight)])
-
-
-def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[list[Any], tuple[np.dtype, np.dtype | None]]:
-    """The arrays of `weighted_graph_types`, in-edges included, something else for weights where there are none; and
-    the dtypes of offsets and of weights."""
-    on_gpu = graph_on_gpu(graph, run)
-    lengths = in_lengths = on_gpu.rows[1]
+def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, np.dtype | None]:
+    """The graph on the GPU, in-edges included, and the dtype of its weights if it has any."""
+    offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run)
+    lengths, in_lengths = targets, in_sources
     if graph.weighted:
         lengths, in_lengths = laid_out(
             graph,
@@ -60,8 +58,8 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[list[Any], tupl
             "brought the weights to the GPU",
             run,
         )
-    arrays = [*on_gpu.rows, lengths, *on_gpu.columns, in_lengths]
-    return arrays, (on_gpu.offsets, lengths.dtype if graph.weighted else None)
+    on_gpu = WeightedOnGpu(offsets, targets, lengths, in_offsets, in_sources, in_lengths)
+    return on_gpu, lengths.dtype if graph.weighted else None
 
 
 def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:

@@ -10,21 +10,19 @@ References. Sutton, Ben-Nun and Barak, IPDPS 2018 (Afforest); Jaiganesh and Burt
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT32,
     INT64,
     THREADS,
     WARP,
-    Kernel,
-    array,
     atomic_add,
     block_barrier,
     block_size,
@@ -32,40 +30,51 @@ from edgewise.kernels.cuda.device import (
     compare_and_swap,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    words,
+    warp_max,
+    warp_sum,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.deal import make_deal
 
-CONTROL_WORDS = 8
-#: Words of the host's array after CANCEL and PROGRESS.
-ROOTS, SKIPPED, SAMPLED = 2, 3, 4
-HOST_WORDS = 5
-#: Words of control after the barrier's.
-_ROOTS = 1
+#: Words of `control` and of the host's array.
+CONTROL, HOST = control_words(), host_words()
+_ROOTS = CONTROL.take()
+ROOTS, SKIPPED, SAMPLED = (HOST.take() for _ in range(3))
 #: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
 SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, 2
 #: Passes over all vertices.
 PASSES = 5
 
 
+class Labelling(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: in-edges are those of a directed graph that has them.
+        label: shape (n,).
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`, for results.
+        n, directed, has_columns: vertices; whether arcs go one way; whether there are in-edges.
+    """
+
+    graph: GraphOnGpu
+    label: AtomicInt32s
+    control: AtomicInt64s
+    host: Int64s
+    n: int
+    directed: bool
+    has_columns: bool
+
+
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    word = np.dtype(np.int64)
-    return (
-        graph_types(offsets),
-        array(np.dtype(np.int32)),
-        array(word),
-        pointer(word),
-        *[INT64] * 3,
-    )
+    return (type_of(Labelling, offset=offsets),)
 
 
 @device_function
@@ -134,8 +143,7 @@ def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any
         for i in range(block_thread(), SLOTS, WARP):
             if counts[i] > 0:
                 most = max(most, np.int64(counts[i]) << 32 | (0x7FFFFFFF - np.int64(roots[i])))
-        for step in HALVES:
-            most = max(most, shuffle_down(most, step))
+        most = warp_max(most)
         if block_thread() == 0:
             best[0] = most
     block_barrier()
@@ -154,17 +162,10 @@ def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
 _link_all = make_deal(_visit)
 
 
-def components_kernel(graph, label, control, host, n, directed, has_columns):
-    """Labels; see the module. `control` is zeros, `host` gets the results.
-
-    Args:
-        graph: offsets, targets, in_offsets, in_sources; the last two are those of a directed graph that has them.
-        label: int32, shape (n,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory.
-        n, directed, has_columns: vertices; whether arcs go one way; whether there are in-edges.
-    """
-    offsets, targets = graph[0], graph[1]
+def components_kernel(it):
+    """Labels; see the module, and `Labelling`."""
+    graph, label, control, n, directed = it.graph, it.label, it.control, it.n, it.directed
+    offsets, targets = graph.offsets, graph.targets
     me, generation = thread_index(), np.int64(0)
     roots = cuda.shared.array(SLOTS, INT32)
     counts = cuda.shared.array(SLOTS, INT32)
@@ -191,37 +192,31 @@ def components_kernel(graph, label, control, host, n, directed, has_columns):
     sampled = most >> 32
     # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen
     # from its target only where there are in-edges.
-    skip = directed == 0 or has_columns != 0
+    skip = directed == 0 or it.has_columns != 0
     if skip and sampled * 10 < SAMPLE:
         skip = False
     for begin in range(me - lane(), n, num_threads()):
-        v, start, count, in_start, in_count = (
-            begin + lane(),
-            np.int64(0),
-            np.int64(0),
-            np.int64(0),
-            np.int64(0),
-        )
+        v, nothing = begin + lane(), np.int64(0)
+        start, count, in_start, in_count = nothing, nothing, nothing, nothing
         if v < n and not (skip and label[v] == largest):
             start = np.int64(offsets[v]) + FIRST_ARCS
             count = max(np.int64(0), np.int64(offsets[v + 1]) - start)
             if skip and directed != 0:
-                in_start = np.int64(graph[2][v])
-                in_count = np.int64(graph[2][v + 1]) - in_start
+                in_start = np.int64(graph.in_offsets[v])
+                in_count = np.int64(graph.in_offsets[v + 1]) - in_start
         _link_all(v, start, count, np.int64(0), (targets, label))
         if skip and directed != 0:
-            _link_all(v, in_start, in_count, np.int64(0), (graph[3], label))
+            _link_all(v, in_start, in_count, np.int64(0), (graph.in_sources, label))
     generation = grid_barrier(control, generation)
     found = flatten(n, label)
-    for step in HALVES:
-        found += shuffle_down(found, step)
+    found = warp_sum(found)
     if lane() == 0 and found > 0:
         atomic_add(control, _ROOTS, found)
     generation = grid_barrier(control, generation)
     if me == 0:
-        host[ROOTS] = control[_ROOTS]
-        host[SKIPPED] = skip
-        host[SAMPLED] = sampled
+        it.host[ROOTS] = control[_ROOTS]
+        it.host[SKIPPED] = skip
+        it.host[SAMPLED] = sampled
 
 
 @functools.cache
@@ -233,11 +228,9 @@ def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """Labels, int32 on the GPU, the number of components, and passes. In-edges are used if the graph has them."""
     n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
     on_gpu = graph_on_gpu(graph, run, in_edges)
-    kernel = _kernel(on_gpu.offsets)
-    label, control, host = empty(n, np.int32), zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
-    kernel.start(
-        [*on_gpu.rows, *on_gpu.columns, words(label), words(control), host, n, graph.directed, in_edges]
-    )
+    kernel = _kernel(offset_dtype(on_gpu))
+    label, control, host = empty(n, np.int32), zeros(CONTROL.size, np.int64), signals(HOST.size)
+    kernel.start([Labelling(on_gpu, label, control, host, n, graph.directed, in_edges)])
     wait(host, None)
     share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"
     run.explain(f"{share}: arcs inside it were {'skipped' if host[SKIPPED] else 'looked at, too'}")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import weighted_graph_on_gpu, weighted_graph_types
+from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, most_frequent
 from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE, count_edges, sorted_edges
 from edgewise.algorithms.mst.cuda_lightest import (
@@ -39,38 +39,41 @@ from edgewise.algorithms.mst.cuda_lightest import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import (
+    AtomicInt64s,
+    AtomicKeys,
+    Int32s,
+    Int64s,
+    Keys,
+    Uint32s,
+    type_of,
+)
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     WARP,
-    Kernel,
-    array,
     atomic_min,
     ballot,
     count_bits,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     lanes_before,
     load_fresh,
     num_threads,
-    pointer,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
+from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.ordered_keys import key_dtype
 
-#: Words of `control` after the barrier's: pieces besides the vertices; the last round in which a root joined
-#: another; the last pass over roots that left one short of its end; whether the run is to end.
-_LONGER, _JOINED, _SHORT, _ENDED = 16, 17, 18, 19
-CONTROL_WORDS = 20
-#: Words of the host's array after CANCEL and PROGRESS.
-ROUNDS, GIANT = 2, 3
-HOST_WORDS = 4
+#: Words of `control`: pieces besides the vertices; the last round in which a root joined another; the last pass over
+#: roots that left one short of its end; whether the run is to end. Words of the host's array.
+CONTROL, HOST = control_words(), host_words()
+_LONGER, _JOINED, _SHORT, _ENDED = CONTROL.take_line(), CONTROL.take(), CONTROL.take(), CONTROL.take()
+ROUNDS, GIANT = HOST.take(), HOST.take()
 #: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
 #: that waits keeps nobody from joining it or others.
 ONE_IN = 8
@@ -79,54 +82,52 @@ STEPS = 16
 
 
 class Forest(NamedTuple):
-    """The state of n vertices and of pieces, and the order in which a kernel's argument holds it.
+    """The state of n vertices and of pieces.
 
     Attributes:
-        component: int32, shape (n,): the root of each vertex's component.
-        above: int32, shape (n,): of a root, the root that it has joined, or itself.
-        weight: keys, shape (n,): of a root, that of its lightest edge.
-        ends: int64, shape (n,): of a root, the ends of that edge, the lower one in the upper half; see NO_EDGE.
-        roots: uint32, shape (n,): lists of warps, see `_place`, as is the next one.
-        live: uint32: pieces that may have an arc to another component.
-        key, end: of each piece, the key and the other end (int32) of its lightest arc to another component.
-        longer: int64: see `edgewise.algorithms.mst.cuda_lightest`.
-        control: int64, (CONTROL_WORDS,), zeros at first.
-        host: HOST_WORDS words in the host's memory.
+        component: shape (n,): the root of each vertex's component.
+        above: shape (n,): of a root, the root that it has joined, or itself.
+        weight: shape (n,): of a root, the key of its lightest edge.
+        ends: shape (n,): of a root, the ends of that edge, the lower one in the upper half; see NO_EDGE.
+        roots: shape (n,): lists of warps, see `_place`, as is the next one.
+        live: pieces that may have an arc to another component.
+        key, end: of each piece, the key and the other end of its lightest arc to another component.
+        longer: see `edgewise.algorithms.mst.cuda_lightest`.
+        control: zeros at first, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
     """
 
-    component: Any
-    above: Any
-    weight: Any
-    ends: Any
-    roots: Any
-    live: Any
-    key: Any
-    end: Any
-    longer: Any
-    control: Any
-    host: Any
+    component: Int32s
+    above: Int32s
+    weight: AtomicKeys
+    ends: AtomicInt64s
+    roots: Uint32s
+    live: Uint32s
+    key: Keys
+    end: Int32s
+    longer: Int64s
+    control: AtomicInt64s
+    host: Int64s
 
 
 class Size(NamedTuple):
     """Numbers of vertices, and of rows: n, or 2 n if edges are in the rows of one of their ends only."""
 
-    vertices: Any
-    rows: Any
+    vertices: int
+    rows: int
+
+
+class Growth(NamedTuple):
+    """What the kernel takes."""
+
+    graph: WeightedOnGpu
+    forest: Forest
+    size: Size
 
 
 def signature(offsets: np.dtype, weight: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for offsets and weights of these dtypes."""
-    return weighted_graph_types(offsets, weight), forest_types(weight), *[INT64] * 2
-
-
-def forest_types(weight: np.dtype) -> Any:
-    """The type of a kernel's argument `Forest` for weights of this dtype."""
-    vertex, listed, word = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.int64)
-    key = key_dtype(weight)
-    plain = [pointer(dtype) for dtype in (listed, listed, key, vertex, word)]
-    return tuple_of(
-        [pointer(vertex), pointer(vertex), array(key), array(word), *plain, array(word), pointer(word)]
-    )
+    return (type_of(Growth, offset=offsets, weight=weight, key=key_dtype(weight)),)
 
 
 def bounds_of(weight: np.dtype) -> Any:
@@ -349,16 +350,10 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
     look = make_look(weight, weighted)
     lowest, heaviest = bounds_of(weight)
 
-    def forest_kernel(graph, parts, n, num_rows):
-        """A minimum spanning forest: the edge of each vertex whose component is not itself in the end.
-
-        Args:
-            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
-            parts: see `Forest`.
-            n, num_rows: see `Size`.
-        """
-        forest = Forest(*parts)
-        size, control, host = Size(n, num_rows), forest.control, forest.host
+    def forest_kernel(it):
+        """A minimum spanning forest: the edge of each vertex whose component is not itself in the end; see `Growth`."""
+        graph, forest, size = it.graph, it.forest, it.size
+        control, host = forest.control, forest.host
         sample = cuda.shared.array(SLOTS, INT32)
         counts = cuda.shared.array(SLOTS, INT32)
         best = cuda.shared.array(1, INT64)
@@ -379,7 +374,7 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
                 break
             rounds += 1
             if giant < 0:
-                most = most_frequent(n, forest.component, sample, counts, best)
+                most = most_frequent(size.vertices, forest.component, sample, counts, best)
                 if (most >> 32) * ONE_IN >= SAMPLE:
                     giant = 0x7FFFFFFF - (most & 0xFFFFFFFF)
         if thread_index() == 0:
@@ -408,15 +403,9 @@ def make_forest(num_vertices: int, longer: int, weight: np.dtype) -> Forest:
         key=empty(pieces, key),
         end=empty(pieces, np.int32),
         longer=empty(longer, np.int64),
-        control=zeros(CONTROL_WORDS, np.int64),
-        host=signals(HOST_WORDS),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
     )
-
-
-def forest_arguments(forest: Forest) -> list[Any]:
-    """What is passed for `forest_types`."""
-    atomic = {"weight", "ends", "control"}
-    return [words(values) if name in atomic else values for name, values in forest._asdict().items()]
 
 
 def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any, Any, Any, int]:
@@ -428,9 +417,10 @@ def spanning_forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any
         run: the run that this is.
     """
     n, both = graph.num_vertices, 1 + graph.directed
-    on_gpu, (offsets, _) = weighted_graph_on_gpu(graph, run)
+    on_gpu, _ = weighted_graph_on_gpu(graph, run)
     forest = make_forest(n, most_longer(both * graph.num_arcs), weight)
-    _kernel(offsets, weight, graph.weighted).start([*on_gpu, *forest_arguments(forest), n, both * n])
+    kernel = _kernel(offset_dtype(on_gpu), weight, graph.weighted)
+    kernel.start([Growth(on_gpu, forest, Size(n, both * n))])
     counted = count_edges(forest.ends)
     wait(forest.host, run.progress)
     rounds = int(forest.host[ROUNDS])

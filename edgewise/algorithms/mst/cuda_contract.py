@@ -4,19 +4,17 @@ The kernel does what `cuda` does from *choose* on, where a piece is a vertex.
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.mst.cuda import (
-    CONTROL_WORDS,
-    HOST_WORDS,
+    CONTROL,
+    HOST,
     ROUNDS,
     Forest,
     Size,
     bounds_of,
-    forest_arguments,
-    forest_types,
     grow,
     keep,
     make_forest,
@@ -24,42 +22,46 @@ from edgewise.algorithms.mst.cuda import (
 )
 from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE
 from edgewise.algorithms.mst.cuda_lightest import NOT_YET, make_key
-from edgewise.kernels.cuda.device import (
-    INT64,
-    Kernel,
-    fixed_kernel,
-    grid_barrier,
-    lane,
-    num_threads,
-    pointer,
-    thread_index,
-)
+from edgewise.kernels.cuda.arguments import Weights, type_of
+from edgewise.kernels.cuda.device import grid_barrier, lane, num_threads, thread_index
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, signals, wait, zeros
+from edgewise.primitives.ordered_keys import key_dtype
+
+
+class Contraction(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        weights: shape (n,): of the lightest edge of each vertex to another component.
+        forest: a piece is a vertex here, of which `end` says the other end of its edge, -1 for none.
+        n: vertices.
+    """
+
+    weights: Weights
+    forest: Forest
+    n: int
 
 
 def signature(weight: np.dtype) -> tuple[Any, ...]:
     """The types of the arguments of what `make_kernel` makes."""
-    return pointer(weight), forest_types(weight), INT64
+    return (type_of(Contraction, weight=weight, key=key_dtype(weight)),)
 
 
 def make_kernel(weight: np.dtype) -> Any:
     """The kernel that does a round but for *look*, for weights of this dtype."""
     key_of, (_, heaviest) = make_key(weight), bounds_of(weight)
 
-    def contract_kernel(weights, parts, n):
-        """Join components by the lightest edges of vertices; whether any joined is ROUNDS of the host's words.
-
-        Args:
-            weights: shape (n,): of the lightest edge of each vertex to another component.
-            parts: see `Forest`; a piece is a vertex here, of which `end` says the other end of its edge, -1 for none.
-            n: vertices.
-        """
-        forest, held, roots = Forest(*parts), np.int64(0), np.int64(0)
+    def contract_kernel(it):
+        """Join components by the lightest edges of vertices, see `Contraction`; whether any joined is ROUNDS of the
+        host's words."""
+        forest, n = it.forest, it.n
+        held, roots = np.int64(0), np.int64(0)
         for begin in range(thread_index() - lane(), n, num_threads()):
             v = begin + lane()
             has = v < n and forest.end[min(v, n - 1)] != NOT_YET
             if has:
-                forest.key[v] = key_of(weights[v])
+                forest.key[v] = key_of(it.weights[v])
                 offer(forest.key[v], forest.component[v], forest)
             held = keep(v, has, held, forest.live)
             roots = keep(v, v < n and forest.component[min(v, n - 1)] == v, roots, forest.roots)
@@ -80,7 +82,7 @@ def plant(num_vertices: int, weight: np.dtype) -> Forest:
     """A forest in which each vertex is a component, for `contract`."""
     forest, xp = make_forest(num_vertices, 0, weight), cupy()
     forest.component[...] = forest.above[...] = xp.arange(num_vertices, dtype=np.int32)
-    forest.weight[...] = bounds_of(weight)[1]
+    _, forest.weight[...] = bounds_of(weight)
     forest.ends[...] = NO_EDGE
     return forest
 
@@ -94,7 +96,7 @@ def contract(forest: Forest, weights: Any, end: Any) -> bool:
         end: the other ends of the edges, int32, shape (n,); -1 where there is none.
     """
     n = len(end)
-    now = forest._replace(end=end, control=zeros(CONTROL_WORDS, np.int64), host=signals(HOST_WORDS))
-    _kernel(weights.dtype).start([weights, *forest_arguments(now), n])
+    now = forest._replace(end=end, control=zeros(CONTROL.size, np.int64), host=signals(HOST.size))
+    _kernel(weights.dtype).start([Contraction(weights, now, n)])
     wait(now.host, None)
     return bool(now.host[ROUNDS])

@@ -11,20 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.mst.cuda_lightest import weights_of
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Keys, type_of
 from edgewise.kernels.cuda.device import (
-    INT64,
     SIMULATED,
-    Kernel,
-    array,
     atomic_add,
     device_function,
-    fixed_kernel,
     grid_barrier,
     num_threads,
-    pointer,
     thread_index,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.primitives.ordered_keys import key_dtype
 
@@ -34,57 +30,70 @@ NO_EDGE = np.int64(2**63 - 1)
 FEW = 2 if SIMULATED else 32
 _LOWER_HALF = 0xFFFFFFFF
 
-_VERTEX, _WORD = np.dtype(np.int32), np.dtype(np.int64)
-COUNT_TYPES = (pointer(_WORD), array(_VERTEX), pointer(_VERTEX), INT64)
 
+class Counting(NamedTuple):
+    """What `count_kernel` takes.
 
-def count_kernel(ends: Any, counts: Any, places: Any, n: Any) -> None:
-    """Count the edges of lower ends; each learns how many were counted there before it.
-
-    Args:
-        ends: int64, shape (n,): the lower end of each vertex's edge in the upper half, or NO_EDGE.
-        counts: int32, shape (n,), zeros.
-        places: int32, shape (n,).
+    Attributes:
+        ends: shape (n,): the lower end of each vertex's edge in the upper half, or NO_EDGE.
+        counts: shape (n,), zeros.
+        places: shape (n,).
         n: vertices.
     """
-    for v in range(thread_index(), n, num_threads()):
-        if ends[v] != NO_EDGE:
-            places[v] = atomic_add(counts, ends[v] >> 32, np.int32(1))
+
+    ends: Int64s
+    counts: AtomicInt32s
+    places: Int32s
+    n: int
+
+
+COUNT_TYPES = (type_of(Counting),)
+
+
+def count_kernel(it: Any) -> None:
+    """Count the edges of lower ends; each learns how many were counted there before it."""
+    for v in range(thread_index(), it.n, num_threads()):
+        if it.ends[v] != NO_EDGE:
+            it.places[v] = atomic_add(it.counts, it.ends[v] >> 32, np.int32(1))
+
+
+class Placing(NamedTuple):
+    """What `place_kernel` takes.
+
+    Attributes:
+        ends, places, n: see `Counting`.
+        keys: shape (n,), of weights.
+        upto: shape (n,): how many edges have this lower end or one before it.
+        lower, higher, sorted_keys: shape (number of edges,), to be filled.
+        control: a zero.
+    """
+
+    ends: Int64s
+    keys: Keys
+    places: Int32s
+    upto: Int64s
+    lower: Int32s
+    higher: Int32s
+    sorted_keys: Keys
+    control: AtomicInt64s
+    n: int
 
 
 def place_types(weight: np.dtype) -> tuple[Any, ...]:
     """The types of the arguments of `place_kernel` for weights of this dtype."""
-    key, lists = pointer(key_dtype(weight)), [pointer(dtype) for dtype in (_VERTEX, _WORD, _VERTEX, _VERTEX)]
-    return pointer(_WORD), key, *lists, key, array(_WORD), INT64
+    return (type_of(Placing, key=key_dtype(weight)),)
 
 
-def place_kernel(
-    ends: Any,
-    keys: Any,
-    places: Any,
-    upto: Any,
-    lower: Any,
-    higher: Any,
-    sorted_keys: Any,
-    control: Any,
-    n: Any,
-) -> None:
-    """Write edges in the order of their ends.
-
-    Args:
-        ends, places, n: as for `count_kernel`.
-        keys: shape (n,), of weights.
-        upto: int64, shape (n,): how many edges have this lower end or one before it.
-        lower, higher, sorted_keys: shape (number of edges,), to be filled.
-        control: int64: a zero.
-    """
-    for v in range(thread_index(), n, num_threads()):
+def place_kernel(it: Any) -> None:
+    """Write edges in the order of their ends."""
+    ends, upto, higher, sorted_keys = it.ends, it.upto, it.higher, it.sorted_keys
+    for v in range(thread_index(), it.n, num_threads()):
         if ends[v] != NO_EDGE:
             low = ends[v] >> 32
-            i = _begin(low, upto) + places[v]
-            lower[i], higher[i], sorted_keys[i] = low, ends[v] & _LOWER_HALF, keys[v]
-    grid_barrier(control, np.int64(0))
-    for v in range(thread_index(), n, num_threads()):
+            i = _begin(low, upto) + it.places[v]
+            it.lower[i], higher[i], sorted_keys[i] = low, ends[v] & _LOWER_HALF, it.keys[v]
+    grid_barrier(it.control, np.int64(0))
+    for v in range(thread_index(), it.n, num_threads()):
         begin = _begin(v, upto)
         for i in range(begin + 1, upto[v]):
             end, key, k = higher[i], sorted_keys[i], i
@@ -114,8 +123,8 @@ class Counted(NamedTuple):
     """Edges whose lower ends were counted.
 
     Attributes:
-        ends, places: as for `count_kernel`.
-        upto: as for `place_kernel`.
+        ends, places: see `Counting`.
+        upto: see `Placing`.
         totals: int64, shape (2,): how many edges there are, and the most of one lower end.
     """
 
@@ -133,7 +142,7 @@ def count_edges(ends: Any) -> Counted:
     """
     xp, n = cupy(), len(ends)
     counts, places = zeros(n, np.int32), empty(n, np.int32)
-    _count_kernel().start([ends, words(counts), places, n])
+    _count_kernel().start([Counting(ends, counts, places, n)])
     upto = xp.cumsum(counts, dtype=np.int64)
     return Counted(ends, places, upto, xp.stack([upto[-1], counts.max().astype(np.int64)]))
 
@@ -154,7 +163,6 @@ def sorted_edges(counted: Counted, keys: Any, weight: np.dtype) -> tuple[Any, An
         return (ends >> 32).astype(np.int32), ends.astype(np.int32), weights_of(keys, weight, xp)
     lower, higher = empty(num_edges, np.int32), empty(num_edges, np.int32)
     sorted_keys, control = empty(num_edges, keys.dtype), zeros(1, np.int64)
-    _place_kernel(weight).start(
-        [ends, keys, places, upto, lower, higher, sorted_keys, words(control), len(ends)]
-    )
+    given = Placing(ends, keys, places, upto, lower, higher, sorted_keys, control, len(ends))
+    _place_kernel(weight).start([given])
     return lower, higher, weights_of(sorted_keys, weight, xp)

@@ -78,7 +78,7 @@ def list_longer(num_rows: Any, n: Any, graph: Any, longer: Any, control: Any, co
     for begin in range(thread_index() - lane(), num_rows, num_threads()):
         row, more = begin + lane(), np.int64(0)
         if row < num_rows:
-            arcs = degree(row, graph[0]) if row < n else degree(row - n, graph[3])
+            arcs = degree(row, graph.offsets) if row < n else degree(row - n, graph.in_offsets)
             more = max(np.int64(0), (arcs - 1) // PIECE)
         if ballot(more > 0) != 0:
             position = reserve(more, control, counter)
@@ -112,22 +112,19 @@ def no_arcs() -> Any:
 
 @device_function
 def arcs_of(p: Any, n: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
-    """The arcs of a piece where there are n or 2 n rows.
-
-    `graph` is offsets, targets, weights, in_offsets, in_sources, in_weights.
-    """
+    """The arcs of a piece where there are n or 2 n rows."""
     nothing = np.int64(0)
     if p < n:
-        _, start, length = arcs_of_piece(np.int64(p), graph[0])
+        _, start, length = arcs_of_piece(np.int64(p), graph.offsets)
         if num_rows == n:
             return Arcs(start, length, nothing, nothing)
-        _, in_start, in_length = arcs_of_piece(np.int64(p), graph[3])
+        _, in_start, in_length = arcs_of_piece(np.int64(p), graph.in_offsets)
         return Arcs(start, length, in_start, in_length)
     piece = np.int64(longer[p - n])
     if (piece & _LOWER_HALF) < n:
-        _, start, length = arcs_of_piece(piece, graph[0])
+        _, start, length = arcs_of_piece(piece, graph.offsets)
         return Arcs(start, length, nothing, nothing)
-    _, start, length = arcs_of_piece(piece - n, graph[3])
+    _, start, length = arcs_of_piece(piece - n, graph.in_offsets)
     return Arcs(nothing, nothing, start, length)
 
 
@@ -154,9 +151,9 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return (key_of(weights[k]) if weighted else key_type(1)), np.int32(others[k])
 
     @device_function
-    def candidate(key, end, mine, low, looks, component):
-        """An arc as `by_lane` takes it: as it is, or as none if it is not after `low` or does not lead out."""
-        follows = comes_before(low[0], low[1], key, end)
+    def candidate(key, end, mine, low_key, low_end, looks, component):
+        """An arc as `by_lane` takes it: as it is, or as none if it is not after the lowest or does not lead out."""
+        follows = comes_before(low_key, low_end, key, end)
         # An arc that need not be asked where it leads asks for vertex 0, as others do.
         leads_out = (component[end if follows & (looks != 0) else 0] != mine) | (looks == 0)
         taken = follows & leads_out
@@ -165,14 +162,15 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
     @device_function
     def first_of(one, other):
         """The one of two arcs that comes before the other."""
-        before = comes_before(one[0], one[1], other[0], other[1])
-        return (one[0] if before else other[0]), (one[1] if before else other[1])
+        (key, end), (other_key, other_end) = one, other
+        before = comes_before(key, end, other_key, other_end)
+        return (key if before else other_key), (end if before else other_end)
 
     @device_function
     def by_lane(start, length, best_key, best_end, mine, key, end, looks, component, others, weights):
         """The better one of (best_key, best_end) and what `lightest` gives for so many arcs from `start` on, by each
         lane for itself: four at once, the last one again where they are fewer."""
-        last, best, given = start + length - 1, (best_key, best_end), (mine, (key, end), looks, component)
+        last, best, given = start + length - 1, (best_key, best_end), (mine, key, end, looks, component)
         for k in range(start, start + length, 4):
             one, two = arc(k, others, weights), arc(min(k + 1, last), others, weights)
             three, four = arc(min(k + 2, last), others, weights), arc(min(k + 3, last), others, weights)
@@ -218,12 +216,13 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
 
     @device_function
     def lightest(arcs, mine, key, end, looks, component, graph):
-        given = (mine, key, end, looks, component)
+        given, out = (mine, key, end, looks, component), (graph.targets, graph.weights)
+        into = (graph.in_sources, graph.in_weights)
         out_start, out_length, in_start, in_length = arcs
         if ballot(out_length + in_length > SHORT) == 0:
-            best_key, best_end = by_lane(out_start, out_length, heaviest, NOBODY, *given, graph[1], graph[2])
-            return by_lane(in_start, in_length, best_key, best_end, *given, graph[4], graph[5])
-        best_key, best_end = side_by_side(out_start, out_length, heaviest, NOBODY, *given, graph[1], graph[2])
-        return side_by_side(in_start, in_length, best_key, best_end, *given, graph[4], graph[5])
+            best_key, best_end = by_lane(out_start, out_length, heaviest, NOBODY, *given, *out)
+            return by_lane(in_start, in_length, best_key, best_end, *given, *into)
+        best_key, best_end = side_by_side(out_start, out_length, heaviest, NOBODY, *given, *out)
+        return side_by_side(in_start, in_length, best_key, best_end, *given, *into)
 
     return lightest

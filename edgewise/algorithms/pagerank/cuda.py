@@ -8,7 +8,7 @@ same ranks.
 """
 
 import functools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -17,32 +17,27 @@ from edgewise.algorithms.pagerank.cuda_layout import Columns, make_columns, maki
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
-    HALVES,
-    INT64,
     THREADS,
     WARP,
-    Kernel,
-    array,
     block_barrier,
     block_index,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
     lane,
     load_once,
     num_blocks,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    tuple_of,
-    words,
+    warp_sum,
+    warp_sums,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     CANCEL,
     PROGRESS,
@@ -57,28 +52,77 @@ from edgewise.kernels.cuda.memory import (
     zeros,
 )
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.control import control_words, host_words
 
-#: Words of `control`: word 0 counts arrivals at the barrier; ABORTED, two in turns, says that the run is to end.
-ABORTED = 16
-CONTROL_WORDS = 32
-#: The word of the host's array after CANCEL and PROGRESS: iterations done.
-DONE = 2
-HOST_WORDS = 3
+#: Words of `control`: two in turns say that the run is to end. A word of the host's array: iterations done.
+CONTROL, HOST = control_words(), host_words()
+ABORTED, DONE = CONTROL.take_line(2), HOST.take()
+#: What a block shares: what all threads changed and their dangling rank, then two sums of each warp.
+CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
+
+
+Reals = Annotated[Any, Elements("rank")]
+
+
+class Rows(NamedTuple):
+    """The layout, see `Columns`, and weights in its order."""
+
+    vertices: Uint32s
+    numbers: Uint32s
+    begin: Int64s
+    sources: Uint32s
+    weights: Reals
+
+
+class Ranks(NamedTuple):
+    """What belongs to vertices.
+
+    Attributes:
+        ranks: in the order of rows: to begin with, and to end with.
+        shares, other_shares: by number, (n + 1,).
+        scale, jump: in the order of rows.
+        result: by vertex.
+    """
+
+    ranks: Reals
+    shares: Reals
+    other_shares: Reals
+    scale: Reals
+    jump: Reals
+    result: Reals
+
+
+class Iteration(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        rows, ranks: see there.
+        partial: (4 * blocks,).
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
+        residual: one word in the host's memory, for the change of the last iteration.
+        damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
+        n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
+    """
+
+    rows: Rows
+    ranks: Ranks
+    partial: Float64s
+    control: AtomicInt64s
+    host: Int64s
+    residual: Float64s
+    damping: float
+    enough: float
+    n: int
+    heaviest: int
+    heavy: int
+    groups: int
+    limit: int
 
 
 def signature(dtype: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for ranks of this dtype."""
-    vertex, word, real = np.dtype(np.uint32), np.dtype(np.int64), np.dtype(np.float64)
-    return (
-        tuple_of([pointer(vertex), pointer(vertex), pointer(word), pointer(vertex), pointer(dtype)]),
-        tuple_of([pointer(dtype)] * 6),
-        pointer(real),
-        array(word),
-        pointer(word),
-        pointer(real),
-        *[FLOAT64] * 2,
-        *[INT64] * 5,
-    )
+    return (type_of(Iteration, rank=dtype),)
 
 
 @functools.cache
@@ -108,31 +152,25 @@ def rank(
     )
     kernel = _kernel(dtype, weighted, jump is not None)
     begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
-    shares, result = [empty(n + 1, dtype) for _ in range(2)], empty(n, dtype)
+    shares, other_shares, result = empty(n + 1, dtype), empty(n + 1, dtype), empty(n, dtype)
     jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
-    control, host, residual = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS), pinned(1, np.float64)
-    kernel.start(
-        [
-            *columns[:4],
-            weights,
-            begin,
-            *shares,
-            scale,
-            jumps,
-            result,
-            empty(4 * kernel.blocks, np.float64),
-            words(control),
-            host,
-            residual,
-            walk.damping,
-            enough,
-            n,
-            columns.heaviest,
-            columns.heavy,
-            columns.groups,
-            limit,
-        ]
+    control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
+    given = Iteration(
+        rows=Rows(columns.vertices, columns.numbers, columns.begin, columns.sources, weights),
+        ranks=Ranks(begin, shares, other_shares, scale, jumps, result),
+        partial=empty(4 * kernel.blocks, np.float64),
+        control=control,
+        host=host,
+        residual=residual,
+        damping=walk.damping,
+        enough=enough,
+        n=n,
+        heaviest=columns.heaviest,
+        heavy=columns.heavy,
+        groups=columns.groups,
+        limit=limit,
     )
+    kernel.start([given])
     wait(host, run.progress)
     iterations = int(host[DONE])
     alone = columns.heavy + columns.heaviest
@@ -140,7 +178,8 @@ def rank(
 
     def last_shares() -> np.ndarray:
         found = xp.empty(n, dtype)
-        found[columns.vertices] = shares[(iterations - 1) & 1][columns.numbers]
+        last = shares if iterations & 1 else other_shares
+        found[columns.vertices] = last[columns.numbers]
         return host_copy(found)
 
     return Ranked(result, iterations, float(residual[0]), last_shares)
@@ -226,7 +265,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         value, change = cast(handed + damping * np.float64(total)), 0.0
         if keep:
             change = abs(np.float64(value) - np.float64(before))
-            ranks[0][row] = value
+            ranks.ranks[row] = value
         new[number] = value * scale
         return change, (np.float64(value) if scale == nothing else 0.0)
 
@@ -239,26 +278,26 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         return np.int64(0), np.int32(0)
 
     @device_function
-    def iterate(spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums):
+    def iterate(spread, keep, it, old, new, sums):
         """One iteration over all units; what this thread's rows changed, and their dangling rank."""
+        damping, n, heaviest, rows, ranks = it.damping, it.n, it.heaviest, it.rows, it.ranks
         changed, dangling = 0.0, 0.0
-        begin = walk[2]
+        begin = rows.begin
         for row in range(block_index(), heaviest, num_blocks()):
             first = begin[row] + block_thread()
             left = np.int32(begin[row + 1] - first)
-            total = np.float64(gather(first, left, np.int32(THREADS), n, walk[3], walk[4], old))
-            for step in HALVES:
-                total += shuffle_down(total, step)
+            total = np.float64(gather(first, left, np.int32(THREADS), n, rows.sources, rows.weights, old))
+            total = warp_sum(total)
             block_barrier()
             if lane() == 0:
-                sums[2 + block_thread() // WARP] = total
+                sums[FIRST + block_thread() // WARP] = total
             block_barrier()
             if block_thread() == 0:
                 total = 0.0
                 for warp in range(block_size() // WARP):
-                    total += sums[2 + warp]
-                scale, number, before = ranks[3][row], walk[1][row], ranks[0][row]
-                jump = ranks[4][row] if jumps else nothing
+                    total += sums[FIRST + warp]
+                scale, number, before = ranks.scale[row], rows.numbers[row], ranks.ranks[row]
+                jump = ranks.jump[row] if jumps else nothing
                 more, hanging = settle(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
                 )
@@ -267,8 +306,8 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
         # depend on the sum is loaded before it.
         warp, warps = np.int32(thread_index() // WARP), np.int32(num_threads() // WARP)
-        alone = np.int32(heaviest + heavy)
-        units, base, forth = np.int32(alone + groups), np.int32(heaviest), True
+        alone = np.int32(heaviest + it.heavy)
+        units, base, forth = np.int32(alone + it.groups), np.int32(heaviest), True
         unit = np.int32(base + warp)
         first, left = bounds(unit, units, begin)
         while base < units:
@@ -283,15 +322,14 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             has_row = now < units and row < n
             scale, number, before, jump = nothing, np.uint32(0), nothing, nothing
             if has_row:
-                scale, number = ranks[3][row], walk[1][row]
+                scale, number = ranks.scale[row], rows.numbers[row]
                 if keep:
-                    before = ranks[0][row]
+                    before = ranks.ranks[row]
                 if jumps:
-                    jump = ranks[4][row]
-            total = gather(here, count, np.int32(WARP), n, walk[3], walk[4], old)
+                    jump = ranks.jump[row]
+            total = gather(here, count, np.int32(WARP), n, rows.sources, rows.weights, old)
             if now < alone:
-                for step in HALVES:
-                    total += shuffle_down(total, step)
+                total = warp_sum(total)
             if has_row:
                 more, hanging = settle(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
@@ -303,24 +341,20 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
     @device_function
     def add_up(changed, dangling, partial, parity, control, generation, sums):
         """Sums over all threads, in a fixed order, in `sums`; a barrier of all."""
-        for step in HALVES:
-            changed += shuffle_down(changed, step)
-            dangling += shuffle_down(dangling, step)
+        changed, dangling = warp_sums(changed, dangling)
         warp, warps = block_thread() // WARP, block_size() // WARP
         block_barrier()
         if lane() == 0:
-            sums[2 + warp] = changed
-            sums[34 + warp] = dangling
+            sums[FIRST + warp] = changed
+            sums[SECOND + warp] = dangling
         block_barrier()
         row = partial_row(parity)
         if warp == 0:
             changed, dangling = 0.0, 0.0
             for w in range(lane(), warps, WARP):
-                changed += sums[2 + w]
-                dangling += sums[34 + w]
-            for step in HALVES:
-                changed += shuffle_down(changed, step)
-                dangling += shuffle_down(dangling, step)
+                changed += sums[FIRST + w]
+                dangling += sums[SECOND + w]
+            changed, dangling = warp_sums(changed, dangling)
             if lane() == 0:
                 partial[row + block_index()] = changed
                 partial[row + num_blocks() + block_index()] = dangling
@@ -330,12 +364,10 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             for b in range(lane(), num_blocks(), WARP):
                 changed += partial[row + b]
                 dangling += partial[row + num_blocks() + b]
-            for step in HALVES:
-                changed += shuffle_down(changed, step)
-                dangling += shuffle_down(dangling, step)
+            changed, dangling = warp_sums(changed, dangling)
             if lane() == 0:
-                sums[0] = changed
-                sums[1] = dangling
+                sums[CHANGED] = changed
+                sums[DANGLING] = dangling
         block_barrier()
         return generation
 
@@ -343,55 +375,42 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
     def partial_row(parity):
         return parity * 2 * num_blocks()
 
-    def pagerank_kernel(
-        walk, ranks, partial, control, host, results, damping, enough, n, heaviest, heavy, groups, limit
-    ):
-        """Iterate; see the module.
-
-        Args:
-            walk: vertices, numbers, begin and sources of the layout, and weights in its order.
-            ranks: in the order of rows: ranks to begin with and to end with; two of shares (n + 1 each) by number;
-                scale and jump in the order of rows; the result by vertex.
-            partial: float64, (4 * blocks,).
-            control: CONTROL_WORDS zeros.
-            host: HOST_WORDS words in the host's memory.
-            results: one word in the host's memory, for the change of the last iteration.
-            damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
-            n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
-        """
-        sums = cuda.shared.array(66, FLOAT64)
+    def pagerank_kernel(it):
+        """Iterate; see the module, and `Iteration`."""
+        rows, ranks, control, n = it.rows, it.ranks, it.control, it.n
+        damping, enough, limit = it.damping, it.enough, it.limit
+        sums = cuda.shared.array(SUMS, FLOAT64)
         me, generation = thread_index(), np.int64(0)
         dangling = 0.0
         for row in range(me, n, num_threads()):
-            value = ranks[0][row]
-            ranks[1][np.int64(walk[1][row])] = value * ranks[3][row]
-            if ranks[3][row] == nothing:
+            value = ranks.ranks[row]
+            ranks.shares[np.int64(rows.numbers[row])] = value * ranks.scale[row]
+            if ranks.scale[row] == nothing:
                 dangling += np.float64(value)
         if me == 0:
-            ranks[1][n] = nothing
-            ranks[2][n] = nothing
-        generation = add_up(0.0, dangling, partial, 0, control, generation, sums)
+            ranks.shares[n] = nothing
+            ranks.other_shares[n] = nothing
+        generation = add_up(0.0, dangling, it.partial, 0, control, generation, sums)
         iteration, converged = np.int64(0), False
         while iteration < limit and not converged and control[ABORTED + (iteration & 1)] == 0:
-            spread = 1.0 - damping + damping * sums[1]
+            spread = 1.0 - damping + damping * sums[DANGLING]
             if not jumps:
                 spread /= n
             block_barrier()
             iteration += 1
-            old, new = (ranks[1], ranks[2]) if iteration & 1 else (ranks[2], ranks[1])
+            one, other = ranks.shares, ranks.other_shares
+            old, new = (one, other) if iteration & 1 else (other, one)
             keep = enough > 0.0 or iteration >= limit - 1  # the last change is one from the iteration before
-            changed, dangling = iterate(
-                spread, damping, keep, n, heaviest, heavy, groups, walk, ranks, old, new, sums
-            )
+            changed, dangling = iterate(spread, keep, it, old, new, sums)
             if me == 0:
-                host[PROGRESS] = iteration
-                control[ABORTED + (iteration & 1)] = host[CANCEL]
-            generation = add_up(changed, dangling, partial, iteration & 1, control, generation, sums)
-            converged = enough > 0.0 and sums[0] <= enough
+                it.host[PROGRESS] = iteration
+                control[ABORTED + (iteration & 1)] = it.host[CANCEL]
+            generation = add_up(changed, dangling, it.partial, iteration & 1, control, generation, sums)
+            converged = enough > 0.0 and sums[CHANGED] <= enough
         for row in range(me, n, num_threads()):
-            ranks[5][np.int64(walk[0][row])] = ranks[0][row]
+            ranks.result[np.int64(rows.vertices[row])] = ranks.ranks[row]
         if me == 0:
-            host[DONE] = iteration
-            results[0] = sums[0]
+            it.host[DONE] = iteration
+            it.residual[0] = sums[CHANGED]
 
     return pagerank_kernel

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import (
-    AUTO,
     LEVELS,
     Arcs,
     make_search,
@@ -43,6 +42,7 @@ from edgewise.execution import Execution, Progress, threads_of
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.direction import AUTO
 from edgewise.result import Columns, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown

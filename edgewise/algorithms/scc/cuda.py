@@ -18,15 +18,23 @@ References. McLendon and others, JPDC 65 (2005) (trimming); Fleischer, Hendricks
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import graph_on_gpu, graph_types
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, flatten, most_frequent
 from edgewise.algorithms.scc.cuda_passes import (
+    ARCS,
+    CONTROL,
+    ENDED,
+    FOUND,
     LEAST,
+    PIECES,
     PIVOT,
+    REACHED,
+    REST,
+    ROOTS,
     Round,
     begin_at_roots,
     fill,
@@ -56,56 +64,65 @@ from edgewise.algorithms.scc.cuda_supersteps import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     UINT32,
-    Kernel,
-    array,
     block_size,
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     grid_barrier,
-    pointer,
+    inlined,
     thread_index,
-    tuple_of,
-    words,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
+from edgewise.primitives.control import host_words, turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
+from edgewise.primitives.direction import SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 from edgewise.text import shown
 
-#: Words of `control`; word 0 counts arrivals at barriers. PIECES and ARCS are those of a list, ENDED says that the run
-#: is to end: three words each in turns, for this superstep, the next, and the one after. REST counts the vertices of
-#: two lists in turns. REACHED counts what both searches reached, ROOTS components found by colours, FOUND all.
-PIECES, ARCS, ENDED, REST, REACHED, ROOTS, FOUND = 16, 19, 22, 25, 29, 30, 31
-CONTROL_WORDS = 32
-#: Words of the host's array after CANCEL and PROGRESS.
-COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = range(2, 10)
-HOST_WORDS = 10
+#: Words of the host's array.
+HOST = host_words()
+COMPONENTS, SEARCHED, STEPS, ROUNDS, BY_SEARCH, BY_COLOUR, TREE, JOINED = (HOST.take() for _ in range(8))
 #: Supersteps between looks at the host's words.
 LOOK = 16
-#: An arc that is pushed costs as much as so many that are pulled; few are always pushed.
-PULL_ADVANTAGE, FEW_ARCS = 14, 100_000
+#: Arcs that are always pushed.
+FEW_ARCS = 100_000
+_pays_to_pull = inlined(pays_to_pull)
+
+
+class Decomposition(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: the graph, the sources of each vertex in ascending order.
+        state: see `State`.
+        pieces, other_pieces: lists, shape (2 * most_pieces(n, m),).
+        rest, other_rest: lists of vertices, shape (n,).
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`; all after PROGRESS are results.
+        n, m: vertices, at least one; arcs.
+    """
+
+    graph: GraphOnGpu
+    state: State
+    pieces: Int64s
+    other_pieces: Int64s
+    rest: Uint32s
+    other_rest: Uint32s
+    control: AtomicInt64s
+    host: Int64s
+    n: int
+    m: int
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
-    narrow, word, vertex = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32)
-    return (
-        graph_types(offsets),
-        *[array(narrow)] * 3,
-        array(word),
-        pointer(word),
-        tuple_of([pointer(word)] * 2),
-        tuple_of([pointer(vertex)] * 2),
-        array(word),
-        pointer(word),
-        *[INT64] * 2,
-    )
+    return (type_of(Decomposition, offset=offsets),)
 
 
 @device_function
@@ -145,25 +162,16 @@ def _phase_after(phase: Any, tree: Any) -> Any:
     return np.int64(COLLECT) if phase == COLOUR else np.int64(COUNT)
 
 
-def scc_kernel(graph, component, counts, mark, colour, group, lists, rests, control, host, n, m):
-    """Labels; see the module.
-
-    Args:
-        graph: offsets, targets, in_offsets, in_sources, the sources of each vertex in ascending order.
-        component, counts, mark, colour, group: see `State`.
-        lists: two of pieces, shape (2 * most_pieces(n, m),).
-        rests: two of vertices, shape (n,).
-        control: CONTROL_WORDS zeros.
-        host: HOST_WORDS words in the host's memory; all after PROGRESS are results.
-        n, m: vertices, at least one; arcs.
-    """
+def scc_kernel(it):
+    """Labels; see the module, and `Decomposition`."""
+    graph, state, control, host, n = it.graph, it.state, it.control, it.host, it.n
     boxes = cuda.shared.array(BOX_WORDS, UINT32)
     held = cuda.shared.array(WARPS, UINT32)
     tally = cuda.shared.array(TALLY_WORDS, INT64)
     roots = cuda.shared.array(SLOTS, INT32)
     tallies = cuda.shared.array(SLOTS, INT32)
     best = cuda.shared.array(1, INT64)
-    block, state = Boxes(boxes, held), State(component, counts, mark, colour, group)
+    block = Boxes(boxes, held)
     for i in range(block_thread(), WARPS, block_size()):
         held[i] = 0
     both_ways = mostly_both_ways(n, graph, tallies)
@@ -173,15 +181,15 @@ def scc_kernel(graph, component, counts, mark, colour, group, lists, rests, cont
     phase, turn, flipped, side = np.int64(TRIM), np.int64(0), False, np.int64(0)
     tree, explored = np.int64(-1), np.int64(0)
     step, searched, rounds = np.int64(0), np.int64(0), np.int64(0)
-    listing = Listing(graph, phase, step, lists[0], control, PIECES + turn)
+    listing = Listing(graph, phase, step, it.pieces, control, PIECES + turn)
     fill(n, state, listing, block)
     flush(block, listing)
     generation = grid_barrier(control, generation)
     while control[ENDED + turn] == 0:
         count, arcs, total = control[PIECES + turn], control[ARCS + turn], np.int64(0)
-        following, spare = (turn + 1) % 3, (turn + 2) % 3
-        pieces, next_pieces = (lists[1], lists[0]) if flipped else (lists[0], lists[1])
-        rest, next_rest = (rests[1], rests[0]) if side == 1 else (rests[0], rests[1])
+        following, spare = turns_after(turn)
+        pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
+        rest, next_rest = (it.other_rest, it.rest) if side == 1 else (it.rest, it.other_rest)
         around = Round(rest, control[REST + side], next_rest, control, REST + 1 - side)
         before, step = phase, step + 1
         if me == 0:
@@ -200,7 +208,7 @@ def scc_kernel(graph, component, counts, mark, colour, group, lists, rests, cont
             if phase == REACH:
                 searched += 1
                 explored += arcs
-                pulls = arcs > FEW_ARCS and arcs * PULL_ADVANTAGE > 2 * m - explored
+                pulls = arcs > FEW_ARCS and _pays_to_pull(arcs, 2 * it.m - explored, SEARCH_RATIO)
             arcs = pull(state, listing, block) if pulls else push(pieces, count, state, listing, block)
         elif phase == REACH:
             tree, generation = _choose_tree(n, both_ways, state, listing, roots, tallies, best, generation)
@@ -231,7 +239,7 @@ def scc_kernel(graph, component, counts, mark, colour, group, lists, rests, cont
                 control[REST + 1 - side] = 0
         generation = grid_barrier(control, generation)
         turn, flipped = following, not flipped
-    total = finish(n, component, control[LEAST])
+    total = finish(n, state.component, control[LEAST])
     add_to_total(total, 1, tally, control, FOUND)
     generation = grid_barrier(control, generation)
     if me == 0:
@@ -259,26 +267,24 @@ def strong_components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu = graph_on_gpu(graph, run)
-    kernel = _kernel(on_gpu.offsets)
+    kernel = _kernel(offset_dtype(on_gpu))
     component, counts, mark = (empty(length, np.int32) for length in (n, 2 * n, n))
     colour, group = (empty(n, np.int64) for _ in range(2))
-    lists = [empty(2 * most_pieces(n, m), np.int64) for _ in range(2)]
-    rests = [empty(n, np.uint32) for _ in range(2)]
-    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
-    kernel.start(
-        [
-            *on_gpu.rows,
-            *on_gpu.columns,
-            *map(words, (component, counts, mark, colour)),
-            group,
-            *lists,
-            *rests,
-            words(control),
-            host,
-            n,
-            m,
-        ]
+    pieces, other_pieces = (empty(2 * most_pieces(n, m), np.int64) for _ in range(2))
+    given = Decomposition(
+        graph=on_gpu,
+        state=State(component, counts, mark, colour, group),
+        pieces=pieces,
+        other_pieces=other_pieces,
+        rest=empty(n, np.uint32),
+        other_rest=empty(n, np.uint32),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
+        n=n,
+        m=m,
     )
+    kernel.start([given])
+    host = given.host
     wait(host, run.progress)
     _explain(graph, run, host)
     return component, int(host[COMPONENTS]), int(host[SEARCHED])

@@ -18,7 +18,6 @@ from edgewise.algorithms.scc.cuda_supersteps import (
     put,
 )
 from edgewise.kernels.cuda.device import (
-    HALVES,
     atomic_add,
     atomic_max,
     atomic_min,
@@ -28,13 +27,20 @@ from edgewise.kernels.cuda.device import (
     device_function,
     lane,
     num_threads,
-    shuffle_down,
     thread_index,
+    warp_max,
+    warp_min,
 )
+from edgewise.primitives.control import TURNS, control_words
 from edgewise.primitives.deal import append, degree
 
-#: Words of `control`: the vertex with the most arcs, see `vote`; the lowest vertex that both searches reached.
-PIVOT, LEAST = 27, 28
+#: Words of `control`. In turns: the pieces and arcs of a list, whether the run is to end; the vertices of two lists.
+#: Then the vertex with the most arcs, see `vote`; the lowest vertex that both searches reached; how many both did;
+#: components that were found by colours, and all.
+CONTROL = control_words()
+PIECES, ARCS, ENDED = CONTROL.take_line(TURNS), CONTROL.take(TURNS), CONTROL.take(TURNS)
+REST = CONTROL.take(2)
+PIVOT, LEAST, REACHED, ROOTS, FOUND = (CONTROL.take() for _ in range(5))
 #: Arcs of each vertex that are looked at for one back.
 LINK_ARCS = 4
 
@@ -65,15 +71,15 @@ def _entry(i: Any, around: Any) -> Any:
 @device_function
 def _leads_back(v: Any, target: Any, graph: Any) -> Any:
     """Whether there is an arc from target to v: in-edges are in the order of their sources."""
-    low, end = np.int64(graph[2][v]), np.int64(graph[2][v + 1])
+    low, end = np.int64(graph.in_offsets[v]), np.int64(graph.in_offsets[v + 1])
     high = end
     while low < high:
         middle = (low + high) // 2
-        if np.int64(graph[3][middle]) < target:
+        if np.int64(graph.in_sources[middle]) < target:
             low = middle + 1
         else:
             high = middle
-    return low < end and np.int64(graph[3][low]) == target
+    return low < end and np.int64(graph.in_sources[low]) == target
 
 
 @device_function
@@ -84,9 +90,9 @@ def mostly_both_ways(n: Any, graph: Any, seen: Any) -> Any:
     block_barrier()
     for i in range(block_thread(), SAMPLE, block_size()):
         v = (2 * i + 1) * n // (2 * SAMPLE)
-        k, arcs = np.int64(graph[0][v]), degree(v, graph[0])
+        k, arcs = np.int64(graph.offsets[v]), degree(v, graph.offsets)
         if arcs > 0:
-            target = np.int64(graph[1][k + arcs // 2])
+            target = np.int64(graph.targets[k + arcs // 2])
             atomic_add(seen, 0, np.int32(1))
             if target != v and _leads_back(v, target, graph):
                 atomic_add(seen, 1, np.int32(1))
@@ -101,7 +107,7 @@ def fill(n: Any, state: Any, listing: Any, block: Any) -> Any:
     for begin in range(thread_index() - lane(), n, num_threads()):
         v, into, out = begin + lane(), np.int64(1), np.int64(1)
         if v < n:
-            into, out = degree(v, graph[2]), degree(v, graph[0])
+            into, out = degree(v, graph.in_offsets), degree(v, graph.offsets)
             state.counts[v] = into
             state.counts[n + v] = out
             state.component[v] = v if min(into, out) == 0 else LEFT
@@ -119,8 +125,7 @@ def vote(n: Any, state: Any, control: Any) -> None:
         if state.component[v] == LEFT:
             arcs = np.int64(min(state.counts[v], state.counts[n + v]))
             best = max(best, arcs << 32 | (VERTEX - v))
-    for step in HALVES:
-        best = max(best, shuffle_down(best, step))
+    best = warp_max(best)
     if lane() == 0 and best > 0:
         atomic_max(control, PIVOT, best)
 
@@ -129,9 +134,9 @@ def vote(n: Any, state: Any, control: Any) -> None:
 def join_both_ways(n: Any, graph: Any, mark: Any) -> None:
     """Join the trees of vertices with arcs both ways between them, of the first arcs of each vertex."""
     for v in range(thread_index(), n, num_threads()):
-        start, end = np.int64(graph[0][v]), np.int64(graph[0][v + 1])
+        start, end = np.int64(graph.offsets[v]), np.int64(graph.offsets[v + 1])
         for k in range(start, min(end, start + LINK_ARCS)):
-            target = np.int64(graph[1][k])
+            target = np.int64(graph.targets[k])
             if target > v and _leads_back(v, target, graph):
                 link(v, target, mark)
 
@@ -168,8 +173,7 @@ def split(n: Any, state: Any, around: Any, listing: Any, block: Any) -> Any:
             reached += 1
         append(around.next_rest, around.control, around.counter, v, is_left)
         put(v, is_left, block, listing)
-    for step in HALVES:
-        lowest = min(lowest, shuffle_down(lowest, step))
+    lowest = warp_min(lowest)
     if lane() == 0:
         atomic_min(around.control, LEAST, lowest)
     return reached

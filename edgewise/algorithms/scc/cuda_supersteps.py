@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s
 from edgewise.kernels.cuda.device import (
     WARP,
     atomic_add,
@@ -46,27 +47,27 @@ class State(NamedTuple):
     """What is known of n vertices.
 
     Attributes:
-        component: int32, (n,): the label once it is known, else see LEFT.
-        counts: int32, (2n,): arcs into each vertex from its own group, then arcs out of each. In COLLECT, the first
+        component: (n,): the label once it is known, else see LEFT.
+        counts: (2n,): arcs into each vertex from its own group, then arcs out of each. In COLLECT, the first
             half has at each root the smallest vertex of its component.
-        mark: int32, (n,): parents in trees of vertices joined by arcs both ways; in COLOUR the superstep in which a
+        mark: (n,): parents in trees of vertices joined by arcs both ways; in COLOUR the superstep in which a
             vertex was listed last.
-        colour, group: int64, (n,): the largest priority that reaches a vertex inside its group; the group, which is
+        colour, group: (n,): the largest priority that reaches a vertex inside its group; the group, which is
             the colour of the round before. A component lies inside one group.
     """
 
-    component: Any
-    counts: Any
-    mark: Any
-    colour: Any
-    group: Any
+    component: AtomicInt32s
+    counts: AtomicInt32s
+    mark: AtomicInt32s
+    colour: AtomicInt64s
+    group: Int64s
 
 
 class Listing(NamedTuple):
     """Where a superstep lists what it finds, and what kind it is.
 
     Attributes:
-        graph: offsets, targets, in_offsets, in_sources.
+        graph: the graph.
         phase: TRIM to COLLECT: what is to be done with what is listed.
         step: the number of the superstep, unlike that of all before.
         pieces: int64: a node, and in the upper half the number of its piece.
@@ -97,16 +98,16 @@ def _row(node: Any, graph: Any) -> Any:
     """Where the arcs of a node begin and end."""
     v = node & VERTEX
     if node >= BACK:
-        return np.int64(graph[2][v]), np.int64(graph[2][v + 1])
-    return np.int64(graph[0][v]), np.int64(graph[0][v + 1])
+        return np.int64(graph.in_offsets[v]), np.int64(graph.in_offsets[v + 1])
+    return np.int64(graph.offsets[v]), np.int64(graph.offsets[v + 1])
 
 
 @device_function
 def _other_end(node: Any, k: Any, graph: Any) -> Any:
     """The vertex at the other end of an arc of a node."""
     if node >= BACK:
-        return np.int64(graph[3][k])
-    return np.int64(graph[1][k])
+        return np.int64(graph.in_sources[k])
+    return np.int64(graph.targets[k])
 
 
 @device_function
@@ -314,7 +315,8 @@ def pull(state: Any, listing: Any, block: Any) -> Any:
             seen = np.int64(component[v])
         for back in range(2):
             bit = np.int64(1 + back)
-            offsets, neighbours = (graph[2], graph[3]) if back == 0 else (graph[0], graph[1])
+            into, out = (graph.in_offsets, graph.in_sources), (graph.offsets, graph.targets)
+            offsets, neighbours = into if back == 0 else out
             found = _find(seen < 0 and seen & bit != 0, v, bit, offsets, neighbours, component) >= 0
             if found:
                 seen &= ~bit

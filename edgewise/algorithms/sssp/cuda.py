@@ -11,21 +11,18 @@ Paths", IPDPS 2014 (near-far); Meyer and Sanders, Journal of Algorithms 49 (2003
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import weighted_graph_on_gpu, weighted_graph_types
+from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
-    FLOAT64,
-    HALVES,
     INT64,
     UINT32,
-    Kernel,
-    array,
     atomic_add,
     atomic_min,
     block_index,
@@ -33,57 +30,66 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     cuda,
     device_function,
-    fixed_kernel,
     float_bits,
     grid_barrier,
     lane,
     load_fresh,
     num_blocks,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    words,
+    warp_sum,
 )
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
+from edgewise.primitives import near_far
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal
 from edgewise.primitives.near_far import (
-    CONTROL_WORDS,
     EDGES,
     FORM_NAMES,
     FORMS,
-    HOST_WORDS,
     LARGEST,
     NEAR,
     RISES,
     SUPERSTEPS,
+    Piles,
     make_near_far,
     make_piles,
-    piles_arguments,
-    piles_types,
     prepare,
 )
 from edgewise.primitives.ordered_keys import key_dtype
 
-#: Words of `control` that `near_far` leaves free.
-HUBS, ORPHANED = 72, 73
-#: A word of the host's array that it leaves free.
-ORPHANS = 7
+#: Words of `control` and of the host's array, behind those of `near_far`.
+CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
+HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
+ORPHANS = HOST.take()
 #: In-degree from which the arcs of one vertex are shared by a block when parents are made.
 HUB = 2048
 
 
+class Paths(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        graph: the graph.
+        piles: `best` gets the distances.
+        parent: shape (n,); 2**32 - 1 for none.
+        delta: by how much the threshold rises.
+        n, source, unreached: vertices, the source, the key of no distance.
+    """
+
+    graph: WeightedOnGpu
+    piles: Piles
+    parent: AtomicUint32s
+    delta: float
+    n: int
+    source: int
+    unreached: int
+
+
 def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    vertex = np.dtype(np.uint32)
-    return (
-        weighted_graph_types(offsets, weight),
-        piles_types(distance),
-        array(vertex),
-        FLOAT64,
-        *[INT64] * 3,
-    )
+    return (type_of(Paths, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
@@ -133,9 +139,9 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
         """Take the source of an in-arc for a parent, if it is nearer to the source and gives the distance."""
         graph, dist, parent = context
         if takes:
-            u = np.int64(graph[4][k])
+            u = np.int64(graph.in_sources[k])
             other = np.int64(dist[u])
-            if other < mine and plus(other, weight_of(k, graph[5])) == mine:
+            if other < mine and plus(other, weight_of(k, graph.in_weights)) == mine:
                 atomic_min(parent, v, np.uint32(u))
         return np.int64(0), np.int64(0)
 
@@ -144,14 +150,14 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
     @device_function
     def find_parents(n, source, unreached, graph, dist, parent, hubs, control, generation):
         """Give every reached vertex but the source a parent, if one is nearer; how many have none."""
-        context = (graph, dist, parent)
+        context, offsets = (graph, dist, parent), graph.in_offsets
         for begin in range(thread_index() - lane(), n, num_threads()):
             v, start, count, mine, hub = begin + lane(), np.int64(0), np.int64(0), np.int64(0), False
             if v < n:
                 mine = np.int64(dist[v])
                 if mine != unreached:
-                    start = np.int64(graph[3][v])
-                    count = np.int64(graph[3][v + 1]) - start
+                    start = np.int64(offsets[v])
+                    count = np.int64(offsets[v + 1]) - start
                     if count >= HUB:
                         hub, count = True, np.int64(0)
             append(hubs, control, HUBS, v, hub)
@@ -159,15 +165,14 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
         generation = grid_barrier(control, generation)
         for i in range(block_index(), control[HUBS], num_blocks()):
             v = np.int64(hubs[i])
-            for k in range(np.int64(graph[3][v]) + block_thread(), np.int64(graph[3][v + 1]), block_size()):
+            for k in range(np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1]), block_size()):
                 offer_parent(True, v, np.int64(dist[v]), k, context)
         generation = grid_barrier(control, generation)
         orphans = np.int64(0)
         for v in range(thread_index(), n, num_threads()):
             if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
                 orphans += 1
-        for lanes in HALVES:
-            orphans += shuffle_down(orphans, lanes)
+        orphans = warp_sum(orphans)
         if lane() == 0 and orphans > 0:
             atomic_add(control, ORPHANED, orphans)
         generation = grid_barrier(control, generation)
@@ -182,7 +187,8 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
 
     @device_function
     def message(v, key, k, target, step, context):
-        return True, plus(key, weight_of(k, context[0][2]))
+        graph, _ = context
+        return True, plus(key, weight_of(k, graph.weights))
 
     @device_function
     def waiting(v, below, best, context):
@@ -194,24 +200,25 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
 
     @device_function
     def rise(below, start, far, count, width, best, block, context):
-        return raised(start, context[1]), width
+        _, delta = context
+        return raised(start, delta), width
 
-    near_far = make_near_far(distance, message, waiting, rise, is_current)
+    run = make_near_far(distance, message, waiting, rise, is_current)
 
     @device_function
     def search(graph, piles, block, delta, n, source, unreached):
         """Write distances; what the last barrier returned. Arguments as for the kernels."""
-        dist, near, control = piles[0], piles[2], piles[7]
+        control = piles.control
         prepare(n, unreached, piles, block)
         generation = grid_barrier(control, np.int64(0))
         if thread_index() == 0:
-            dist[source] = 0
-            near[0] = source
+            piles.best[source] = 0
+            piles.near[0] = source
             control[NEAR] = 1
-            control[EDGES] = degree(source, graph[0])
+            control[EDGES] = degree(source, graph.offsets)
         generation = grid_barrier(control, generation)
         threshold = raised(np.int64(0), delta)
-        return near_far(n, -1, graph, piles, block, generation, threshold, (graph, delta))
+        return run(n, -1, graph, piles, block, generation, threshold, (graph, delta))
 
     return search
 
@@ -220,81 +227,92 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel for distances of this dtype, with weights or with 1 for each arc."""
     search, find_parents = make_search(distance, weighted), make_find_parents(distance, weighted)
 
-    def sssp_kernel(graph, piles, parent, delta, n, source, unreached):
-        """Distances and parents; see the module.
-
-        Args:
-            graph: offsets, targets, weights, in_offsets, in_sources, in_weights.
-            piles: see `edgewise.primitives.near_far.Piles`; `best` gets the distances.
-            parent: uint32, shape (n,); 2**32 - 1 for none.
-            delta: by how much the threshold rises.
-            n, source, unreached: vertices, the source, the key of no distance.
-        """
+    def sssp_kernel(it):
+        """Distances and parents; see the module, and `Paths`."""
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
         block = share(words_of_32, words_of_64)
-        dist, control, host = piles[0], piles[7], piles[8]
-        me = thread_index()
+        graph, piles, n, source, unreached = it.graph, it.piles, it.n, it.source, it.unreached
+        me, hubs, control = thread_index(), piles.other_near, piles.control
         for v in range(me, n, num_threads()):
-            parent[v] = np.uint32(0xFFFFFFFF)
-        generation = search(graph, piles, block, delta, n, source, unreached)
-        orphans = find_parents(n, source, unreached, graph, dist, parent, piles[3], control, generation)
+            it.parent[v] = np.uint32(0xFFFFFFFF)
+        generation = search(graph, piles, block, it.delta, n, source, unreached)
+        orphans = find_parents(n, source, unreached, graph, piles.best, it.parent, hubs, control, generation)
         if me == 0:
-            host[ORPHANS] = orphans
+            piles.host[ORPHANS] = orphans
 
     return sssp_kernel
 
 
+class Distances(NamedTuple):
+    """What the kernel takes that makes no parents; see `Paths`."""
+
+    graph: WeightedOnGpu
+    piles: Piles
+    delta: float
+    n: int
+    source: int
+    unreached: int
+
+
 def distances_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
     """The types of the arguments of what `make_distances_kernel` makes."""
-    return (weighted_graph_types(offsets, weight), piles_types(distance), FLOAT64, *[INT64] * 3)
+    return (type_of(Distances, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
     search = make_search(distance, weighted)
 
-    def distances_kernel(graph, piles, delta, n, source, unreached):
-        """Distances; arguments as for the other kernel."""
+    def distances_kernel(it):
+        """Distances; see `Distances`."""
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
-        search(graph, piles, share(words_of_32, words_of_64), delta, n, source, unreached)
+        block = share(words_of_32, words_of_64)
+        search(it.graph, it.piles, block, it.delta, it.n, it.source, it.unreached)
 
     return distances_kernel
 
 
+class Parents(NamedTuple):
+    """What the kernel takes that only makes parents.
+
+    Attributes:
+        graph, n, source, unreached: see `Paths`.
+        dist: the keys of distances, shape (n,).
+        parent: shape (n,); 2**32 - 1 before, and after for none.
+        hubs: shape (m // HUB + 1,).
+        control: zeros, see `CONTROL`.
+        host: words in the host's memory, see `HOST`.
+    """
+
+    graph: WeightedOnGpu
+    dist: AtomicKeys
+    parent: AtomicUint32s
+    hubs: Uint32s
+    control: AtomicInt64s
+    host: Int64s
+    n: int
+    source: int
+    unreached: int
+
+
 def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
     """The types of the arguments of what `make_parents_kernel` makes."""
-    vertex, word = np.dtype(np.uint32), np.dtype(np.int64)
-    return (
-        weighted_graph_types(offsets, weight),
-        array(key_dtype(distance)),
-        array(vertex),
-        pointer(vertex),
-        array(word),
-        pointer(word),
-        *[INT64] * 3,
-    )
+    return (type_of(Parents, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel that only makes parents, for the same variants as `make_kernel`."""
     find_parents = make_find_parents(distance, weighted)
 
-    def parents_kernel(graph, dist, parent, hubs, control, host, n, source, unreached):
-        """Parents from finished distances.
-
-        Args:
-            graph, n, source, unreached: as for the other kernel.
-            dist: the keys of distances, shape (n,).
-            parent: uint32, shape (n,); 2**32 - 1 before, and after for none.
-            hubs: shape (m // HUB + 1,).
-            control: CONTROL_WORDS zeros.
-            host: HOST_WORDS words in the host's memory.
-        """
-        orphans = find_parents(n, source, unreached, graph, dist, parent, hubs, control, np.int64(0))
+    def parents_kernel(it):
+        """Parents from finished distances; see `Parents`."""
+        n, source, unreached, hubs, control = it.n, it.source, it.unreached, it.hubs, it.control
+        found, turn = (it.graph, it.dist, it.parent), np.int64(0)
+        orphans = find_parents(n, source, unreached, *found, hubs, control, turn)
         if thread_index() == 0:
-            host[ORPHANS] = orphans
+            it.host[ORPHANS] = orphans
 
     return parents_kernel
 
@@ -336,11 +354,10 @@ def shortest_paths(
         run: the run that this is.
     """
     n, m = graph.num_vertices, graph.num_arcs
-    arrays, kinds = weighted_graph_on_gpu(graph, run)
-    kernel = _kernel(*kinds, dtype)
-    piles, parent = make_piles(n, m, dtype), empty(n, np.uint32)
-    unreached = unreached_key(dtype)
-    kernel.start([*arrays, *piles_arguments(piles), words(parent), delta, n, start, unreached])
+    on_gpu, weight = weighted_graph_on_gpu(graph, run)
+    kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
+    piles, parent = make_piles(n, m, dtype, CONTROL, HOST), empty(n, np.uint32)
+    kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
     host = piles.host
     wait(host, run.progress)
     forms = written_forms(host[FORMS:], FORM_NAMES)
@@ -357,11 +374,18 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         run: the run that this is.
     """
     dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
-    arrays, kinds = weighted_graph_on_gpu(graph, run)
-    control, host = zeros(CONTROL_WORDS, np.int64), signals(HOST_WORDS)
-    hubs = empty(graph.num_arcs // HUB + 1, np.uint32)
-    found = [words(keys), words(parent.view(np.uint32)), hubs, words(control), host]
-    numbers = [graph.num_vertices, start, unreached_key(dtype)]
-    _parents_kernel(*kinds, dtype).start([*arrays, *found, *numbers])
-    wait(host, None)
-    return int(host[ORPHANS])
+    on_gpu, weight = weighted_graph_on_gpu(graph, run)
+    given = Parents(
+        graph=on_gpu,
+        dist=keys,
+        parent=parent.view(np.uint32),
+        hubs=empty(graph.num_arcs // HUB + 1, np.uint32),
+        control=zeros(CONTROL.size, np.int64),
+        host=signals(HOST.size),
+        n=graph.num_vertices,
+        source=start,
+        unreached=unreached_key(dtype),
+    )
+    _parents_kernel(offset_dtype(on_gpu), weight, dtype).start([given])
+    wait(given.host, None)
+    return int(given.host[ORPHANS])

@@ -31,13 +31,14 @@ from edgewise.engine.contract import FINISHED, LIMITED, STOPPED, Ending
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece
 from edgewise.engine.cpu.table import make_readers, named_kernel
-from edgewise.engine.delivery import PULL_ADVANTAGE, stops_early
+from edgewise.engine.delivery import stops_early
 from edgewise.engine.lowering.accessors import cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_exchange, no_vectors, unwrap
 from edgewise.kernels.cpu.team import NUM_SLOTS, barrier, cancelled, claim, report, rewind
+from edgewise.primitives.direction import PULL, PUSH, SEARCH_RATIO, SUM_RATIO
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
@@ -65,11 +66,6 @@ BLOCK = 4096
 
 #: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
 LIST_ADVANTAGE = 4
-#: What `PULL_ADVANTAGE` is where a vertex takes the first message that comes (Beamer, Asanović and Patterson 2012,
-#: section 5).
-PULL_ADVANTAGE_OF_SEARCHES = 14
-
-AUTO, PUSH, PULL = range(3)
 
 
 class Sizes(NamedTuple):
@@ -159,7 +155,7 @@ def make_kernel(
     # Once a logical combiner has its absorbing value no further message can change it.
     absorbing = found.combine.name == "ANY"
     can_stop = stops_early(found, message)
-    pull_advantage = PULL_ADVANTAGE_OF_SEARCHES if can_stop and harmless else PULL_ADVANTAGE
+    pull_advantage = SEARCH_RATIO if can_stop and harmless else SUM_RATIO
     graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
 
     @device_function

@@ -10,15 +10,12 @@ from edgewise.engine.contract import Ending, Outcome
 from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
-    AUTO,
     BLOCK,
     ENDED,
     FORM_NAMES,
     FORMS,
     GO_ON,
     LISTED,
-    PULL,
-    PUSH,
     RANGE,
     SEGMENT,
     SHARED_WORDS,
@@ -43,6 +40,7 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE
 from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.direction import AUTO, PULL, PUSH
 
 #: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
 #: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.

@@ -17,11 +17,10 @@ from edgewise.engine.delivery import Delivery
 from edgewise.engine.lowering.accessors import make_cast, make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, type_of
 from edgewise.kernels.cuda.device import (
-    HALVES,
     INT64,
     UINT32,
-    array,
     atomic_min,
     cuda,
     device_function,
@@ -29,10 +28,8 @@ from edgewise.kernels.cuda.device import (
     lane,
     load_fresh,
     num_threads,
-    pointer,
-    shuffle_down,
     thread_index,
-    tuple_of,
+    warp_min,
 )
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree
@@ -41,25 +38,26 @@ from edgewise.primitives.near_far import (
     LARGEST,
     LEAST,
     LOWEST,
+    OutEdges,
+    Piles,
     make_near_far,
     make_rise,
-    piles_types,
     prepare,
 )
-from edgewise.primitives.ordered_keys import make_keys, worst_key
+from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
 
 def signature(
     binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
 ) -> tuple[Any, ...]:
     """The types of the kernel's arguments."""
-    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
+    offsets = np.dtype(f"u{binding.graph.stored('offsets').itemsize}")
     dtypes = own_dtypes(binding, parameters)
     own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
     return (
-        tuple_of([pointer(offsets), pointer(vertex)]),
+        type_of(OutEdges, offset=offsets),
         tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
-        piles_types(message),
+        type_of(Piles, key=key_dtype(message)),
         pointer(np.dtype(np.uint8)),
         *[INT64] * 4,
     )
@@ -107,8 +105,8 @@ def make_async_kernel(
         if key == none:
             key = LARGEST
         if first[v] != 0:
-            k = np.int64(graph[0][v])
-            sends, sent = message_along(v, np.int64(0), k, np.int64(graph[1][k]), np.int64(0), context)
+            k = np.int64(graph.offsets[v])
+            sends, sent = message_along(v, np.int64(0), k, np.int64(graph.targets[k]), np.int64(0), context)
             key = max(below, min(key, sent if sends else none, LARGEST - 1))
         return key
 
@@ -134,7 +132,7 @@ def make_async_kernel(
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
         block = share(words_of_32, words_of_64)
-        best, far, control = piles[0], piles[5], piles[7]
+        best, far, control = piles.best, piles.far, piles.control
         context = (graph, own, first, n, m)
         prepare(n, none, piles, block)
         for v in range(thread_index(), n, num_threads()):
@@ -144,7 +142,7 @@ def make_async_kernel(
         state = make_state(own, n, m, 0)
         for begin in range(thread_index() - lane(), n, num_threads()):
             v, starts = begin + lane(), False
-            if v < n and initialize(v, state) and degree(v, graph[0]) > 0:
+            if v < n and initialize(v, state) and degree(v, graph.offsets) > 0:
                 first[v] = 1
                 starts = True
             append(far, control, FAR, v, starts)
@@ -152,8 +150,7 @@ def make_async_kernel(
         least = LARGEST
         for i in range(thread_index(), control[FAR], num_threads()):
             least = min(least, waiting(np.int64(far[i]), LOWEST, best, context))
-        for lanes in HALVES:
-            least = min(least, shuffle_down(least, lanes))
+        least = warp_min(least)
         if lane() == 0 and least < LARGEST:
             atomic_min(control, LEAST, least)
         generation = grid_barrier(control, generation)

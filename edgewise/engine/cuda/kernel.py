@@ -35,16 +35,16 @@ from edgewise.engine.cuda.messages import (
     part_dtypes,
     stored,
 )
-from edgewise.engine.delivery import PULL_ADVANTAGE, Delivery
+from edgewise.engine.delivery import Delivery
 from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     UINT32,
     WARP,
-    array,
     block_thread,
     clock_ns,
     cuda,
@@ -53,13 +53,12 @@ from edgewise.kernels.cuda.device import (
     lane,
     num_threads,
     numba_type,
-    pointer,
     thread_index,
-    tuple_of,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.layout.slots_cuda import layout_types
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
+from edgewise.primitives.direction import SUM_RATIO
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
 #: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
@@ -388,7 +387,7 @@ def make_gpu_kernel(
             stamp, state = base + superstep, make_state(own, n, m, superstep)
             pull = pulls
             if pushes and pulls:
-                pull = can_pull != 0 and edges * PULL_ADVANTAGE > m
+                pull = can_pull != 0 and edges * SUM_RATIO > m
             listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
             now, sent, everyone = clock_ns(), np.int64(0), count == n
             if buffered and dirty and not everyone:

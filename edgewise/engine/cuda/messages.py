@@ -15,10 +15,10 @@ from edgewise.engine.lowering.accessors import make_cast
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.message_buffer import make_slots, slot_dtypes
+from edgewise.kernels.cuda.arguments import array, pointer
 from edgewise.kernels.cuda.device import (
     HALVES,
     WARP,
-    array,
     atomic_add,
     atomic_exchange,
     atomic_max,
@@ -30,7 +30,6 @@ from edgewise.kernels.cuda.device import (
     device_function,
     lane,
     num_threads,
-    pointer,
     shuffle_down,
     thread_index,
     unwrap,

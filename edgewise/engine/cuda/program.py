@@ -24,7 +24,10 @@ from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.device import THREADS, Kernel, address, compile_kernel, words
+from edgewise.kernels.cuda.arguments import address, packed, words
+from edgewise.kernels.cuda.compile import compile_kernel
+from edgewise.kernels.cuda.device import THREADS
+from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import (
     capability,
     copied,
@@ -182,7 +185,7 @@ class BestFirst:
     """An asynchronous program, for `edgewise.engine.cuda.best_first`: arrays on the GPU that are kept between runs."""
 
     make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
-    control_words = near_far.CONTROL_WORDS
+    control_words = near_far.CONTROL.size
     worn_out = False
 
     def __init__(
@@ -199,7 +202,7 @@ class BestFirst:
         self._piles = near_far.make_piles(*self._sizes, message)._replace(control=own.control)
         self._first = empty(graph.num_vertices, np.uint8)
         self.host = self._piles.host
-        self._passed = [*near_far.piles_arguments(self._piles), address(self._first), *self._sizes]
+        self._passed = [packed(self._piles), address(self._first), *self._sizes]
 
     @staticmethod
     def nbytes(
@@ -213,7 +216,7 @@ class BestFirst:
     ) -> list[Any]:
         """What the kernel is launched with; it never pulls."""
         self.host[...] = 0
-        return [*arrays[:2], *own, *self._passed, limit, supplied]
+        return [near_far.OutEdges(*arrays[:2]), *own, *self._passed, limit, supplied]
 
     def told(self) -> Told:
         """What the kernel left."""

@@ -1,0 +1,130 @@
+"""Arguments of kernels, declared once: what they are, how their types follow, and what a launch passes for them.
+
+A kernel takes named tuples. Their annotations say what each field is: an array (`Int32s` and others of this module), a
+named tuple, ``int``, ``float`` or ``bool``. `type_of` gives the type that the kernel is compiled for, and a launch
+passes what the host made of the same class, so that neither says again which argument comes where. See
+docs/design/arguments.md.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+import numpy as np
+from numba import types
+
+
+class Elements(NamedTuple):
+    """What an array is, as an argument.
+
+    Attributes:
+        dtype: NumPy's, or the name by which `type_of` is told one that differs between kernels.
+        atomic: whether atomic operations change it, which need seven words in place of an address.
+    """
+
+    dtype: Any
+    atomic: bool = False
+
+
+Int32s = Annotated[Any, Elements(np.int32)]
+Int64s = Annotated[Any, Elements(np.int64)]
+Uint32s = Annotated[Any, Elements(np.uint32)]
+Float64s = Annotated[Any, Elements(np.float64)]
+AtomicInt32s = Annotated[Any, Elements(np.int32, atomic=True)]
+AtomicInt64s = Annotated[Any, Elements(np.int64, atomic=True)]
+AtomicUint32s = Annotated[Any, Elements(np.uint32, atomic=True)]
+#: Arrays of dtypes that differ: offsets and weights of a graph, integers that stand for values (`ordered_keys`).
+Offsets = Annotated[Any, Elements("offset")]
+Weights = Annotated[Any, Elements("weight")]
+Keys = Annotated[Any, Elements("key")]
+AtomicKeys = Annotated[Any, Elements("key", atomic=True)]
+
+
+def type_of(kind: Any, **dtypes: np.dtype) -> Any:
+    """The type that a kernel is compiled for where it takes such an argument; `dtypes` are those that differ."""
+    if kind is float:
+        return types.float64
+    if kind in (int, bool):
+        return types.int64
+    if isinstance(kind, type):
+        parts = [type_of(part, **dtypes) for part in get_type_hints(kind, include_extras=True).values()]
+        return types.BaseTuple.from_types(parts, kind)
+    (elements,) = kind.__metadata__
+    dtype = np.dtype(dtypes.get(elements.dtype, elements.dtype))
+    return array(dtype) if elements.atomic else pointer(dtype)
+
+
+@functools.cache
+def _atomic_fields(kind: type) -> Iterable[bool]:
+    """Which fields of a named tuple atomic operations change; none of anything else."""
+    if not hasattr(kind, "_fields"):
+        return repeat(False)
+    kinds = get_type_hints(kind, include_extras=True).values()
+    return [any(each.atomic for each in getattr(kind, "__metadata__", ())) for kind in kinds]
+
+
+def pointer(dtype: np.dtype) -> Any:
+    """The type of an argument that is the address of an array. Booleans need an array (`words`)."""
+    return types.CPointer(_element(dtype))
+
+
+def array(dtype: np.dtype) -> Any:
+    """The type of an argument that is an array, as atomic operations need it: seven words, see `words`."""
+    return types.Array(_element(dtype), 1, "C")
+
+
+def _element(dtype: np.dtype) -> Any:
+    return types.boolean if dtype.kind == "b" else getattr(types, dtype.name)
+
+
+def tuple_of(kinds: list[Any]) -> Any:
+    """The type of a tuple argument; its parts are passed one after the other."""
+    return types.Tuple(kinds)
+
+
+class Words(tuple[int, ...]):
+    """What is passed for arguments: it keeps their arrays, whose memory is used again otherwise."""
+
+    values: Any
+
+
+def words(values: Any) -> Words:
+    """What is passed for an argument of type `array`."""
+    size, itemsize = values.size, values.dtype.itemsize
+    passed = Words((0, 0, size, itemsize, values.data.ptr, size, itemsize))
+    passed.values = values
+    return passed
+
+
+def packed(values: tuple[Any, ...]) -> Words:
+    """What is passed for a named tuple, to be passed again and again."""
+    passed = Words(words_of(values))
+    passed.values = values
+    return passed
+
+
+def address(values: Any) -> int:
+    """What is passed for an argument of type `pointer` again and again; whoever holds it keeps the array."""
+    return int(values.data.ptr)
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def words_of(arguments: Iterable[Any]) -> Iterator[int]:
+    """The words of 64 bits that a launch takes."""
+    for value, atomic in zip(arguments, _atomic_fields(type(arguments)), strict=False):
+        if isinstance(value, (int, np.integer)):
+            yield int(value)
+        elif isinstance(value, tuple):
+            yield from words_of(value)
+        elif isinstance(value, np.ndarray):
+            yield _address(value)
+        elif isinstance(value, float):
+            yield int(np.float64(value).view(np.int64))
+        elif atomic:
+            yield from words(value)
+        else:
+            yield value.data.ptr

@@ -1,0 +1,68 @@
+"""How kernels are compiled and kept.
+
+A kernel is compiled once for a GPU's architecture, to PTX by numba-cuda and to machine code by nvJitLink, and kept on
+disk. Compiling needs no GPU, which is how every kernel is compiled in tests.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+from edgewise.kernels.cache import counted_as_compiling, kept
+from edgewise.kernels.cuda.device import THREADS, cuda
+
+
+class _Architecture:
+    """Stands for the GPU where numba-cuda asks for it while it compiles."""
+
+    def __init__(self, capability: tuple[int, int]) -> None:
+        self.compute_capability = capability
+
+
+@contextmanager
+def _compiling_for(capability: tuple[int, int]) -> Any:
+    """Answer numba-cuda's question for the current device without a driver."""
+    from numba.cuda import compiler, dispatcher
+
+    from edgewise.kernels.cuda.pipeline import short_compiler
+
+    asked = [(module, module.get_current_device) for module in (compiler, dispatcher)]
+    for module, _ in asked:
+        module.get_current_device = lambda: _Architecture(capability)
+    try:
+        with short_compiler():
+            yield
+    finally:
+        for module, original in asked:
+            module.get_current_device = original
+
+
+def compile_kernel(
+    function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int], key: str | None
+) -> bytes:
+    """Machine code of a kernel for an architecture, from disk where it was compiled before.
+
+    Args:
+        function: the kernel.
+        signature: the types of its arguments, see `edgewise.kernels.cuda.arguments`.
+        capability: the compute capability, (9, 0) for an H100.
+        key: what the code depends on beyond edgewise's sources; None to compile it anew each time.
+    """
+    question = None if key is None else f"{capability} {signature} {key}"
+    with counted_as_compiling():
+        return kept(question, function.__module__, lambda: _compiled(function, signature, capability))
+
+
+def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int]) -> bytes:
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    with _compiling_for(capability):
+        ptx, _ = cuda.compile(
+            function, signature, device=False, abi="numba", cc=capability, launch_bounds=THREADS
+        )
+    # The name of a kernel holds every type of its arguments; one short name serves all.
+    (name,) = re.findall(r"\.visible \.entry (\S+?)\(", ptx)
+    ptx = re.sub(rf"\b{re.escape(name)}\b", "kernel", ptx)
+    options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}")
+    return bytes(Linker(ObjectCode.from_ptx(ptx.encode()), options=options).link("cubin").code)
