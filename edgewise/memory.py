@@ -1,5 +1,7 @@
 """The machine's memory: how much of it is free, and limits that a caller sets."""
 
+import contextlib
+import ctypes
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +16,9 @@ _GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+#: Bytes that are worth handing back to the system, which can take a millisecond.
+_WORTH_RETURNING = 2**23
 
 #: Systems give large arrays memory in pages of this size: where little of it is written to, that much is taken.
 LARGE_PAGE = 2**21
@@ -70,15 +75,25 @@ def _left_to_group(most: str, used: str) -> int | None:
         return None
 
 
+def give_back(freed: int) -> None:
+    """Have the system take back about so many bytes that were freed. The C library keeps what arrays of less than
+    32 MiB took for others of that size, and larger ones would be taken beside it."""
+    if freed >= _WORTH_RETURNING:
+        with contextlib.suppress(OSError, AttributeError):  # only glibc keeps it, and has this
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 def as_bytes(name: str, value: Any) -> int | None:
     """A limit in bytes as an integer, or None: ``1e9`` is one, too.
 
     Raises:
-        ParameterError: no whole number.
+        ParameterError: no whole number, or a negative one.
     """
     if value is None:
         return None
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or value % 1 != 0:
-        raise ParameterError(f"{name} is {shown(value)}; expected a number of bytes, such as 4e9, or None")
+    if not number or value % 1 != 0 or value < 0:
+        raise ParameterError(
+            f"{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9, or None"
+        )
     return int(value)
