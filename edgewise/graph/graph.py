@@ -26,10 +26,13 @@ from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.slots import arrange, arranging, degrees_of
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import Step, give_back, held, in_turn
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
+
+#: Arcs that are brought into another order at a time.
+_PIECE = 2**16
 
 
 class Graph:
@@ -402,6 +405,10 @@ class Graph:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
         _ = self._columns
 
+    def make_in_arcs(self) -> None:
+        """Make `in_arcs` now, unless they are there already; the graph keeps them."""
+        _ = self.in_arcs
+
     def making(self, *names: str) -> Step:
         """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
 
@@ -430,7 +437,7 @@ class Graph:
             if self.directed:
                 return Step(of_offset * m, csr.transposing(self.offsets, self.targets, of_offset - 4).most)
             arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
-            return Step(arcs.kept, in_turn(arcs, by_target, by_target, arcs).most)
+            return Step(arcs.kept, in_turn(arcs, by_target, by_target).most)
         if name == "slots":
             return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
         return self.making("out_degree")
@@ -462,10 +469,14 @@ class Graph:
         arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
         by_target = csr.transpose(csr.Rows(self.offsets, self.targets, arcs))
         # The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
-        by_source = csr.transpose(by_target)
-        twins = np.empty_like(arcs)
-        twins[by_source.weights] = by_target.weights
-        return sealed(twins)
+        places, twins = csr.transpose(by_target).weights, by_target.weights
+        assert places is not None and twins is not None
+        for start in range(0, self.num_arcs, _PIECE):  # NumPy makes wider integers of places first
+            piece = slice(start, start + _PIECE)
+            arcs[places[piece]] = twins[piece]
+        del by_target, places, twins
+        give_back(16 * self.num_arcs)
+        return sealed(arcs)
 
     @cached_property
     def slots(self) -> tuple[np.ndarray, np.ndarray]:
