@@ -10,7 +10,7 @@ from resident_programs import Start
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ParameterError
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import Step, _left_to_group, held, in_turn
 
 on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
 
@@ -123,6 +123,18 @@ def test_negative_limits(call, limit):
         ParameterError, match=r"memory_limit is .*-.*; expected a number of bytes of at least 0"
     ):
         call(graph, limit)
+
+
+@pytest.mark.parametrize("details, left", [("anon 5\ninactive_file 30\n", 90), ("anon 5\n", 60), ("", 60)])
+def test_what_is_left_to_a_container(tmp_path, details, left):
+    numbers = {"most": "100\n", "used": "40\n", "details": details}
+    for name, text in numbers.items():
+        (tmp_path / name).write_text(text)
+    assert _left_to_group(*(str(tmp_path / name) for name in numbers), "inactive_file") == left
+    (tmp_path / "details").unlink()
+    assert _left_to_group(*(str(tmp_path / name) for name in numbers), "inactive_file") == 60
+    (tmp_path / "most").write_text("max\n")
+    assert _left_to_group(*(str(tmp_path / name) for name in numbers), "inactive_file") is None
 
 
 def test_steps_in_turn():

@@ -26,7 +26,7 @@ from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.slots import arrange, arranging, degrees_of
-from edgewise.memory import Step, give_back, held, in_turn
+from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -144,6 +144,7 @@ class Graph:
         return isinstance(rows, GpuRows) or bool(cuda_door().is_copied(self, getattr(self, name)))
 
     @classmethod
+    @naming_memory_errors
     def from_edges(
         cls,
         source: Any,
@@ -180,7 +181,7 @@ class Graph:
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
                 a weight that is NaN or infinite, a sum that its dtype cannot hold.
-            MemoryLimitError: the GPU has no room to build the graph.
+            MemoryLimitError: the GPU, or the host, has no room to build the graph.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
@@ -202,6 +203,8 @@ class Graph:
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
         source, target, ids = number_vertices(source, target, as_count(num_vertices))
+        merges = parallel_edges != "keep"
+        check_free("Graph.from_edges", csr.building(ids.num_vertices, len(source), weights, directed, merges))
         graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
         if number_edges:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
