@@ -397,7 +397,11 @@ class Graph:
         if not self.directed:
             return self._rows
         rows = self._rows
-        return rows.transposed() if isinstance(rows, GpuRows) else _sealed_rows(csr.transpose(rows))
+        if isinstance(rows, GpuRows):
+            return rows.transposed()
+        columns = _sealed_rows(csr.transpose(rows))
+        give_back(2 * self.num_arcs)
+        return columns
 
     @property
     def has_in_edges(self) -> bool:

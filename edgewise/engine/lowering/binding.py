@@ -9,7 +9,7 @@ import numpy as np
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.graph.ids import check_not_masked
-from edgewise.memory import Step, held
+from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import (
     DTYPES,
@@ -299,7 +299,11 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
         expected = f"indices from 0 to {vertices - 1}, or -1 for none"
     if place is not None:
         raise unfit(f"{array[place]} at [{place}]", expected)
-    return np.ascontiguousarray(array, dtype=dtype)
+    fitting = np.ascontiguousarray(array, dtype=dtype)
+    if array is not values and array is not fitting:
+        del array
+        give_back(8 * length)
+    return fitting
 
 
 def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
