@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.graph import Graph
+from edgewise.graph import Graph, csr
 from edgewise.graph.checks import check_flags, is_integer
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.mixing import mix64
+from edgewise.memory import check_free, naming_memory_errors
 from edgewise.text import shown
 
 Range = tuple[int, int] | tuple[float, float]
@@ -28,6 +29,7 @@ _PIECE = 2**16
 _MAX_DRAWS = 64
 
 
+@naming_memory_errors
 def rmat(
     scale: int | None = None,
     edge_factor: float = 16,
@@ -73,6 +75,7 @@ def rmat(
     if not _is_number(edge_factor) or not _is_number(edge_factor * num_vertices):
         raise GraphError(f"edge_factor is {shown(edge_factor)}; expected a number of at least 0")
     num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
+    _check_room("rmat", num_vertices, num_edges)
     levels = (num_vertices - 1).bit_length()
     limits = _limits(probabilities)
     source, target = np.empty((2, num_edges), np.int32)
@@ -91,6 +94,7 @@ def rmat(
     return _graph(source, target, num_vertices, seed, weights, directed, simple)
 
 
+@naming_memory_errors
 def uniform(
     num_vertices: int,
     num_edges: int,
@@ -102,12 +106,13 @@ def uniform(
 ) -> Graph:
     """A graph whose edges join two random vertices each. O(edges). The arguments are those of `rmat`."""
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    _checked("num_edges", num_edges, 0, 2**40)
+    _check_room("uniform", num_vertices, _checked("num_edges", num_edges, 0, 2**40))
     source = _integers(seed, _SOURCE, num_edges, num_vertices)
     target = _integers(seed, _TARGET, num_edges, num_vertices)
     return _graph(source, target, num_vertices, seed, weights, directed, simple)
 
 
+@naming_memory_errors
 def lattice(
     rows: int,
     columns: int,
@@ -141,6 +146,7 @@ def lattice(
         raise GraphError(
             f"lattice got one_way={shown(one_way)} for an undirected graph; expected directed=True"
         )
+    _check_room("lattice", rows * columns, 2 * rows * columns - rows - columns)
     vertices = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     ends = [(vertices[:, :-1], vertices[:, 1:]), (vertices[:-1], vertices[1:])]
     source, target = (np.concatenate([part.ravel() for part in side]) for side in zip(*ends, strict=True))
@@ -159,6 +165,7 @@ def lattice(
     return Graph.from_edges(source, target, weight, directed, rows * columns)
 
 
+@naming_memory_errors
 def skewed(
     num_vertices: int,
     heavy: int = 4,
@@ -184,30 +191,39 @@ def skewed(
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
     _checked("heavy", heavy, 0, num_vertices)
     heavy_degree = num_vertices if heavy_degree is None else heavy_degree
-    degree = np.full(num_vertices, _checked("light_degree", light_degree, 0, 2**31 - 1))
-    degree[_permutation(num_vertices, seed)[:heavy]] = _checked("heavy_degree", heavy_degree, 0, 2**31 - 1)
+    _checked("light_degree", light_degree, 0, 2**31 - 1)
+    _checked("heavy_degree", heavy_degree, 0, 2**31 - 1)
+    _check_room("skewed", num_vertices, heavy * heavy_degree + (num_vertices - heavy) * light_degree)
+    degree = np.full(num_vertices, light_degree)
+    degree[_permutation(num_vertices, seed)[:heavy]] = heavy_degree
     source = np.repeat(np.arange(num_vertices, dtype=np.int32), degree)
     target = _integers(seed, _HEAVY, len(source), num_vertices)
     return _graph(source, target, num_vertices, seed, weights, directed, simple=False)
 
 
+@naming_memory_errors
 def star(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from vertex 0 to every other one; weights as in `rmat`."""
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    _check_room("star", num_vertices, num_vertices - 1)
     target = np.arange(1, num_vertices, dtype=np.int32)
     return _graph(np.zeros_like(target), target, num_vertices, seed, weights, directed, simple=False)
 
 
+@naming_memory_errors
 def path(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from each vertex to the next; weights as in `rmat`."""
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    _check_room("path", num_vertices, num_vertices - 1)
     vertices = np.arange(num_vertices, dtype=np.int32)
     return _graph(vertices[:-1], vertices[1:], num_vertices, seed, weights, directed, simple=False)
 
 
+@naming_memory_errors
 def cycle(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from each vertex to the next, and from the last to the first; weights as in `rmat`."""
     _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    _check_room("cycle", num_vertices, num_vertices - 1)
     vertices = np.arange(num_vertices, dtype=np.int32)
     return _graph(vertices, np.roll(vertices, -1), num_vertices, seed, weights, directed, simple=False)
 
@@ -233,6 +249,11 @@ def _graph(
         parallel_edges="first" if simple else "keep",
         self_loops="drop" if simple else "keep",
     )
+
+
+def _check_room(name: str, num_vertices: int, num_edges: int) -> None:
+    """Refuse a graph where there is no memory for its rows, a column of its edges, and what building rows takes."""
+    check_free(name, csr.building(num_vertices, num_edges, None, directed=True) + 4 * num_edges)
 
 
 def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:

@@ -7,6 +7,19 @@ def _with(graph, **calls):
     return {f"{name.replace('_', ' ')}, {graph}": Case(graph, call) for name, call in calls.items()}
 
 
+def _given_with(graph):
+    """Programs with what is given to them, by each delivery."""
+    return {
+        f"{name.replace('_', ' ')} given by {delivery}, {graph}": Case(
+            graph,
+            f"prepared(P.{program}, schedule=ew.Schedule(delivery={text}))(**given, memory_limit=limit)",
+            given,
+        )
+        for name, (program, given) in _GIVEN.items()
+        for delivery, text in _DELIVERIES.items()
+    }
+
+
 _ONE = "ew.Schedule(num_threads=1)"
 _ALGORITHMS = {
     "bfs": "ew.bfs(g, 0, memory_limit=limit)",
@@ -40,8 +53,32 @@ _PROGRAMS = {
     "program_given": "ew.run(P.Given(value=x, factor=each), g, memory_limit=limit)",
     "program_given_pull": "ew.run(P.Given(value=x, factor=each), g, schedule=ew.Schedule(delivery=ew.Pull()),"
     " memory_limit=limit)",
+    "program_tolls": "ew.run(P.Tolls(), g, memory_limit=limit)",
     "program_median": "ew.run(P.Median(), g, memory_limit=limit)",
-    "prepared_pagerank": "ew.prepare(P.PageRank, g)(tol=1e-2, memory_limit=limit)",
+    "prepared_pagerank": "prepared(P.PageRank)(tol=1e-2, memory_limit=limit)",
+    "prepared_traffic": "prepared(P.Traffic)(memory_limit=limit)",
+}
+#: What is given to programs: in the dtypes of their fields, in others, with gaps, and in lists.
+_GIVEN = {
+    "traffic": ("Traffic", "{'used': each.astype('int32'), 'last': each, 'flow': each[: len(x)]}"),
+    "given": ("Given", "{'value': x.astype('float32'), 'factor': each}"),
+    "given_as_they_are": ("Given", "{'value': x, 'factor': each.astype('float64')}"),
+    "tolls": ("Tolls", "{'extra': each.astype('float64'), 'cost': x, 'open': x > 0.5}"),
+    "tolls_with_gaps": ("Tolls", "{'extra': each.astype('float32').repeat(2)[::2], 'toll': each}"),
+    "tolls_in_lists": ("Tolls", "{'extra': each.tolist(), 'cost': x.tolist(), 'nearest': [0] * len(x)}"),
+}
+_DELIVERIES = {"push": "ew.Push()", "pull": "ew.Pull()", "buffered": "ew.Buffered()", "auto": "'auto'"}
+#: Where ids are looked up.
+_IDS = {
+    "bfs": "ew.bfs(g, first, memory_limit=limit)",
+    "bfs_many": "ew.bfs(g, ids, memory_limit=limit)",
+    "sssp": "ew.sssp(g, first, memory_limit=limit)",
+    "pagerank_from": "ew.pagerank(g, tol=1e-3, start=some, memory_limit=limit)",
+    "pagerank_to": "ew.pagerank(g, tol=1e-3, personalization={first: 1.0}, memory_limit=limit)",
+    "pagerank_from_to": "ew.pagerank(g, tol=1e-3, start=some, personalization=some, memory_limit=limit)",
+    "betweenness": "ew.betweenness(g, sources=[first], memory_limit=limit)",
+    "program": "ew.run(P.Start(source=first), g, memory_limit=limit)",
+    "prepared": "prepared(P.Start)(source=first, memory_limit=limit)",
 }
 #: On one graph each, for they change little with it.
 _OPTIONS = {
@@ -65,7 +102,17 @@ _CHECKED = "ew.run(P.PageRank(), g, max_supersteps=1, check=True, memory_limit=l
 CASES = {
     **_with("plain", **_ALGORITHMS, **_PROGRAMS, program_pagerank_checked=_CHECKED),
     **_with("many", **_OPTIONS),
-    **_with("plain undirected", **_ALGORITHMS, program_pagerank=_PROGRAMS["program_pagerank"]),
+    **_with("plain undirected", **_ALGORITHMS, **_PROGRAMS),
+    **_with("many names", **_IDS),
+    **_with("many sparse", **_IDS),
+    **_with("growing names", program=_IDS["program"]),
+    "bfs all, many sparse": Case(
+        "many sparse", "ew.bfs(g, given, memory_limit=limit)", "g.ids_of(range(g.num_vertices)).tolist()"
+    ),
+    **_with("plain undirected names", bfs=_IDS["bfs"], program=_IDS["program"]),
+    **_given_with("plain"),
+    **_given_with("plain undirected"),
+    **_given_with("plain undirected weights=int32"),
     **_with("plain weights=int32", **_WEIGHTED, program_sssp=_PROGRAMS["program_sssp"]),
     **_with("plain weights=int64", **_WEIGHTED),
     **_with("plain weights=float32", **_WEIGHTED),

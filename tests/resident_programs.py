@@ -73,3 +73,50 @@ class Median(ew.Program):
         if len(messages.weight) > 0:
             state.value[v] = messages.weight[len(messages.weight) // 2] + messages.number[0] % 3
         return ew.ACTIVE
+
+
+class Tolls(ew.Program):
+    """Weights that are written, and fields of other kinds that may be given: edges that are looked at by their index,
+    and a vertex for each vertex."""
+
+    toll = ew.edge(ew.WEIGHT, default=1)
+    extra = ew.edge("float32", init=0.5)
+    cost = ew.vertex("float32")
+    nearest = ew.vertex(ew.VERTEX, init=-1)
+    open = ew.vertex("bool", init=True)
+    combine = ew.MAX
+    max_supersteps = 3
+
+    @staticmethod
+    def edge_compute(edge, state):
+        state.toll[edge.index] = edge.toll + 1
+        return state.cost[edge.source] + state.extra[edge.index]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.cost[v] = message
+        state.nearest[v] = v if state.open[v] else -1
+        return ew.ACTIVE
+
+
+class Start(ew.Program):
+    """A vertex that is given by its id."""
+
+    source = ew.parameter(ew.VERTEX)
+    reached = ew.vertex("bool")
+    combine = ew.ANY
+
+    @staticmethod
+    def initialize(v, state):
+        return v == state.source
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return True
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.reached[v]:
+            return ew.HALT
+        state.reached[v] = True
+        return ew.ACTIVE

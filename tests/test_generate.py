@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgewise import generate
-from edgewise.errors import GraphError
+from edgewise.errors import GraphError, MemoryLimitError
 from edgewise.graph import Graph
 
 GTGRAPH = (0.45, 0.15, 0.15, 0.25)
@@ -114,6 +114,42 @@ def test_rmat_is_skewed_and_its_ids_are_shuffled() -> None:
     assert 0.4 < heaviest.mean() / graph.num_vertices < 0.6
     plain = generate.rmat(14, 16, seed=5, shuffle=False)
     assert sorted(plain.out_degree) == sorted(graph.out_degree)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: generate.rmat(26),
+        lambda: generate.uniform(10, 10**12),
+        lambda: generate.uniform(2**31 - 1, 10),
+        lambda: generate.lattice(40_000, 40_000, weights=(1, 9)),
+        lambda: generate.skewed(10**9),
+        lambda: generate.skewed(1000, heavy=1000, heavy_degree=2**31 - 1),
+        lambda: generate.star(2**31 - 1),
+        lambda: generate.path(2**31 - 1),
+        lambda: generate.cycle(2**31 - 1, directed=False),
+        lambda: Graph.from_edges([0], [1], num_vertices=2**31 - 2),
+        lambda: Graph.from_edges([0], [1], num_vertices=2**28, parallel_edges="sum"),
+    ],
+)
+def test_graphs_beyond_memory_are_refused(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgewise.memory.free_memory", lambda: 4 * 10**9)
+    with pytest.raises(
+        MemoryLimitError, match=r" needs at least [\d,]+ bytes of memory; 4,000,000,000 are free"
+    ):
+        make()
+
+
+def test_a_lack_of_memory_on_the_way_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*arguments: Any, **options: Any) -> None:
+        raise MemoryError("Unable to allocate 3 GiB")
+
+    monkeypatch.setattr("edgewise.graph.csr.build_rows", build)
+    with pytest.raises(MemoryLimitError, match=r"from_edges needs more .* \(Unable to allocate 3 GiB\)"):
+        Graph.from_edges([0], [1])
+    monkeypatch.setattr(Graph, "from_edges", build)
+    with pytest.raises(MemoryLimitError, match="path needs more memory than the system gives"):
+        generate.path(5)
 
 
 def test_simple_graphs() -> None:

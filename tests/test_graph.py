@@ -255,6 +255,12 @@ def test_ids_of_mixed_widths() -> None:
     assert Graph.from_edges(np.array([7], np.int32), np.array([2**40])).vertices.tolist() == [7, 2**40]
 
 
+def test_large_ids_that_float64_does_not_tell_apart() -> None:
+    ids = np.array([2**62, 2**62 + 1, 2**62 + 2, 2**63 + 1], np.uint64)
+    graph = Graph.from_edges(ids, np.roll(ids, 1))
+    assert [graph.index_of(int(vertex)) for vertex in ids] == graph.index_of(ids).tolist() == [0, 1, 2, 3]
+
+
 def test_views_and_read_only_columns() -> None:
     pairs = np.array([[0, 1, 5], [1, 2, 6], [2, 0, 7]])
     pairs.flags.writeable = False

@@ -778,6 +778,11 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
         ({"memory_limit": "1GB"}, ParameterError, "memory_limit is '1GB'; expected a number of bytes"),
         ({"memory_limit": 1.5}, ParameterError, "memory_limit is 1.5; expected a number of bytes"),
         ({"memory_limit": float("inf")}, ParameterError, "memory_limit is inf; expected a number of bytes"),
+        (
+            {"memory_limit": -5},
+            ParameterError,
+            "memory_limit is -5; expected a number of bytes of at least 0",
+        ),
         ({"progress": 3}, ParseError, "progress is 3; expected a function"),
     ],
 )

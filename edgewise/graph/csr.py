@@ -108,6 +108,14 @@ def build_rows(
     return Rows(offsets, targets, moved), loops
 
 
+def building(
+    num_vertices: int, num_edges: int, weights: np.ndarray | None, directed: bool, merges: bool = False
+) -> int:
+    """The least memory that it takes to build rows, and to merge parallel arcs, beyond the columns."""
+    of_arc = 4 + 2 + (0 if weights is None else weights.itemsize)
+    return (4 + 12 * merges) * num_vertices + (1 if directed else 2) * of_arc * num_edges
+
+
 def transpose(rows: Rows) -> Rows:
     """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
     sources = np.empty(len(rows.targets), np.int32)

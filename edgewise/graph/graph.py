@@ -26,10 +26,13 @@ from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.slots import arrange, arranging, degrees_of
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
+
+#: Arcs that are brought into another order at a time.
+_PIECE = 2**16
 
 
 class Graph:
@@ -141,6 +144,7 @@ class Graph:
         return isinstance(rows, GpuRows) or bool(cuda_door().is_copied(self, getattr(self, name)))
 
     @classmethod
+    @naming_memory_errors
     def from_edges(
         cls,
         source: Any,
@@ -177,7 +181,7 @@ class Graph:
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
                 a weight that is NaN or infinite, a sum that its dtype cannot hold.
-            MemoryLimitError: the GPU has no room to build the graph.
+            MemoryLimitError: the GPU, or the host, has no room to build the graph.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
@@ -199,6 +203,8 @@ class Graph:
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
         source, target, ids = number_vertices(source, target, as_count(num_vertices))
+        merges = parallel_edges != "keep"
+        check_free("Graph.from_edges", csr.building(ids.num_vertices, len(source), weights, directed, merges))
         graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
         if number_edges:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
@@ -391,7 +397,11 @@ class Graph:
         if not self.directed:
             return self._rows
         rows = self._rows
-        return rows.transposed() if isinstance(rows, GpuRows) else _sealed_rows(csr.transpose(rows))
+        if isinstance(rows, GpuRows):
+            return rows.transposed()
+        columns = _sealed_rows(csr.transpose(rows))
+        give_back(2 * self.num_arcs)
+        return columns
 
     @property
     def has_in_edges(self) -> bool:
@@ -401,6 +411,10 @@ class Graph:
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
         _ = self._columns
+
+    def make_in_arcs(self) -> None:
+        """Make `in_arcs` now, unless they are there already; the graph keeps them."""
+        _ = self.in_arcs
 
     def making(self, *names: str) -> Step:
         """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
@@ -430,7 +444,7 @@ class Graph:
             if self.directed:
                 return Step(of_offset * m, csr.transposing(self.offsets, self.targets, of_offset - 4).most)
             arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
-            return Step(arcs.kept, in_turn(arcs, by_target, by_target, arcs).most)
+            return Step(arcs.kept, in_turn(arcs, by_target, by_target).most)
         if name == "slots":
             return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
         return self.making("out_degree")
@@ -462,10 +476,14 @@ class Graph:
         arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
         by_target = csr.transpose(csr.Rows(self.offsets, self.targets, arcs))
         # The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
-        by_source = csr.transpose(by_target)
-        twins = np.empty_like(arcs)
-        twins[by_source.weights] = by_target.weights
-        return sealed(twins)
+        places, twins = csr.transpose(by_target).weights, by_target.weights
+        assert places is not None and twins is not None
+        for start in range(0, self.num_arcs, _PIECE):  # NumPy makes wider integers of places first
+            piece = slice(start, start + _PIECE)
+            arcs[places[piece]] = twins[piece]
+        del by_target, places, twins
+        give_back(16 * self.num_arcs)
+        return sealed(arcs)
 
     @cached_property
     def slots(self) -> tuple[np.ndarray, np.ndarray]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
-from edgewise.memory import Step
+from edgewise.memory import Step, held
 from edgewise.text import shown
 
-#: Of an index in a list; and of an id that is an object in the dictionary of all, while that is made from a list.
-_INDEX_BYTES, _POSITION_BYTES = 8 + 32, 8 + 32 + 90
+#: Bytes of an id that is an object in the dictionary of all, while that is made from a list.
+_POSITION_BYTES = 8 + 32 + 90
 
 _KINDS = "expected integers, or strings"
 
@@ -166,7 +166,8 @@ class Ids:
         order = self._ascending
         if self.num_vertices == 0 or not self.given[order[0]] <= vertex <= self.given[order[-1]]:
             return -1
-        index = int(order[np.searchsorted(self.given, vertex, sorter=order)])
+        sought = self.given.dtype.type(vertex)  # an int beside uint64 makes float64 of both
+        index = int(order[np.searchsorted(self.given, sought, sorter=order)])
         return index if self.given[index] == vertex else -1
 
     def indices_of(self, ids: Any) -> np.ndarray:
@@ -184,18 +185,18 @@ class Ids:
             if len(wrong):
                 raise self._unknown(ids[wrong[0]])
             return ids.astype(np.int64)
-        return np.array([self.index_of(vertex) for vertex in ids], dtype=np.int64)
+        return np.fromiter(map(self.index_of, ids), np.int64, len(ids))
 
     def looking_up(self, ids: Any) -> Step:
-        """The memory that it takes to look up an id, or a sequence of ids: a list and an array of indices, and what is
-        kept for further ids."""
+        """The memory that it takes to look up an id, or a sequence of ids: an array of indices, and what is kept for
+        further ids."""
         count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:
             kept = _POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
         elif self.given is not None:
             kept = 8 * self.num_vertices * ("_ascending" not in vars(self))
-        return Step(kept + 8 * count, kept + (_INDEX_BYTES + 8) * count)
+        return held(kept + 8 * count)
 
     @property
     def _are_objects(self) -> bool:

@@ -1,6 +1,6 @@
 """The random walk that PageRank ranks: where it jumps to, and how a vertex divides its rank among its arcs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ from edgewise.text import shown
 #: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
 _ROWS_PER_PIECE = 1024
-#: An id and its value in a list each, as a Python number each, and in an array each.
-_ID_BYTES = 2 * (8 + 32 + 8)
+#: An id in a list, its index and its value in an array each.
+_ID_BYTES = 3 * 8
 _ONE = np.uint64(1)
 
 
@@ -125,8 +125,8 @@ def _divide_rows(
 
 
 def distributing(graph: Graph, *given: Mapping[Any, float] | np.ndarray | None) -> Step:
-    """The memory that `distribution` takes for each that is given: for each id its index and its value, as objects and
-    in arrays; and once what the graph keeps to look up ids."""
+    """The memory that `distribution` takes for each that is given: for each id its index and its value; and once what
+    the graph keeps to look up ids."""
     n = graph.num_vertices
     looking_up = [graph.looking_up(())] if any(isinstance(each, Mapping) for each in given) else []
     sizes = [_ID_BYTES * len(each) if isinstance(each, Mapping) else 0 for each in given if each is not None]
@@ -137,7 +137,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     """A distribution over the vertices, float64, shape (n,), that sums to 1."""
     values = np.zeros(graph.num_vertices)
     if isinstance(given, Mapping):
-        values[graph.index_of(list(given))] = _as_floats(name, list(given.values()))
+        values[graph.index_of(list(given))] = _as_floats(name, given.values())
     else:
         check_not_masked(given, f"pagerank: {name}", ParameterError)
         array = np.asarray(given)
@@ -157,12 +157,12 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     return values
 
 
-def _as_floats(name: str, values: list[Any]) -> np.ndarray:
+def _as_floats(name: str, values: Collection[Any]) -> np.ndarray:
     """Numbers of any kind, integers of any size among them, as float64."""
     if not all(isinstance(value, Real | np.bool_) for value in values):
-        raise ParameterError(f"pagerank: {name} has the values {shown(values)}; expected numbers")
+        raise ParameterError(f"pagerank: {name} has the values {shown(list(values))}; expected numbers")
     try:
-        return np.array([float(value) for value in values])
+        return np.fromiter(map(float, values), np.float64, len(values))
     except OverflowError:
         raise ParameterError(f"pagerank: {name} has a value beyond float64; scale its values down") from None
 

@@ -1,6 +1,7 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -94,14 +95,18 @@ def first_running(
 ) -> Step:
     """The memory that it takes to lay a program out for a graph, and to run it."""
     pull = delivery.in_edges
-    made = binding.graph.making(*made_for(binding, {}, pull), *["slots"] * delivery.buffered)
+    made = [*made_for(binding, {}, pull), *["slots"] * delivery.buffered]
     work = Workspace.nbytes(binding, message, num_threads, delivery.buffered)
-    return in_turn(made, laying_out(binding, {}, pull), _running(binding, given, pull, work))
+    running = _running(binding, given, pull, work, made)
+    return in_turn(binding.graph.making(*made), laying_out(binding, {}, pull), running)
 
 
-def _running(binding: Binding, given: dict[str, Any], pull: bool, work: int) -> Step:
-    """The memory that a run takes with a workspace of this size."""
-    given_anew = [binding.graph.making(*made_for(binding, given, pull)), laying_out(binding, given, pull)]
+def _running(
+    binding: Binding, given: dict[str, Any], pull: bool, work: int, made: Sequence[str] = ()
+) -> Step:
+    """The memory that a run takes with a workspace of this size, where these arrays of the graph are made before."""
+    missing = [name for name in made_for(binding, given, pull) if name not in made]
+    given_anew = [binding.graph.making(*missing)] * bool(missing) + [laying_out(binding, given, pull)]
     looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
     return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
 

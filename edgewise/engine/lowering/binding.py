@@ -9,7 +9,7 @@ import numpy as np
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph
 from edgewise.graph.ids import check_not_masked
-from edgewise.memory import Step, held
+from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import (
     DTYPES,
@@ -27,6 +27,9 @@ from edgewise.program.declare import (
 )
 from edgewise.program.inspect import Specification
 from edgewise.text import shown
+
+#: Given values that are looked at together.
+_PIECE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,29 +293,40 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     if not truths and not np.can_cast(array.dtype, dtype, casting="same_kind"):
         raise unfit(f"an array of {array.dtype}", str(dtype))
     expected = "True or False, or 1 or 0" if truths else str(dtype)
-    wrong = _unfit_values(array, dtype)
-    if is_vertex and not wrong.any():
-        wrong = (array < -1) | (array >= vertices)
+    place = _first(array, lambda piece: _unfit_values(piece, dtype))
+    if is_vertex and place is None:
+        place = _first(array, lambda piece: (piece < -1) | (piece >= vertices))
         expected = f"indices from 0 to {vertices - 1}, or -1 for none"
-    if wrong.any():
-        place = int(np.argmax(wrong))
+    if place is not None:
         raise unfit(f"{array[place]} at [{place}]", expected)
-    return np.ascontiguousarray(array, dtype=dtype)
+    fitting = np.ascontiguousarray(array, dtype=dtype)
+    if array is not values and array is not fitting:
+        del array
+        give_back(8 * length)
+    return fitting
 
 
 def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
-    """The memory that it takes to bring what is given for a field into its dtype: nothing where it has that. Masks say
-    which values do not fit."""
+    """The memory that it takes to bring what is given for a field into its dtype: nothing for an array of that dtype
+    whose values lie side by side. What is no array becomes one of numbers of 8 bytes first."""
     if name not in given:
         return held(0)
     in_arcs = name in binding.edge
     dtype = binding.edge[name] if in_arcs else binding.vertex[name]
     length = binding.graph.num_arcs if in_arcs else binding.graph.num_vertices
-    values = given[name]
-    as_array = 0 if hasattr(values, "dtype") else 8 * length
-    kept = 0 if getattr(values, "dtype", None) == dtype else dtype.itemsize * length
-    narrowing = 8 * (dtype == np.float32)
-    return Step(kept, as_array + kept + (4 + narrowing) * length)
+    values, size = given[name], dtype.itemsize * length
+    if not isinstance(values, np.ndarray):
+        return Step(size, 8 * length + size)
+    return held(0 if values.dtype == dtype and values.flags.c_contiguous else size)
+
+
+def _first(values: np.ndarray, is_wrong: Callable[[np.ndarray], np.ndarray]) -> int | None:
+    """The first place whose value is wrong, or None. A mask for all of them would take memory."""
+    for start in range(0, len(values), _PIECE):
+        wrong = is_wrong(values[start : start + _PIECE])
+        if wrong.any():
+            return start + int(np.argmax(wrong))
+    return None
 
 
 def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

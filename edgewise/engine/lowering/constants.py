@@ -51,6 +51,8 @@ def constant_arrays(
     graph, found = binding.graph, binding.found
     arrays: dict[tuple[str, str], Any] = {}
     supplied, uniform = 0, set()
+    if pull and any(name in given for name in found.edge_fields):
+        graph.make_in_arcs()  # now, for that takes more than it leaves
     for i, name in enumerate(found.vertex_fields):
         start = initial_vertex_value(binding, name, given)
         supplied |= (start.ndim == 1) << i
