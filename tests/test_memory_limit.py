@@ -156,6 +156,24 @@ def test_a_refusal_looks_nothing_up(algorithm):
     assert "_position" not in vars(graph._ids)
 
 
+@pytest.mark.parametrize(
+    "algorithm", [ew.betweenness, ew.edge_betweenness], ids=lambda algorithm: algorithm.__name__
+)
+def test_a_refusal_looks_no_list_of_sources_up(algorithm):
+    graph = names()
+    with pytest.raises(MemoryLimitError):
+        algorithm(graph, sources=["v0", "v1"], device="cpu", memory_limit=0)
+    assert "_position" not in vars(graph._ids)
+
+
+@pytest.mark.parametrize("option", ["personalization", "start"])
+def test_a_refusal_looks_no_given_ranks_up(option):
+    graph = names()
+    with pytest.raises(MemoryLimitError):
+        ew.pagerank(graph, **{option: {"v0": 1.0}}, device="cpu", memory_limit=0)
+    assert "_position" not in vars(graph._ids)
+
+
 def test_a_program_counts_what_looking_its_vertex_up_takes():
     graph, needed = names(), []
     for _ in range(2):
