@@ -37,7 +37,8 @@ def compare_shards(num_vertices, num_edges, window):
 
 def compare_sorts():
     """Compare the sorts with NumPy's: of few keys, of whole and cut tiles, of like ones and of ones in order."""
-    from benchmarks.papers.sorts import TILE, merge_sort, quick_sort
+    from benchmarks.papers.merge_sort import TILE, merge_sort
+    from benchmarks.papers.quick_sort import quick_sort
 
     random = np.random.default_rng(1)
     cases = [random.integers(0, 2**32, n, dtype=np.uint32) for n in (1, TILE, TILE + 1, 6 * TILE - 3)]

@@ -10,7 +10,7 @@ gpu = pytest.importorskip(
     "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-from benchmarks.papers import cusha, edge_vertex_remap, sorts  # noqa: E402
+from benchmarks.papers import cusha, cusha_kernel, edge_vertex_remap, merge_sort, quick_sort  # noqa: E402
 
 pytestmark = pytest.mark.slow
 H100 = (9, 0)
@@ -21,15 +21,15 @@ def test_rivals_give_the_right_answers_in_the_simulator():
     assert simulated("simulate_baselines.py") == [*graphs, "sorts", "remapping"]
 
 
-@pytest.mark.parametrize("kind", cusha.DTYPES)
+@pytest.mark.parametrize("kind", cusha_kernel.DTYPES)
 def test_programs_on_shards_compile(kind):
-    kernel = cusha.make_kernel(kind, max(cusha.TEAMS))
+    kernel = cusha_kernel.make_kernel(kind, max(cusha_kernel.TEAMS))
     assert b".text.kernel" in gpu.compile_kernel(kernel, cusha.signature(kind), H100, None)
 
 
-@pytest.mark.parametrize("kernel", [sorts.merge_sort_kernel, sorts.quick_sort_kernel])
+@pytest.mark.parametrize("kernel", [merge_sort.merge_sort_kernel, quick_sort.quick_sort_kernel])
 def test_sorts_compile(kernel):
-    types = sorts.MERGE_TYPES if kernel is sorts.merge_sort_kernel else sorts.QUICK_TYPES
+    types = merge_sort.MERGE_TYPES if kernel is merge_sort.merge_sort_kernel else quick_sort.QUICK_TYPES
     assert b".text.kernel" in gpu.compile_kernel(kernel, types, H100, None)
 
 
@@ -76,10 +76,10 @@ def test_sorts_agree_with_numpy_on_a_gpu(size, bound):
     import cupy
 
     keys = np.random.default_rng(size).integers(0, bound, size, dtype=np.uint32)
-    found, index = (column.get() for column in sorts.merge_sort(cupy.asarray(keys)))
+    found, index = (column.get() for column in merge_sort.merge_sort(cupy.asarray(keys)))
     np.testing.assert_array_equal(found, np.sort(keys))
     np.testing.assert_array_equal(index, np.argsort(keys, kind="stable"))
-    found, index = (column.get() for column in sorts.quick_sort(cupy.asarray(keys)))
+    found, index = (column.get() for column in quick_sort.quick_sort(cupy.asarray(keys)))
     np.testing.assert_array_equal(found, np.sort(keys))
     np.testing.assert_array_equal(keys[index], found)
     assert len(np.unique(index)) == size

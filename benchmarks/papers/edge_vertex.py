@@ -268,7 +268,8 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
     """Figure 11: sorting uniform degrees, keys and map."""
     import cupy
 
-    from benchmarks.papers.sorts import merge_sort, quick_sort
+    from benchmarks.papers.merge_sort import merge_sort
+    from benchmarks.papers.quick_sort import quick_sort
     from edgewise.layout.bucket_sort import bucket_sort
 
     sorts: dict[str, Callable[[Any], Any]] = {

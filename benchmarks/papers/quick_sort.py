@@ -1,22 +1,14 @@
-"""Comparison sorts on a GPU, as rivals in the reproduction of Zhong et al. 2016 (section 5.5, Figure 11).
+"""Quicksort on a GPU, a rival in the reproduction of Zhong et al. 2016 (section 5.5, Figure 11).
 
-Both sort uint32 keys together with their indices, each in one cooperative launch. A block of threads sorts a tile of
-4,096 words, key and index in 64 bits, in shared memory: each thread sorts four in registers, then runs are merged in
-pairs, a thread finding its four words of a merged run by a binary search on the run's diagonal.
+It sorts uint32 keys together with their indices in one cooperative launch. Sequences of more than a tile are parted
+around a pivot by many blocks: a first pass counts what is smaller, equal and larger in each piece, and reserves room
+for it in the sequence; a second one moves it there, what is equal to where it stays. What is left is sorted by a
+block each, as `merge_sort` sorts a tile. As in the reference there are two phases. The pivot is the median of 32
+keys, where the reference takes the middle between least and largest, and a block sorts a short sequence by merging,
+where the reference goes on with quicksort and ends with a bitonic sort.
 
-Merge sort. Sorted tiles are merged in pairs until one run is left. In each pass all blocks have equal shares of the
-output, and find where a tile of it begins in the two runs by a search on the diagonal, 32 ways at a time, a warp for
-each tile. The next tile is loaded while one is merged.
-
-Quicksort. Sequences of more than a tile are parted around a pivot by many blocks: a first pass counts what is smaller,
-equal and larger in each piece, and reserves room for it in the sequence; a second one moves it there, what is equal to
-where it stays. What is left is sorted by a block each. As in the reference there are two phases. The pivot is the
-median of 32 keys, where the reference takes the middle between least and largest, and a block sorts a short sequence by
-merging, where the reference goes on with quicksort and ends with a bitonic sort.
-
-References. Green, McColl, Bader, "GPU Merge Path: A GPU Merging Algorithm", ICS 2012. Cederman and Tsigas,
-"GPU-Quicksort: A Practical Quicksort Algorithm for Graphics Processors", ACM Journal of Experimental Algorithmics 14
-(2009).
+Reference. Cederman and Tsigas, "GPU-Quicksort: A Practical Quicksort Algorithm for Graphics Processors", ACM Journal
+of Experimental Algorithmics 14 (2009).
 """
 
 import functools
@@ -25,6 +17,19 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from benchmarks.papers.merge_sort import (
+    _INDEX,
+    _SIGNED,
+    LAST,
+    SHARED_WORD,
+    TALLIES,
+    TILE,
+    WARPS,
+    put_out,
+    put_strips,
+    sort_tile,
+    word_of,
+)
 from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
 from edgewise.kernels.cuda.device import (
     HALVES,
@@ -44,309 +49,12 @@ from edgewise.kernels.cuda.device import (
     lanes_before,
     num_blocks,
     num_threads,
-    numba_type,
     shuffle,
     shuffle_down,
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, finish, zeros
-
-#: Words that a thread has of a tile, and those of a tile.
-ITEMS = 4
-TILE = ITEMS * THREADS
-WARPS = THREADS // WARP
-#: Where the tiles that a block's warps look for begin, and where the last one ends.
-SPLITS = WARPS + 1
-TALLIES = 2 * WARPS
-WORD = np.dtype(np.uint64)
-SHARED_WORD = numba_type(WORD)
-#: A word after all others, which fills up the last tile. No key has this index.
-LAST = np.uint64(2**64 - 1)
-HALF = np.uint64(32)
-LOW_HALF = np.uint64(2**32 - 1)
-
-
-@device_function
-def word_of(key, index):
-    """A key and its index in a word."""
-    return (np.uint64(key) << HALF) | np.uint64(index)
-
-
-@device_function
-def sorted_four(w0, w1, w2, w3):
-    """Four words in order, by a network of five comparisons."""
-    w0, w1 = min(w0, w1), max(w0, w1)
-    w2, w3 = min(w2, w3), max(w2, w3)
-    w0, w2 = min(w0, w2), max(w0, w2)
-    w1, w3 = min(w1, w3), max(w1, w3)
-    return w0, min(w1, w2), max(w1, w2), w3
-
-
-@device_function
-def put_adjacent(local, w0, w1, w2, w3):
-    """Store this thread's four words of a tile side by side."""
-    i = ITEMS * block_thread()
-    local[np.uint32(i)] = w0
-    local[np.uint32(i + 1)] = w1
-    local[np.uint32(i + 2)] = w2
-    local[np.uint32(i + 3)] = w3
-
-
-@device_function
-def put_strips(local, w0, w1, w2, w3):
-    """Store this thread's words of the four strips of a tile."""
-    i = block_thread()
-    local[np.uint32(i)] = w0
-    local[np.uint32(i + THREADS)] = w1
-    local[np.uint32(i + 2 * THREADS)] = w2
-    local[np.uint32(i + 3 * THREADS)] = w3
-
-
-@device_function
-def first_of(local, a, length_a, b, length_b, d):
-    """How many of the first d words of two merged runs in shared memory are the first run's."""
-    low, high = np.int32(max(d - length_b, 0)), np.int32(min(d, length_a))
-    while low < high:
-        middle = np.int32((low + high) >> 1)
-        if local[np.uint32(a + middle)] < local[np.uint32(b + d - 1 - middle)]:
-            low = np.int32(middle + 1)
-        else:
-            high = middle
-    return low
-
-
-@device_function
-def next_word(local, x, y, i, i_end, j, j_end):
-    """The lower of the heads x and y of two runs, at i and j; then the heads and where they are."""
-    first = x <= y
-    word = x if first else y
-    k, end = np.int32((i if first else j) + 1), i_end if first else j_end
-    head = local[np.uint32(k)] if k < end else LAST
-    return word, head if first else x, y if first else head, k if first else i, j if first else k
-
-
-@device_function
-def merged_four(local, i, i_end, j, j_end):
-    """The next four words of two merged runs, which go on at i and j."""
-    x = local[np.uint32(i)] if i < i_end else LAST
-    y = local[np.uint32(j)] if j < j_end else LAST
-    w0, x, y, i, j = next_word(local, x, y, i, i_end, j, j_end)
-    w1, x, y, i, j = next_word(local, x, y, i, i_end, j, j_end)
-    w2, x, y, i, j = next_word(local, x, y, i, i_end, j, j_end)
-    return w0, w1, w2, min(x, y)
-
-
-@device_function
-def sort_tile(local, count):
-    """Sort the first words of a tile in shared memory; those that fill the last four up are `LAST`."""
-    begin, top = np.int32(ITEMS * block_thread()), np.int32((count + ITEMS - 1) // ITEMS * ITEMS)
-    w0, w1, w2, w3 = LAST, LAST, LAST, LAST
-    if begin < top:
-        w0, w1 = local[np.uint32(begin)], local[np.uint32(begin + 1)]
-        w2, w3 = local[np.uint32(begin + 2)], local[np.uint32(begin + 3)]
-        w0, w1, w2, w3 = sorted_four(w0, w1, w2, w3)
-        put_adjacent(local, w0, w1, w2, w3)
-    block_barrier()
-    width = np.int32(ITEMS)
-    while width < top:
-        if begin < top:
-            a = np.int32(begin & -(2 * width))
-            b, end, d = np.int32(min(a + width, top)), np.int32(min(a + 2 * width, top)), np.int32(begin - a)
-            i = first_of(local, a, b - a, b, end - b, d)
-            w0, w1, w2, w3 = merged_four(local, np.int32(a + i), b, np.int32(b + d - i), end)
-        block_barrier()
-        if begin < top:
-            put_adjacent(local, w0, w1, w2, w3)
-        block_barrier()
-        width = np.int32(2 * width)
-
-
-@device_function
-def put_out(outs, p, word):
-    """Store the key and the index of a word where they stay."""
-    outs[0][p] = np.uint32(word >> HALF)
-    outs[1][p] = np.uint32(word & LOW_HALF)
-
-
-@device_function
-def strips(local):
-    """This thread's words of the four strips of a tile."""
-    i = block_thread()
-    w0, w1 = local[np.uint32(i)], local[np.uint32(i + THREADS)]
-    return w0, w1, local[np.uint32(i + 2 * THREADS)], local[np.uint32(i + 3 * THREADS)]
-
-
-@device_function
-def store_tile(local, begin, n, final, target, outs):
-    """Store a tile's words, in the end as keys and indices."""
-    w0, w1, w2, w3 = strips(local)
-    p = begin + block_thread()
-    if not final:
-        target[p] = w0
-        target[p + THREADS] = w1
-        target[p + 2 * THREADS] = w2
-        target[p + 3 * THREADS] = w3
-        return
-    if p < n:
-        put_out(outs, p, w0)
-    if p + THREADS < n:
-        put_out(outs, p + THREADS, w1)
-    if p + 2 * THREADS < n:
-        put_out(outs, p + 2 * THREADS, w2)
-    if p + 3 * THREADS < n:
-        put_out(outs, p + 3 * THREADS, w3)
-
-
-@device_function
-def fresh_word(keys, p, n):
-    """The p-th key with its index; `LAST` beyond the end."""
-    return word_of(keys[p], p) if p < n else LAST
-
-
-@device_function
-def pair_of(begin, run, total):
-    """Where the pair of runs begins that a place is in, and how many words its two runs have."""
-    pair = begin & -(2 * run)
-    length = min(run, total - pair)
-    return pair, length, min(run, total - pair - length)
-
-
-@device_function
-def find_split(source, begin, run, total):
-    """How many of the words before a place are the first run's. All lanes of the warp take part."""
-    pair, length_a, length_b = pair_of(begin, run, total)
-    d = begin - pair
-    low, high, b = max(d - length_b, np.int64(0)), min(d, length_a), pair + length_a + d - 1
-    while high - low > WARP:
-        step = (high - low) // (WARP + 1)
-        i = low + (lane() + 1) * step - 1
-        bits = ballot(source[pair + i] > source[b - i])
-        if bits == 0:
-            low += WARP * step
-        else:
-            holder = first_bit(bits)
-            low, high = low + holder * step, low + (holder + 1) * step - 1
-    i = low + lane()
-    bits = ballot(i < high and source[pair + i] > source[b - i])
-    return high if bits == 0 else low + first_bit(bits)
-
-
-@device_function
-def parts_of(begin, s, splits, run, total):
-    """A tile's words of the two runs: where they begin, and how many are the first run's."""
-    pair, length_a, length_b = pair_of(begin, run, total)
-    i, d = splits[s], begin - pair
-    end = length_a if d + TILE >= length_a + length_b else splits[s + 1]
-    return pair + i, pair + length_a + d - i, end - i
-
-
-@device_function
-def fetch(source, i, a, b, length):
-    """The i-th word of a tile, before it is merged."""
-    return source[(a if i < length else b - length) + i]
-
-
-@device_function
-def merge_tiles(source, target, outs, group, many, run, total, n, local, splits):
-    """Merge what falls into some adjacent tiles of the output, of which there are at most as many as warps."""
-    warp, me, final = block_thread() // WARP, block_thread(), 2 * run >= total
-    for s in range(warp, many + 1, WARPS):
-        if (group + s) * TILE < total:
-            split = find_split(source, (group + s) * TILE, run, total)
-            if lane() == 0:
-                splits[s] = split
-    block_barrier()
-    a, b, length = parts_of(group * TILE, np.int64(0), splits, run, total)
-    w0, w1 = fetch(source, me, a, b, length), fetch(source, me + THREADS, a, b, length)
-    w2, w3 = (
-        fetch(source, me + 2 * THREADS, a, b, length),
-        fetch(source, me + 3 * THREADS, a, b, length),
-    )
-    for s in range(many):
-        put_strips(local, w0, w1, w2, w3)
-        middle, d = np.int32(length), np.int32(ITEMS * me)
-        block_barrier()
-        if s + 1 < many:
-            a, b, length = parts_of((group + s + 1) * TILE, s + 1, splits, run, total)
-            w0, w1 = fetch(source, me, a, b, length), fetch(source, me + THREADS, a, b, length)
-            w2, w3 = (
-                fetch(source, me + 2 * THREADS, a, b, length),
-                fetch(source, me + 3 * THREADS, a, b, length),
-            )
-        i = first_of(local, 0, middle, middle, TILE - middle, d)
-        m0, m1, m2, m3 = merged_four(local, i, middle, np.int32(middle + d - i), np.int32(TILE))
-        block_barrier()
-        put_adjacent(local, m0, m1, m2, m3)
-        block_barrier()
-        store_tile(local, (group + s) * TILE, n, final, target, outs)
-        block_barrier()
-
-
-def merge_sort_kernel(keys, buffers, outs, control, n, tiles):
-    """Sort by merging.
-
-    Args:
-        keys: uint32, (n,).
-        buffers: two of uint64, (tiles * TILE,).
-        outs: uint32, (n,), for the sorted keys and their indices.
-        control: one zero, which counts arrivals at the barrier.
-        n, tiles: keys and tiles.
-    """
-    local = cuda.shared.array(TILE, SHARED_WORD)
-    splits = cuda.shared.array(SPLITS, INT64)
-    first, last = block_index() * tiles // num_blocks(), (block_index() + 1) * tiles // num_blocks()
-    for tile in range(first, last):
-        p = tile * TILE + block_thread()
-        w0, w1 = fresh_word(keys, p, n), fresh_word(keys, p + THREADS, n)
-        w2, w3 = fresh_word(keys, p + 2 * THREADS, n), fresh_word(keys, p + 3 * THREADS, n)
-        put_strips(local, w0, w1, w2, w3)
-        block_barrier()
-        sort_tile(local, TILE)
-        store_tile(local, tile * TILE, n, tiles == 1, buffers[0], outs)
-        block_barrier()
-    generation, run, total = grid_barrier(control, np.int64(0)), np.int64(TILE), tiles * TILE
-    source, target = buffers[0], buffers[1]
-    while run < total:
-        for group in range(first, last, WARPS):
-            many = min(np.int64(WARPS), last - group)
-            merge_tiles(source, target, outs, group, many, run, total, n, local, splits)
-        generation = grid_barrier(control, generation)
-        source, target, run = target, source, 2 * run
-
-
-_INDEX, _SIGNED = pointer(np.dtype(np.uint32)), pointer(np.dtype(np.int64))
-#: The types of the arguments of `merge_sort_kernel`.
-MERGE_TYPES = (
-    _INDEX,
-    tuple_of([pointer(WORD)] * 2),
-    tuple_of([_INDEX] * 2),
-    array(np.dtype(np.int64)),
-    INT64,
-    INT64,
-)
-
-
-@functools.cache
-def _merge_kernel() -> Kernel:
-    return fixed_kernel(merge_sort_kernel, MERGE_TYPES)
-
-
-def merge_sort(keys: Any) -> tuple[Any, Any]:
-    """Sort keys with their indices; equal keys by index.
-
-    Args:
-        keys: uint32, shape (n,), on the GPU, n < 2**31.
-
-    Returns:
-        The sorted keys, and for each the index that it had: uint32, shape (n,), on the GPU.
-    """
-    n, tiles = len(keys), -(-len(keys) // TILE)
-    buffers, outs = [empty(tiles * TILE, WORD) for _ in range(2)], [empty(n, np.uint32) for _ in range(2)]
-    _merge_kernel().start([keys, *buffers, *outs, words(zeros(1, np.int64)), n, tiles])
-    finish()
-    return outs[0], outs[1]
-
 
 #: Words of quicksort's `control`: word 0 counts arrivals at the barrier; sequences and pieces of a level, of three by
 #: turns; short sequences, and those that were taken.
