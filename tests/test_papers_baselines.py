@@ -62,7 +62,9 @@ def test_shards_agree_with_the_algorithms_on_a_gpu(window):
     expected = ew.pagerank(graph, tol=0, max_iterations=50, dtype=np.float32, device="cuda").rank
     np.testing.assert_allclose(cusha.pagerank(shards).get(), expected, rtol=1e-4)
     expected = ew.sssp(graph, source, device="cuda").distance.astype(np.int64)
-    np.testing.assert_array_equal(cusha.sssp(shards, source).get(), np.minimum(expected, cusha.UNREACHED))
+    np.testing.assert_array_equal(
+        cusha.sssp(shards, source).get(), np.minimum(expected, cusha_kernel.UNREACHED)
+    )
     both_ways = np.concatenate(edges), np.concatenate(edges[::-1])
     expected = ew.connected_components(graph, device="cuda").component
     found = cusha.components(cusha.make_shards(n, *both_ways, window=window)).get()

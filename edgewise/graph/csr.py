@@ -34,6 +34,8 @@ _ARCS_PER_BUCKET = 2**14
 _MAX_BLOCK = 2**20
 #: Arrays as long as the counts of blocks that there are at a time, to find their places.
 _COUNTS = 5
+#: Arcs that are brought into another order at a time.
+_PIECE = 2**16
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,21 @@ def arcs_by_target(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """The numbers of the arcs in the order of their targets, of the dtype of offsets; those of one target ascend."""
     arcs = np.empty(len(targets), offset_dtype(len(targets)))
     return _by_target(Rows(offsets, targets, None), arcs, numbered=True).targets
+
+
+def twin_arcs(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """For each arc of rows that have every arc both ways, the number of that the other way; of the dtype of offsets.
+
+    The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
+    """
+    arcs = np.arange(len(targets), dtype=offsets.dtype)
+    by_target = transpose(Rows(offsets, targets, arcs))
+    places, twins = transpose(by_target).weights, by_target.weights
+    assert places is not None and twins is not None
+    for start in range(0, len(arcs), _PIECE):  # NumPy makes wider integers of places first
+        piece = slice(start, start + _PIECE)
+        arcs[places[piece]] = twins[piece]
+    return arcs
 
 
 def _by_target(rows: Rows, ends: np.ndarray, numbered: bool) -> Rows:

@@ -20,19 +20,17 @@ from edgewise.graph.checks import (
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_id_column, check_not_masked, is_sequence
+from edgewise.graph.making import making_array, stored
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
-from edgewise.layout.slots import arrange, arranging, degrees_of
+from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
-
-#: Arcs that are brought into another order at a time.
-_PIECE = 2**16
 
 
 class Graph:
@@ -337,8 +335,7 @@ class Graph:
         Args:
             name: "offsets", "targets" or "weights".
         """
-        rows = self._rows
-        return rows.on_gpu[name] if isinstance(rows, GpuRows) else getattr(rows, name)
+        return stored(self._rows, name)
 
     @property
     def vertices(self) -> np.ndarray:
@@ -431,23 +428,9 @@ class Graph:
 
     def _making(self, name: str) -> Step:
         """The host's memory that it takes to make an array."""
-        n, m, of_offset = self.num_vertices, self.num_arcs, csr.offset_dtype(self.num_arcs)().itemsize
-        if name == "out_degree" or (name == "in_degree" and self.directed):
-            return Step(4 * n, max(4, of_offset + 4 * (of_offset > 4)) * n)
-        if name == "in_edges":
-            weights = self.stored("weights")
-            of_weight = 0 if weights is None else weights.itemsize
-            if isinstance(self._rows, GpuRows):
-                return held(of_offset * (n + 1) + (4 + of_weight) * m)
-            return csr.transposing(self.offsets, self.targets, of_weight)
-        if name == "in_arcs":
-            if self.directed:
-                return Step(of_offset * m, csr.transposing(self.offsets, self.targets, of_offset - 4).most)
-            arcs, by_target = held(of_offset * m), csr.transposing(self.offsets, self.targets, of_offset)
-            return Step(arcs.kept, in_turn(arcs, by_target, by_target).most)
-        if name == "slots":
-            return Step(of_offset * (n + 1 + m), of_offset * m + arranging(n, of_offset))
-        return self.making("out_degree")
+        if name == "in_degree" and not self.directed:
+            return self.making("out_degree")
+        return making_array(name, self._rows, self.num_vertices, self.num_arcs, self.directed)
 
     @property
     def in_offsets(self) -> np.ndarray:
@@ -473,15 +456,7 @@ class Graph:
         """For each arc in the order of `in_sources`, its place in `targets`; shape (num_arcs,)."""
         if self.directed:
             return sealed(csr.arcs_by_target(self.offsets, self.targets))
-        arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
-        by_target = csr.transpose(csr.Rows(self.offsets, self.targets, arcs))
-        # The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
-        places, twins = csr.transpose(by_target).weights, by_target.weights
-        assert places is not None and twins is not None
-        for start in range(0, self.num_arcs, _PIECE):  # NumPy makes wider integers of places first
-            piece = slice(start, start + _PIECE)
-            arcs[places[piece]] = twins[piece]
-        del by_target, places, twins
+        arcs = csr.twin_arcs(self.offsets, self.targets)
         give_back(16 * self.num_arcs)
         return sealed(arcs)
 
