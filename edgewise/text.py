@@ -40,3 +40,9 @@ def shown(value: Any) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names for a message: the first of many."""
     return shortened(", ".join(names), _LONGEST_VALUE)
+
+
+def html_table(facts: dict[str, str]) -> str:
+    """Facts as a table in HTML, for notebooks."""
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
+    return f"<table>{rows}</table>"

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column
+from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column, check_not_masked
 from edgewise.text import shown
 
 
@@ -66,6 +66,18 @@ def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
     n = len(offsets) - 1
     if len(targets) and not 0 <= targets.min() <= targets.max() < n:
         raise GraphError(f"targets go from {targets.min()} to {targets.max()}; expected 0..{n - 1}")
+
+
+def as_rows(offsets: Any, targets: Any, weights: np.ndarray | None) -> csr.Rows:
+    """Compressed sparse rows of the right dtypes from what was given for them; arrays of these dtypes are shared."""
+    check_not_masked(offsets, "offsets")
+    check_not_masked(targets, "targets")
+    offsets, targets = np.asarray(offsets), np.asarray(targets)
+    check_rows(offsets, targets)
+    if weights is not None and len(weights) != len(targets):
+        raise GraphError(f"weights has {len(weights):,} entries; targets has {len(targets):,}")
+    dtype = csr.offset_dtype(len(targets))
+    return csr.Rows(offsets.astype(dtype, copy=False), targets.astype(np.int32, copy=False), weights)
 
 
 def check_symmetric(rows: csr.Rows) -> None:

@@ -58,6 +58,16 @@ class Rows:
         weights = 0 if self.weights is None else self.weights.nbytes
         return self.offsets.nbytes + self.targets.nbytes + weights
 
+    def sealed(self) -> "Rows":
+        """The same rows, not to be written to."""
+        weights = None if self.weights is None else sealed(self.weights)
+        return Rows(sealed(self.offsets), sealed(self.targets), weights)
+
+
+def row_lengths(offsets: np.ndarray) -> np.ndarray:
+    """The arcs in each row, int32, not to be written to."""
+    return sealed(np.diff(offsets).astype(np.int32, copy=False))
+
 
 def offset_dtype(num_arcs: int) -> type[np.signedinteger]:
     """int32 while it can hold every offset, else int64."""

@@ -44,6 +44,12 @@ class GpuRows:
         """A copy in the host's memory, or None."""
         return None if self.on_gpu["weights"] is None else self._on_host("weights")
 
+    @property
+    def not_on_host(self) -> int:
+        """Bytes of the arrays that have no copy in the host's memory yet."""
+        arrays = self.on_gpu.items()
+        return sum(each.nbytes for name, each in arrays if each is not None and name not in vars(self))
+
     def transposed(self) -> "GpuRows":
         """The arcs by target, those of one target in ascending order of sources, parallel ones as before.
 

@@ -11,10 +11,10 @@ from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
 from edgewise.graph.checks import (
     as_count,
+    as_rows,
     check_choice,
     check_flags,
     check_lengths,
-    check_rows,
     check_symmetric,
     ids_in_order,
 )
@@ -28,6 +28,7 @@ from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
+from edgewise.text import html_table
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -58,7 +59,7 @@ class Graph:
         self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
         check_flags(GraphError, directed=directed)
-        self._ids, self._rows = ids, _sealed_rows(rows)
+        self._ids, self._rows = ids, rows.sealed() if isinstance(rows, csr.Rows) else rows
         self.num_vertices = ids.num_vertices
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
@@ -124,14 +125,7 @@ class Graph:
     @property
     def needed_on_host(self) -> int:
         """Bytes of a graph that was built on a GPU and has not been copied to the host."""
-        rows = self._rows
-        if not isinstance(rows, GpuRows):
-            return 0
-        return sum(
-            array.nbytes
-            for name, array in rows.on_gpu.items()
-            if array is not None and name not in vars(rows)
-        )
+        return self._rows.not_on_host if isinstance(self._rows, GpuRows) else 0
 
     def _lies_on_gpu(self, name: str) -> bool:
         """Whether `on_gpu` has an array at hand."""
@@ -263,16 +257,8 @@ class Graph:
             GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
         """
         check_flags(GraphError, directed=directed)
-        check_not_masked(offsets, "offsets")
-        check_not_masked(targets, "targets")
-        offsets, targets = np.asarray(offsets), np.asarray(targets)
-        check_rows(offsets, targets)
-        n = len(offsets) - 1
-        checked = None if weights is None else as_weights(weights)
-        if checked is not None and len(checked) != len(targets):
-            raise GraphError(f"weights has {len(checked):,} entries; targets has {len(targets):,}")
-        dtype = csr.offset_dtype(len(targets))
-        rows = csr.Rows(offsets.astype(dtype, copy=False), targets.astype(np.int32, copy=False), checked)
+        rows = as_rows(offsets, targets, None if weights is None else as_weights(weights))
+        n = len(rows.offsets) - 1
         ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
         if directed:
             return cls(rows, ids, True, num_loops=0)
@@ -377,7 +363,7 @@ class Graph:
     @cached_property
     def out_degree(self) -> np.ndarray:
         """Arcs that leave each vertex, int32, shape (num_vertices,)."""
-        return sealed(_lengths(self.offsets))
+        return csr.row_lengths(self.offsets)
 
     @cached_property
     def in_degree(self) -> np.ndarray:
@@ -385,7 +371,7 @@ class Graph:
         if not self.directed:
             return self.out_degree
         if self.has_in_edges or isinstance(self._rows, GpuRows):
-            return sealed(_lengths(self.in_offsets))
+            return csr.row_lengths(self.in_offsets)
         return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
@@ -396,7 +382,7 @@ class Graph:
         rows = self._rows
         if isinstance(rows, GpuRows):
             return rows.transposed()
-        columns = _sealed_rows(csr.transpose(rows))
+        columns = csr.transpose(rows).sealed()
         give_back(2 * self.num_arcs)
         return columns
 
@@ -505,23 +491,9 @@ class Graph:
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }
-        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in facts.items())
-        return f"<table>{rows}</table>"
-
-
-def _lengths(offsets: np.ndarray) -> np.ndarray:
-    """The arcs in each row, int32."""
-    return np.diff(offsets).astype(np.int32, copy=False)
+        return html_table(facts)
 
 
 def _name_in_rows(name: str) -> str:
     """What rows call the array that a graph has by this name: "targets" for "in_sources", say."""
     return name.removeprefix("in_").replace("sources", "targets")
-
-
-def _sealed_rows(rows: csr.Rows | GpuRows) -> csr.Rows | GpuRows:
-    """The same rows, not to be written to."""
-    if isinstance(rows, GpuRows):
-        return rows
-    weights = None if rows.weights is None else sealed(rows.weights)
-    return csr.Rows(sealed(rows.offsets), sealed(rows.targets), weights)
