@@ -250,8 +250,8 @@ class Prepared:
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """The same run in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
-        message = self._message(parameters)
-        return reference.run(self._binding, message, parameters, values, max_supersteps=limit, strict=strict)
+        engine = reference.Reference(self._binding, self._message(parameters), strict)
+        return engine(Execution(self._schedule, 1, None), parameters, values, limit)
 
     def _choose(self, limit: int | None) -> Chosen:
         """Where a run of at most so many supersteps goes."""

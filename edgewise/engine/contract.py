@@ -1,10 +1,13 @@
-"""What every engine hands back."""
+"""What every engine is, and what it hands back."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import numpy as np
+
+from edgewise.execution import Execution
 
 
 class Ending(Enum):
@@ -55,3 +58,29 @@ class Outcome:
     def explanation(self) -> tuple[str, ...]:
         """The lines for `Result.explain`."""
         return (*self.notes, f"ended after {self.supersteps} supersteps: {self.ended}")
+
+
+class AbstractEngine(ABC):
+    """A program laid out for one graph, for messages of one dtype and any number of runs.
+
+    Attributes:
+        memory_kept: about the bytes that are kept from one run to the next.
+    """
+
+    memory_kept: int
+
+    @abstractmethod
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
+        """Carry out one run.
+
+        Args:
+            run: threads and progress.
+            parameters: the parameters' values.
+            given: arrays for fields, by name.
+            limit: the largest number of supersteps, or None.
+
+        Raises:
+            ProgramError: a function does what it may not, as far as the engine sees it.
+        """

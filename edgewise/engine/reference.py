@@ -9,16 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from edgewise.engine.contract import Ending, Outcome
+from edgewise.engine.contract import AbstractEngine, Ending, Outcome
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.binding import Binding, giving, initial_edge_value, initial_vertex_value
 from edgewise.engine.lowering.compiled import compiled_for, edge_names, tuple_class
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
+from edgewise.execution import Execution
 from edgewise.kernels.cache import program_function
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declare import VERTEX, Combiner
@@ -126,29 +127,25 @@ class _Messages:
         self.values[index] = cast(value, self.values.dtype, strict=self.strict)
 
 
-def run(
-    binding: Binding,
-    message: np.dtype,
-    parameters: dict[str, Any],
-    given: dict[str, Any],
-    *,
-    max_supersteps: int | None = None,
-    strict: bool = False,
-) -> Outcome:
-    """Carry out a program as the contract says.
+@final
+class Reference(AbstractEngine):
+    """A program carried out as the contract says. Errors name function, line and vertex.
 
     Args:
         binding: the program on its graph.
         message: the dtype of messages.
-        parameters: the parameters' values.
-        given: arrays for fields, by name.
-        max_supersteps: when to end in any case.
         strict: report integers that do not fit their dtype instead of wrapping them.
-
-    Raises:
-        ProgramError: an index, write or operation that the contract forbids, with function, line and vertex.
     """
-    return _Run(binding, message, parameters, given, strict).supersteps(max_supersteps)
+
+    memory_kept = 0
+
+    def __init__(self, binding: Binding, message: np.dtype, strict: bool = False) -> None:
+        self._binding, self._message, self._strict = binding, message, strict
+
+    def __call__(
+        self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> Outcome:
+        return _Run(self._binding, self._message, parameters, given, self._strict).supersteps(limit)
 
 
 def running(binding: Binding, given: dict[str, Any]) -> Step:

@@ -54,7 +54,6 @@ RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = range(FORMS + 8, 
 SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
-ENDINGS = tuple(map(str, Ending))
 #: The kernel has spent its budget: called again, it goes on where it was.
 GO_ON = len(Ending)
 

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from edgewise.engine.contract import Ending, Outcome
+from edgewise.engine.contract import AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
 from edgewise.engine.cpu.kernel import (
     AHEAD_WORK,
@@ -111,7 +111,8 @@ def _running(
     return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
 
 
-class CpuProgram:
+@final
+class CpuProgram(AbstractEngine):
     """A program compiled for the CPU and laid out for one graph. Calls from several threads are safe.
 
     Args:
@@ -156,14 +157,6 @@ class CpuProgram:
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        """Carry out one run.
-
-        Args:
-            run: threads and progress.
-            parameters: the parameters' values.
-            given: arrays for fields, by name.
-            limit: the largest number of supersteps, or None.
-        """
         found, graph = self._binding.found, self._binding.graph
         constants, constant_table = self._lay_out(given) if given else self._constants
         own = self._run_arrays(parameters, given, constants)

@@ -1,13 +1,13 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import Ending, Outcome
+from edgewise.engine.contract import AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.program import LAST_STAMP
 from edgewise.engine.cuda import best_first, kernel
 from edgewise.engine.cuda.kernel import FOLDS
@@ -226,7 +226,8 @@ class BestFirst:
         return Told(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
 
 
-class GpuProgram:
+@final
+class GpuProgram(AbstractEngine):
     """A program compiled for the current GPU and laid out for one graph.
 
     Args:
@@ -291,7 +292,6 @@ class GpuProgram:
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        """Carry out one run; the arguments are those of `edgewise.engine.cpu.program.CpuProgram`."""
         found, graph = self._binding.found, self._binding.graph
         laid_out = self._lay_out(given) if given else self._constants
         constants = laid_out.constants
