@@ -166,8 +166,7 @@ def choose(
     return Chosen(schedule, on_gpu, False, (f"on the {'GPU' if on_gpu else 'CPU, not on the GPU'}: {times}",))
 
 
-@dataclass(frozen=True)
-class Admission:
+class Admission(NamedTuple):
     """A run that may begin: its schedule and its limit were checked.
 
     Attributes:

@@ -88,6 +88,7 @@ class Prepared:
         check_delivery(self.found, self._schedule)
         self._compiled: dict[Any, _Compiled] = {}
         self._messages: dict[tuple[type, ...], np.dtype] = {}
+        self._deliveries: dict[tuple[np.dtype, bool, bool], Delivery] = {}
         #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
         self.layout_seconds = 0.0
 
@@ -145,7 +146,7 @@ class Prepared:
             )
         check_flags(ProgramError, f"{self.found.name}: ", check=check)
         values = self._with_seed(values, seed)
-        parameters = parameter_values(self._binding, values, look_up=False)
+        parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
         chosen = self._choose(limit)
         if check:
             check_schedule(self.found.name, self._schedule, chosen.on_gpu)
@@ -167,7 +168,8 @@ class Prepared:
             memory=memory,
             deliveries=(Push, Pull, Buffered),
         )
-        parameters = parameter_values(self._binding, values)
+        if memory_limit is not None:
+            parameters = parameter_values(self._binding, values)
         with admission.execution(limit) as run:
             if check:
                 outcome = self.reference(values, limit, strict=True)
@@ -335,9 +337,12 @@ class Prepared:
 
     def _delivery(self, message: np.dtype, on_gpu: bool) -> Delivery:
         """How messages reach vertices, with the in-edges that there are now."""
-        check_schedule(self.found.name, self._schedule, on_gpu)
         in_edges = self.graph.has_in_edges or self._in_edges
-        return decide(self.found, message, self._schedule, in_edges, on_gpu)
+        key = message, on_gpu, in_edges
+        if key not in self._deliveries:
+            check_schedule(self.found.name, self._schedule, on_gpu)
+            self._deliveries[key] = decide(self.found, message, self._schedule, in_edges, on_gpu)
+        return self._deliveries[key]
 
 
 def prepare(

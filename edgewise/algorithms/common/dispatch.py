@@ -5,9 +5,8 @@ form found. All checks come first, so that a call that is refused has looked not
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgewise.errors import ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
@@ -15,8 +14,7 @@ from edgewise.graph import Graph
 from edgewise.schedule import Schedule
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """One way to carry out an algorithm.
 
     Attributes:
@@ -37,12 +35,16 @@ def no_memory(_: Schedule) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class Task:
-    """A call that was checked, and may begin."""
+class Task(NamedTuple):
+    """A call that was checked, and may begin.
 
-    _admission: Admission
-    _find: Callable[..., Any]
+    Attributes:
+        admission: the run that it will be.
+        form: finds the answer.
+    """
+
+    admission: Admission
+    form: Callable[..., Any]
 
     def find(self, *args: Any, total: int | None = None) -> tuple[Any, Execution]:
         """What the form finds for these arguments, and the run.
@@ -54,8 +56,8 @@ class Task:
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
         """
-        with self._admission.execution(total) as run:
-            found = self._find(*args, run)
+        with self.admission.execution(total) as run:
+            found = self.form(*args, run)
         return found, run
 
 
