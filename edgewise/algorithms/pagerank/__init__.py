@@ -68,7 +68,7 @@ class PageRankResult(Result):
         self.converged = graph.num_vertices == 0 or (self.iterations > 0 and self.residual <= tol)
         self.damping, self._walk = walk.damping, walk
         self._asked = tol
-        self._begin, self._limit, self._shares = begin, limit, ranked.shares
+        self._begin, self._limit, self._shares, self._on_gpu = begin, limit, ranked.shares, run.on_gpu
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
@@ -97,6 +97,7 @@ class PageRankResult(Result):
             self._limit,
             self._begin,
             self._shares,
+            self._on_gpu,
         )
         return verify_outcome(walk, outcome)
 

@@ -3,7 +3,7 @@
 An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
 iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
 at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank. All that is added
-up is positive: so each rank by itself, too, is off by no more than a share of it that grows with the iterations.
+up is positive, so an iteration takes bounds of the errors of single ranks to such bounds, too.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from edgewise.text import shown
 
 #: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
 WORK = 1 << 28
-#: Products and roundings that lead to a rank, and additions in its dtype on a GPU: those of most rows, and of arcs that
-#: a block looks at together.
-_ROUNDINGS, _GPU_ADDITIONS, _GPU_ARCS = 8, 24, 8192
+#: Products and roundings that lead to a rank; on a GPU there are more, and additions in its dtype: those of most rows,
+#: and of arcs that a block looks at together.
+_ROUNDINGS, _GPU_ROUNDINGS, _GPU_ARCS = 4, 32, 8192
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -33,6 +33,7 @@ class Outcome(NamedTuple):
         limit: iterations at most.
         begin: the ranks to begin with, float64, shape (n,), or None for uniform ones.
         shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+        on_gpu: whether ranks were found on a GPU, which rounds more often.
     """
 
     rank: np.ndarray
@@ -43,6 +44,30 @@ class Outcome(NamedTuple):
     limit: int
     begin: np.ndarray | None
     shares: Callable[[], np.ndarray]
+    on_gpu: bool
+
+    @property
+    def precision(self) -> "Precision":
+        """How ranks were rounded."""
+        return Precision(self.rank.dtype, self.on_gpu)
+
+
+class Precision(NamedTuple):
+    """How ranks were rounded: their dtype, and whether they were, or may have been, found on a GPU."""
+
+    kind: np.dtype
+    on_gpu: bool
+
+    @property
+    def eps(self) -> float:
+        """The distance of 1 and the next number."""
+        return float(np.finfo(self.kind).eps)
+
+    def share(self, arcs: float, additions: float) -> float:
+        """The share by which a rank may be off that is gathered over this number of arcs, in its dtype on a GPU, and is
+        made by this number of additions in float64."""
+        more = self.on_gpu and self.kind != np.float64
+        return self.eps * (_ROUNDINGS + more * (_GPU_ROUNDINGS + arcs / _GPU_ARCS)) + _EPS * additions
 
 
 def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
@@ -60,20 +85,28 @@ def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
     _check_end(outcome, n)
     if n == 0:
         return True
+    if outcome.iterations:
+        _repeat_last(walk, outcome)
+        most = 2 * walk.damping ** (outcome.iterations - 1) + _rounding(walk, rank, outcome.precision)
+        if outcome.residual > most:
+            raise VerificationError(
+                f"the residual is {outcome.residual:.3e}; after {outcome.iterations} iterations expected at most "
+                f"{most:.3e}"
+            )
     if outcome.iterations * (n + walk.graph.num_arcs) <= WORK:
         _repeat_all(walk, outcome)
         return True
-    _repeat_last(walk, outcome)
-    most = 2 * walk.damping ** (outcome.iterations - 1) + _rounding(walk, rank, rank.dtype)
-    if outcome.residual > most:
-        raise VerificationError(
-            f"the residual is {outcome.residual:.3e}; after {outcome.iterations} iterations expected at most {most:.3e}"
-        )
-    return verify_converged(walk, rank, outcome.residual)
+    return verify_converged(walk, rank, outcome.residual, outcome.on_gpu)
 
 
-def verify_converged(walk: Walk, rank: np.ndarray, residual: float) -> bool:
+def verify_converged(walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool = True) -> bool:
     """Check ranks of which only the change of the last iteration is known, by their sum and by one more iteration.
+
+    Args:
+        walk: what they are ranks of.
+        rank: shape (n,).
+        residual: the change of the last iteration, or more.
+        on_gpu: whether they may have been found on a GPU.
 
     Raises:
         VerificationError: naming the vertex that is wrong, or that would change most.
@@ -82,7 +115,7 @@ def verify_converged(walk: Walk, rank: np.ndarray, residual: float) -> bool:
     if walk.graph.num_vertices == 0:
         return True
     exact = rank.astype(np.float64)
-    rounding = _rounding(walk, exact, rank.dtype)
+    rounding = _rounding(walk, exact, Precision(rank.dtype, on_gpu))
     drift = rounding / max(1 - walk.damping, 1e-3)
     if not abs(exact.sum() - 1) <= drift:
         raise VerificationError(f"the ranks sum to {exact.sum()}; expected 1 within {drift:.1e}")
@@ -122,21 +155,14 @@ def _jump(walk: Walk) -> Any:
     return 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
 
 
-def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
-    """By how much the ranks that an iteration ends with may differ in sum, twice done, for rounding in this dtype."""
+def _rounding(walk: Walk, rank: np.ndarray, precision: Precision) -> float:
+    """By how much the ranks that an iteration ends with may differ in sum, twice done, for rounding."""
     graph, n = walk.graph, walk.graph.num_vertices
     gathered = float(graph.in_degree @ rank)
     additions = gathered + BLOCK + n / BLOCK
     if walk.weighted:  # sums of weights, too, depend on the order
         additions += float(graph.out_degree @ rank)
-    return _off(kind, gathered, additions)
-
-
-def _off(kind: np.dtype, arcs: float, additions: float) -> float:
-    """The share by which a rank may be off that is gathered over so many arcs in this dtype on a GPU, and is made by so
-    many additions in float64."""
-    of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + arcs / _GPU_ARCS)
-    return float(np.finfo(kind).eps) * of_kind + _EPS * additions
+    return precision.share(gathered, additions)
 
 
 def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
@@ -171,20 +197,17 @@ def _check_end(outcome: Outcome, num_vertices: int) -> None:
 
 def _repeat_all(walk: Walk, outcome: Outcome) -> None:
     """Repeat all iterations, and compare ranks and the last change. Rounding is summed up on the way."""
-    n, kind = walk.graph.num_vertices, outcome.rank.dtype
+    n, precision = walk.graph.num_vertices, outcome.precision
     rank = np.full(n, 1 / n) if outcome.begin is None else outcome.begin
-    before, earlier, rounding = rank, 0.0, float(np.finfo(kind).eps)
+    before, earlier, rounding = rank, 0.0, precision.eps
+    share = _share_of_rounding(walk, precision)
+    each = share * rank
     for _ in range(outcome.iterations):
         before, rank = rank, next_ranks(walk, rank)
-        earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, kind)
-    _compare(
-        walk,
-        outcome.rank,
-        rank,
-        rounding,
-        (outcome.iterations + 1) * _share_of_rounding(walk, kind) * rank,
-        f"{outcome.iterations} iterations from the start, repeated, give",
-    )
+        each = share * rank + _spread(walk, each)
+        earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, precision)
+    what = f"{outcome.iterations} iterations from the start, repeated, give"
+    _compare(walk, outcome.rank, rank, rounding, each, what)
     change = np.abs(rank - before).sum()
     if not abs(change - outcome.residual) <= rounding + earlier:
         raise VerificationError(
@@ -199,27 +222,32 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
     and the residual is compared with the changes of the other vertices.
     """
     exact, shares = outcome.rank.astype(np.float64), outcome.shares().astype(np.float64)
-    rounding, gathered, gives = (
-        _rounding(walk, exact, outcome.rank.dtype),
-        _gathered(walk, shares),
-        walk.scale > 0,
-    )
+    precision, gathered, gives = outcome.precision, _gathered(walk, shares), walk.scale > 0
+    rounding = _rounding(walk, exact, precision)
     again = _mixed(walk, exact.sum() - walk.damping * gathered.sum(), gathered)
-    each = 2 * _share_of_rounding(walk, outcome.rank.dtype) * again + rounding * _jump(walk)
+    each = 2 * _share_of_rounding(walk, precision) * again + rounding * _jump(walk)
     _compare(walk, outcome.rank, again, rounding, each, "the last iteration, repeated, gives")
     change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
-    if change > outcome.residual + 2 * rounding or (gives.all() and change < outcome.residual - 2 * rounding):
+    # Shares are products of two rounded numbers.
+    near = 2 * rounding if outcome.on_gpu else 2 * precision.eps + rounding * (precision.kind == np.float64)
+    if change > outcome.residual + near or (gives.all() and change < outcome.residual - near):
         raise VerificationError(
             f"the residual is {outcome.residual}; the last iteration changed {change} of vertices with out-arcs"
         )
 
 
-def _share_of_rounding(walk: Walk, kind: np.dtype) -> float:
-    """By what share of it a rank may differ after an iteration, for rounding in this dtype."""
+def _spread(walk: Walk, errors: np.ndarray) -> np.ndarray:
+    """What an iteration makes of bounds of the errors of single ranks."""
+    handed_out = errors[walk.scale == 0].sum()
+    return _mixed(walk, walk.damping * handed_out, _gathered(walk, errors * walk.scale))
+
+
+def _share_of_rounding(walk: Walk, precision: Precision) -> float:
+    """By what share of it a rank may differ after an iteration, for rounding."""
     graph, n = walk.graph, walk.graph.num_vertices
     most = int(graph.in_degree.max())
     additions = most + BLOCK + n / BLOCK + (int(graph.out_degree.max()) if walk.weighted else 0)
-    return _off(kind, most, additions)
+    return precision.share(most, additions)
 
 
 def _compare(
