@@ -1,9 +1,9 @@
-"""Whether ranks are those of PageRank: all iterations, or the last ones, repeated in float64 by NumPy's sums.
+"""A check of PageRank's ranks: all iterations, or the last ones, are repeated in float64 by NumPy's sums.
 
 An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
 iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
-at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank. All that is added
-up is positive: so each rank by itself, too, is off by no more than a share of it that grows with the iterations.
+at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank. All summands are
+positive, so the relative error of each rank is bounded, too; the bound grows with the iterations.
 """
 
 from collections.abc import Callable
@@ -16,23 +16,23 @@ from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
 from edgewise.text import shown
 
-#: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
+#: All iterations are repeated if they look at no more than this many vertices and arcs in all: some seconds.
 WORK = 1 << 28
-#: Products and roundings that lead to a rank, and additions in its dtype on a GPU: those of most rows, and of arcs that
-#: a block looks at together.
+#: The products and roundings that lead to a rank; the additions in its dtype on a GPU for most rows; the arcs that a
+#: block looks at together, each of which adds one more.
 _ROUNDINGS, _GPU_ADDITIONS, _GPU_ARCS = 8, 24, 8192
 _EPS = float(np.finfo(np.float64).eps)
 
 
 class Outcome(NamedTuple):
-    """What is verified.
+    """The outcome of a run that is verified.
 
     Attributes:
         rank: shape (n,).
         iterations, residual, converged, tol: as in `PageRankResult`.
-        limit: iterations at most.
+        limit: the most iterations.
         begin: the ranks to begin with, float64, shape (n,), or None for uniform ones.
-        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+        shares: gives the shares that the last iteration began with: each vertex's rank times its `Walk.scale`.
     """
 
     rank: np.ndarray
@@ -46,11 +46,11 @@ class Outcome(NamedTuple):
 
 
 def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
-    """Check ranks, and how they are said to have come about, in O(n + m) for each iteration that is repeated.
+    """Check ranks, and the numbers reported with them, in O(n + m) for each iteration that is repeated.
 
-    All iterations are repeated from the start where that is work for some seconds (`WORK`). Else the last one is, from
-    what it began with, and one more: that finds any rank that is off by more than rounding, and more iterations than
-    there were where they would have changed ranks less.
+    All iterations are repeated from the start if that takes at most some seconds (`WORK`). Else the last one is
+    repeated, from the shares that it began with, and one more is made. That finds any rank that is off by more than
+    rounding, and a reported number of iterations after which ranks would have changed less.
 
     Raises:
         VerificationError: naming the vertex that is wrong, or what else is.
@@ -104,7 +104,7 @@ def next_ranks(walk: Walk, rank: np.ndarray) -> np.ndarray:
 
 
 def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
-    """What each vertex gathers over its in-edges, of what each gives along one arc (of weight 1)."""
+    """The sum that each vertex gathers over its in-edges, if `shares` go along each arc (of weight 1)."""
     graph = walk.graph
     given = shares[graph.sources]
     if walk.weighted and graph.weights is not None:
@@ -113,17 +113,17 @@ def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
 
 
 def _mixed(walk: Walk, spread: float, gathered: np.ndarray) -> np.ndarray:
-    """Ranks of what was gathered and of what is handed out by the jump distribution."""
+    """Ranks from the gathered sums and the rank that is handed out by the jump distribution."""
     return spread * _jump(walk) + walk.damping * gathered
 
 
 def _jump(walk: Walk) -> Any:
-    """The jump distribution; the part of each vertex, where it is uniform."""
+    """The jump distribution; one number if it is uniform."""
     return 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
 
 
 def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
-    """By how much the ranks that an iteration ends with may differ in sum, twice done, for rounding in this dtype."""
+    """A bound on the sum of differences between two computations of an iteration, by rounding in this dtype."""
     graph, n = walk.graph, walk.graph.num_vertices
     gathered = float(graph.in_degree @ rank)
     additions = gathered + BLOCK + n / BLOCK
@@ -133,14 +133,14 @@ def _rounding(walk: Walk, rank: np.ndarray, kind: np.dtype) -> float:
 
 
 def _off(kind: np.dtype, arcs: float, additions: float) -> float:
-    """The share by which a rank may be off that is gathered over so many arcs in this dtype on a GPU, and is made by so
-    many additions in float64."""
+    """The relative error of a rank that is gathered over `arcs` arcs in this dtype on a GPU, and takes `additions`
+    additions in float64."""
     of_kind = _ROUNDINGS + (kind != np.float64) * (_GPU_ADDITIONS + arcs / _GPU_ARCS)
     return float(np.finfo(kind).eps) * of_kind + _EPS * additions
 
 
 def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
-    """Refuse ranks of another shape, negative ones and NaN."""
+    """Refuse ranks of another shape, negative ranks and NaN."""
     n = walk.graph.num_vertices
     if rank.dtype.kind != "f":
         raise VerificationError(f"rank is an array of {rank.dtype}; expected floats")
@@ -153,7 +153,7 @@ def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
 
 
 def _check_end(outcome: Outcome, num_vertices: int) -> None:
-    """Refuse a residual that is none, and iterations and `converged` that do not fit it."""
+    """Refuse a residual that is impossible, and `iterations` and `converged` that do not fit it."""
     iterations, residual, tol = outcome.iterations, outcome.residual, outcome.tol
     if not 0 <= residual < np.inf:
         raise VerificationError(f"the residual is {residual}; expected a finite number of at least 0")
@@ -170,7 +170,7 @@ def _check_end(outcome: Outcome, num_vertices: int) -> None:
 
 
 def _repeat_all(walk: Walk, outcome: Outcome) -> None:
-    """Repeat all iterations, and compare ranks and the last change. Rounding is summed up on the way."""
+    """Repeat all iterations, and compare ranks and the last change. Bounds on rounding are summed up on the way."""
     n, kind = walk.graph.num_vertices, outcome.rank.dtype
     rank = np.full(n, 1 / n) if outcome.begin is None else outcome.begin
     before, earlier, rounding = rank, 0.0, float(np.finfo(kind).eps)
@@ -195,8 +195,8 @@ def _repeat_all(walk: Walk, outcome: Outcome) -> None:
 def _repeat_last(walk: Walk, outcome: Outcome) -> None:
     """Repeat the last iteration.
 
-    What vertices without out-arcs began it with is not known. So what they handed out is taken from the sum of ranks,
-    and the residual is compared with the changes of the other vertices.
+    The ranks that vertices without out-arcs began it with are not known. So what they handed out is taken from the sum
+    of ranks, and the residual is compared with the changes of the other vertices.
     """
     exact, shares = outcome.rank.astype(np.float64), outcome.shares().astype(np.float64)
     rounding, gathered, gives = (
@@ -215,7 +215,7 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
 
 
 def _share_of_rounding(walk: Walk, kind: np.dtype) -> float:
-    """By what share of it a rank may differ after an iteration, for rounding in this dtype."""
+    """The relative error of each rank after an iteration, by rounding in this dtype."""
     graph, n = walk.graph, walk.graph.num_vertices
     most = int(graph.in_degree.max())
     additions = most + BLOCK + n / BLOCK + (int(graph.out_degree.max()) if walk.weighted else 0)
@@ -225,8 +225,8 @@ def _share_of_rounding(walk: Walk, kind: np.dtype) -> float:
 def _compare(
     walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, each: np.ndarray, what: str
 ) -> None:
-    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; numbers so small that they
-    have fewer digits aside."""
+    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; denormal numbers may differ
+    more."""
     difference = np.abs(again - rank)
     shares = difference / (each + float(np.finfo(rank.dtype).tiny) * (1 + walk.graph.in_degree))
     one_is_wrong = bool((shares > 1).any())
