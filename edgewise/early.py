@@ -1,7 +1,7 @@
 """Ctrl-C while `python -m edgewise.cli` imports what it needs: the process ends, without a traceback.
 
-Python imports the package before the module that -m names, so this comes before all other imports of the package. The
-command `edgewise` has `edgewise_command` for it.
+Python imports the package before the module that -m names, so this module comes before all other imports of the
+package. For the command `edgewise`, `edgewise_command` does the same.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Every error that edgewise raises on purpose, and what it warns of.
+"""Every error that edgewise raises on purpose, and every warning.
 
 A message says what was got, what was expected, and what to do. Each class also derives from the built-in
 exception that a caller would expect, so ``except ValueError`` keeps working.
@@ -9,12 +9,12 @@ import warnings
 
 from edgewise.text import printable
 
-#: What stands between a user's call and a warning: a line there tells users nothing.
+#: Packages between a user's call and a warning: a line in them tells users nothing.
 _BETWEEN = ("edgewise", "numba", "contextlib", "functools")
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's that led here: the last one before edgewise was called."""
+    """Warn at the user's line that led here: the last one before edgewise was called."""
     frame, levels = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, levels = frame.f_back, levels + 1
@@ -33,7 +33,7 @@ class GraphError(EdgewiseError, ValueError):
 
 
 class GraphTypeError(EdgewiseError, TypeError):
-    """Something that is no graph, where one is expected."""
+    """A value that is not a graph, where a graph is expected."""
 
 
 class GraphWarning(UserWarning):

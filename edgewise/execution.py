@@ -1,4 +1,4 @@
-"""One run from its start to its end: what it may use, its threads, its clock, and its refusals."""
+"""One run from its start to its end: its limits, its threads, its clock, and its refusals."""
 
 import contextlib
 import operator
@@ -26,8 +26,8 @@ Progress = bool | Callable[[int], None] | None
 @dataclass
 class Execution:
     """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
-    laying out. `num_threads` is the most that it may use, and `threads_used` the most that it did. `memory_limit` is in
-    bytes, or None."""
+    laying out. `num_threads` is the most threads that it may use, `threads_used` the most that it did use.
+    `memory_limit` is in bytes, or None."""
 
     schedule: Schedule
     num_threads: int
@@ -49,14 +49,14 @@ class Execution:
             kernel: called with (thread, size, control, *args).
             args: the kernel's own arguments.
             work: about the nanoseconds that one thread would take.
-            rounds: about how often all wait for each other.
-            at_most: the nanoseconds that it may take, where these are more.
+            rounds: about how often all threads wait for each other.
+            at_most: the most nanoseconds that it may take, if more than `work`.
         """
         threads = self.schedule.num_threads or costs.best_threads(work, self.num_threads, rounds)
         self.launch_on(threads, kernel, *args, long=max(work, at_most) > INTERRUPTIBLE)
 
     def launch_on(self, threads: int, kernel: Callable[..., Any], *args: Any, long: bool = False) -> None:
-        """Run a kernel on so many threads; one is the calling one, unless the kernel takes long."""
+        """Run a kernel on `threads` threads; one is the calling thread, unless the kernel takes long."""
         launch_on(threads, kernel, *args, progress=self.progress, long=long)
         self.threads_used = max(self.threads_used, threads)
 
@@ -68,7 +68,7 @@ class Execution:
 
     @contextlib.contextmanager
     def laying_out(self, what: str = "") -> Iterator[None]:
-        """Time what is made once for a graph and kept; explain it by what was done: "made the in-edges", say."""
+        """Time what is made once for a graph and kept. `what` explains it: "made the in-edges", say."""
         started, compiled, within = time.perf_counter(), compile_seconds(), self.layout_seconds
         yield
         seconds = time.perf_counter() - started - (compile_seconds() - compiled)
@@ -78,7 +78,7 @@ class Execution:
 
     @contextlib.contextmanager
     def telling(self, progress: Callable[[int], None] | None) -> Iterator[None]:
-        """Tell the progress of a part of the run to something else, or to nobody."""
+        """Report the progress of a part of the run to another function, or to none."""
         told, self.progress = self.progress, progress
         try:
             yield
@@ -96,8 +96,8 @@ class Chosen(NamedTuple):
     Attributes:
         schedule: how it is to be carried out.
         on_gpu: whether it runs on the GPU.
-        as_program: whether its schedule says who does which edges, where they lie, or that messages go through a
-            buffer, on the GPU: algorithms run as programs then.
+        as_program: whether it is on the GPU and its schedule has a balance, a layout or a buffer: algorithms run as
+            programs then.
         notes: why, for `Result.explain`.
     """
 
@@ -120,9 +120,9 @@ def choose(
 ) -> Chosen:
     """Where a run goes: on the GPU if it is asked for, and with "auto" where it would end sooner there.
 
-    What a schedule asks for decides first: CPU threads, or what only a GPU has. Else "auto" compares the time on the
-    CPU, with as many threads as are worth it, with that on the GPU and that of bringing the graph there, if it is not
-    there yet: see `edgewise.kernels.costs`. Runs that are soon over do not ask for a GPU at all.
+    The schedule decides first: it may ask for CPU threads, or for what only a GPU has. Else "auto" compares the time on
+    the CPU, with as many threads as are worth it, with the time on the GPU plus that of copying the graph there, if it
+    is not there yet: see `edgewise.kernels.costs`. Short runs do not ask for a GPU at all.
 
     Args:
         name: what runs, for messages.
@@ -130,12 +130,12 @@ def choose(
         device: "cpu", "cuda" for the current NVIDIA GPU, or "auto".
         schedule: the choices, or None for all defaults.
         work: about the nanoseconds that one CPU thread would take.
-        rounds: about how often all would wait for each other.
+        rounds: about how often all threads would wait for each other.
         arrays: the graph's arrays that a GPU would need.
-        programmed: whether it is a program, for which a CPU has a message buffer, too.
+        programmed: whether it is a program: these have a message buffer on a CPU, too.
 
     Raises:
-        ScheduleError: an unknown device, or something else for a schedule.
+        ScheduleError: an unknown device, or a `schedule` that is not a Schedule.
         DeviceError: device="cuda", and CUDA cannot be used.
     """
     schedule = as_schedule(name, schedule)
@@ -174,7 +174,7 @@ class Admission(NamedTuple):
         chosen: where it runs.
         num_threads: the most CPU threads that it may use.
         memory_limit: bytes that it may take, or None.
-        needed: bytes of the GPU's memory that it takes, if it is there.
+        needed: bytes of the GPU's memory that it takes, if it runs there.
         progress: as given.
     """
 
@@ -190,7 +190,7 @@ class Admission(NamedTuple):
         """The run, which is timed.
 
         Args:
-            total: the last number that progress will show, where it is known.
+            total: the last number that progress will show, if it is known.
 
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
@@ -226,14 +226,14 @@ def admit(
         name: what runs, for messages.
         chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
-        memory_limit: bytes that the run may take beyond what there is: results, arrays to work in, and in-edges and
-            the like that it makes for the graph.
-        memory: tells the bytes that it will take at most at one time: of the GPU's memory if it is there.
+        memory_limit: bytes that the run may take beyond what exists: for results, temporary arrays, and in-edges and
+            other arrays that it makes for the graph.
+        memory: gives the most bytes that it will take at one time: of the GPU's memory if it runs there.
         deliveries: the forms of delivery that this run has.
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
-        ParameterError: a memory limit that is no number, or another kind of progress.
+        ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
     """
     memory_limit = as_bytes(f"{name}: memory_limit", memory_limit)
@@ -260,7 +260,7 @@ def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
     """Refuse what needs more bytes than it may take.
 
     Raises:
-        MemoryLimitError: with both.
+        MemoryLimitError: with both numbers.
     """
     if memory_limit is not None and needed > memory_limit:
         raise MemoryLimitError(
@@ -270,20 +270,20 @@ def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
 
 
 def as_integer(value: Any) -> int | None:
-    """An integer of Python or NumPy as one of Python; None for anything else, bools among them."""
+    """An integer of Python or NumPy as a Python integer; None for anything else, bools among them."""
     return operator.index(value) if is_integer(value) else None
 
 
 def rest_of(memory_limit: int | None, taken: int) -> int | None:
-    """What a limit leaves beside so many bytes; None without a limit."""
+    """The bytes that a limit leaves when `taken` bytes are taken; None without a limit."""
     return None if memory_limit is None else memory_limit - taken
 
 
 def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
-    """A schedule as given, or that of all defaults.
+    """The given schedule, or one of all defaults for None.
 
     Raises:
-        ScheduleError: it is something else, or has an unknown delivery or number of threads.
+        ScheduleError: it is not a Schedule, or has an unknown delivery or number of threads.
     """
     if schedule is not None and not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {shown(schedule)}; expected an edgewise.Schedule")
@@ -301,17 +301,16 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
 
 
 def threads_of(name: str, schedule: Schedule | None) -> int:
-    """How many CPU threads a run with this schedule has.
+    """The most CPU threads that a run with this schedule may use.
 
     Raises:
-        ScheduleError: the schedule is none, or has no positive integer.
+        ScheduleError: as `as_schedule`.
     """
     return as_schedule(name, schedule).num_threads or available_threads()
 
 
 def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
-    """Refuse a schedule that says who does which edges, or where they lie, where there is no GPU to do them, or in an
-    unknown way, or in two ways at once.
+    """Refuse a balance or a layout that is unknown, or on a CPU, or that contradicts the rest of the schedule.
 
     Raises:
         ScheduleError: with what is possible.
@@ -340,5 +339,5 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
 
 
 def _is_auto(choice: Any) -> bool:
-    """Whether a part of a schedule is left at its default. Arrays, say, cannot be compared with it."""
+    """Whether a part of a schedule is "auto". Only strings are compared with it: arrays, say, cannot be."""
     return isinstance(choice, str) and choice == "auto"

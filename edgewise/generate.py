@@ -1,4 +1,4 @@
-"""Generated graphs: seeded, and the same on every machine, with any number of threads.
+"""Generated graphs: one seed gives the same graph on every machine, with any number of threads.
 
 Random numbers are a function of (seed, stream, position), made with 64-bit integers alone, and choices
 compare integers with integers. So each edge can be made by itself, in any order, by any device, and no rounding
@@ -22,10 +22,10 @@ from edgewise.text import shown
 
 Range = tuple[int, int] | tuple[float, float]
 
-#: What a random number is for. Two purposes never share a number.
+#: The purposes of random numbers. Two purposes never share a number.
 _QUADRANT, _LABEL, _SOURCE, _TARGET, _REMOVED, _ONE_WAY, _WEIGHT, _HEAVY = range(8)
 _PIECE = 2**16
-#: An R-MAT edge that falls outside a number of vertices that is no power of two is drawn again, this often.
+#: How often an R-MAT edge is drawn again that falls outside the vertices, if their number is not a power of two.
 _MAX_DRAWS = 64
 
 
@@ -49,7 +49,7 @@ def rmat(
 
     Args:
         scale: there are ``2**scale`` vertices.
-        edge_factor: edges for each vertex.
+        edge_factor: the number of edges for each vertex.
         probabilities: of the quadrants (low, low), (low, high), (high, low), (high, high) of (source, target).
         seed: 0 to 2**64 - 1.
         num_vertices: any number of vertices, in place of ``scale``: edges of the next power of two that fall
@@ -128,9 +128,9 @@ def lattice(
     Args:
         rows, columns: vertex ``r * columns + c`` stands in row r and column c, and meets its four neighbours.
         removed: the share of streets that are taken away.
-        one_way: the share of streets that lead one way only, a random one; the others make two arcs.
+        one_way: the share of streets that lead one way only, in a random direction; the others make two arcs.
         seed: 0 to 2**64 - 1.
-        directed: False for an undirected graph; then there are no one-way streets.
+        directed: False for an undirected graph, which has no one-way streets.
         weights: as in `rmat`; both directions of a street have one weight.
 
     Raises:
@@ -176,13 +176,13 @@ def skewed(
     directed: bool = True,
     weights: Range | None = None,
 ) -> Graph:
-    """A few vertices of very many edges among many of few, which is hard to share out among threads.
+    """A few vertices with very many edges among many with few: work that is hard to share out among threads.
 
     Args:
-        num_vertices: how many.
-        heavy: how many of them, chosen at random, are heavy.
-        heavy_degree: edges that start at each heavy vertex; by default ``num_vertices``.
-        light_degree: edges that start at every other vertex. All targets are random.
+        num_vertices: the number of vertices.
+        heavy: the number of heavy vertices, chosen at random.
+        heavy_degree: the number of edges that start at each heavy vertex; by default ``num_vertices``.
+        light_degree: the number of edges that start at every other vertex. All targets are random.
         seed, directed, weights: as in `rmat`.
 
     Raises:
@@ -237,7 +237,7 @@ def _graph(
     directed: bool,
     simple: bool,
 ) -> Graph:
-    """A graph of these edges, the weight of each drawn by its position."""
+    """A graph of these edges, with weights drawn by their positions."""
     check_flags(GraphError, simple=simple)
     weight = _weights(weights, seed, len(source))
     return Graph.from_edges(
@@ -252,7 +252,7 @@ def _graph(
 
 
 def _check_room(name: str, num_vertices: int, num_edges: int) -> None:
-    """Refuse a graph where there is no memory for its rows, a column of its edges, and what building rows takes."""
+    """Refuse a graph if there is no memory for its rows, a column of its edges, and building the rows."""
     check_free(name, csr.building(num_vertices, num_edges, None, directed=True) + 4 * num_edges)
 
 
@@ -319,7 +319,7 @@ def _permutation(count: int, seed: int) -> np.ndarray:
 
 
 def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
-    """The shares of a 32-bit range at which quadrants end, uint64, shape (3,)."""
+    """The bounds between quadrants in a 32-bit range, uint64, shape (3,)."""
     several = isinstance(probabilities, tuple | list | np.ndarray)
     four = several and len(probabilities) == 4 and all(map(_is_number, probabilities))
     if not four or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
@@ -377,7 +377,7 @@ def _rmat(
     source: Any,
     target: Any,
 ) -> None:
-    """Draw each edge until it lies among the vertices, and give its ends their labels."""
+    """Draw each edge until its ends are vertices, and give its ends their labels."""
     n, draws = np.uint64(num_vertices), np.uint64(_MAX_DRAWS)
     low, middle, high = limits[0], limits[1], limits[2]
     while True:

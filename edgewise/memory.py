@@ -15,8 +15,8 @@ from edgewise.text import shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-#: Where Linux says how much memory a group of processes (a container) may use, and uses: versions 2 and 1; and what of
-#: that are pages of files that it gives up as soon as memory is asked for: the file and the name in it.
+#: Files in which Linux says how much memory a group of processes (a container) may use, and uses, in versions 2 and 1;
+#: and the file, with the name in it, for pages of files that are given up as soon as memory is needed.
 _GROUPS = (
     (
         "/sys/fs/cgroup/memory.max",
@@ -32,23 +32,23 @@ _GROUPS = (
     ),
 )
 
-#: Bytes below which nobody asks what is free: that takes longer than to make a small graph.
+#: Needs below this many bytes are not checked: asking what is free takes longer than making a small graph.
 _WORTH_ASKING = 2**26
 _ADVICE = "Make a smaller graph, free some memory, or take a larger machine"
 
-#: Bytes that are worth handing back to the system, which can take a millisecond.
+#: The least number of bytes worth handing back to the system, which can take a millisecond.
 _WORTH_RETURNING = 2**23
 
-#: Systems give large arrays memory in pages of this size: where little of it is written to, that much is taken.
+#: The size of the pages in which systems give memory to large arrays: writing a little takes a whole page.
 LARGE_PAGE = 2**21
 
 
 class Step(NamedTuple):
-    """Bytes that a part of a run takes.
+    """The memory that a part of a run takes, in bytes.
 
     Attributes:
-        kept: what is left of them when it ends.
-        most: the most at one time.
+        kept: the bytes still held when it ends.
+        most: the most bytes held at one time.
     """
 
     kept: int
@@ -70,13 +70,13 @@ def held(size: int) -> Step:
 
 
 def free_memory() -> int | None:
-    """Bytes that this process can still take without pushing others to the disk; None where that cannot be told."""
+    """The bytes that this process can still take without pushing others to the disk; None if that cannot be told."""
     found = [_available(), *(_left_to_group(*files) for files in _GROUPS)]
     return min((size for size in found if size is not None), default=None)
 
 
 def _available() -> int | None:
-    """What the system says is free, or can be made so."""
+    """The bytes that the system says are free or can be freed."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -87,7 +87,7 @@ def _available() -> int | None:
 
 
 def _left_to_group(most: str, used: str, details: str, of_files: str) -> int | None:
-    """What the limit of a group of processes leaves, if there is one."""
+    """The bytes that the limit of a group of processes leaves, if there is a limit."""
     try:
         left = int(Path(most).read_text()) - int(Path(used).read_text())
     except (OSError, ValueError):
@@ -96,7 +96,7 @@ def _left_to_group(most: str, used: str, details: str, of_files: str) -> int | N
 
 
 def _numbered(details: str, name: str) -> int:
-    """The number of a name in a file of names and numbers, or 0."""
+    """The number beside a name in a file of names and numbers, or 0."""
     try:
         return int(dict(line.split() for line in Path(details).read_text().splitlines())[name])
     except (OSError, ValueError, KeyError):
@@ -104,10 +104,10 @@ def _numbered(details: str, name: str) -> int:
 
 
 def check_free(name: str, needed: int) -> None:
-    """Refuse what needs at least so many bytes where fewer are free, as far as that can be told.
+    """Refuse what needs at least `needed` bytes if fewer are free, as far as that can be told.
 
     Raises:
-        MemoryLimitError: with both.
+        MemoryLimitError: with both numbers.
     """
     free = free_memory() if needed >= _WORTH_ASKING else None
     if free is not None and needed > free:
@@ -117,7 +117,7 @@ def check_free(name: str, needed: int) -> None:
 
 
 def naming_memory_errors(function: _Function) -> _Function:
-    """The function, whose errors where the system itself gives no more memory are MemoryLimitErrors that name it."""
+    """The function, with each MemoryError of the system turned into a MemoryLimitError that names the function."""
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
@@ -135,8 +135,8 @@ def naming_memory_errors(function: _Function) -> _Function:
 
 
 def give_back(freed: int) -> None:
-    """Have the system take back about so many bytes that were freed. The C library keeps what arrays of less than
-    32 MiB took for others of that size, and larger ones would be taken beside it."""
+    """Hand about `freed` bytes back to the system. The C library keeps the memory of freed arrays below 32 MiB for
+    arrays of that size; larger arrays would be allocated beside it."""
     if freed >= _WORTH_RETURNING:
         with contextlib.suppress(OSError, AttributeError):  # only glibc keeps it, and has this
             ctypes.CDLL(None).malloc_trim(0)
@@ -146,7 +146,7 @@ def as_bytes(name: str, value: Any) -> int | None:
     """A limit in bytes as an integer, or None: ``1e9`` is one, too.
 
     Raises:
-        ParameterError: no whole number, or a negative one.
+        ParameterError: not a whole number, or a negative one.
     """
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""What a run of a program returns."""
+"""The result of a run of a program."""
 
 from functools import cached_property
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ class Prepared(Protocol):
         """The program on another graph."""
 
     def reference(self, values: dict[str, Any], limit: int | None) -> Outcome:
-        """The same run in plain Python."""
+        """A run with these values in plain Python."""
 
 
 class ProgramResult(Result):
@@ -38,11 +38,11 @@ class ProgramResult(Result):
     Attributes:
         aggregates: the last value of each aggregator.
         ended: why the run ended.
-        phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, of that "sharing" out arcs
-            before and "gathering" over the slots of a message buffer, "computing" vertices, and the whole "kernel";
-            else empty.
-        memory_bytes: on a GPU: of the "graph", of what the "strategy" (`Schedule.balance`) and the "layout"
-            (`Schedule.layout`) made for it, and of the "run", its results included; else empty.
+        phase_seconds: after a run in rounds on a GPU, times by its clock: of "delivering" messages, with its parts
+            "sharing" out arcs and "gathering" over the slots of a message buffer, of "computing" vertices, and of the
+            whole "kernel"; else empty.
+        memory_bytes: after a run on a GPU, the bytes of the "graph", of what the "strategy" (`Schedule.balance`) and
+            the "layout" (`Schedule.layout`) made for it, and of the "run" with its results; else empty.
     """
 
     aggregates: dict[str, Any]
@@ -105,13 +105,14 @@ class ProgramResult(Result):
         return {**self.aggregates, "ended": self.ended}
 
     def verify(self, graph: Graph) -> bool:
-        """Run the same program in plain Python and compare: slow, a microsecond or more for each edge visited.
+        """Run the program again in plain Python and compare: slow, a microsecond or more for each edge visited.
 
         Floats may differ by rounding (relative 1e-6 for float32, 1e-9 for float64). Asynchronous programs take other
         supersteps than the reference, so only their ends are compared.
 
         Raises:
-            VerificationError: naming the first vertex that differs; or an asynchronous program was cut short.
+            VerificationError: a vertex differs, and the message names the first; or an asynchronous program was cut
+                short.
         """
         prepared = self._prepared if graph is self.graph else self._prepared.on(graph)
         limit: int | None = self.supersteps

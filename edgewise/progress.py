@@ -8,7 +8,7 @@ from typing import Any
 
 from edgewise.text import on_one_line
 
-#: What ends sooner shows nothing, and does not even import rich.
+#: Work that ends sooner shows nothing, and does not even import rich.
 SECONDS_UNTIL_SHOWN = 1.0
 
 
@@ -18,10 +18,10 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Callabl
 
     Args:
         description: what is going on, and the unit of progress.
-        total: where progress ends, if that is known.
+        total: the amount at the end, if that is known.
 
     Yields:
-        What takes the amount done so far, or None where standard error is no terminal.
+        A function of the amount done so far, or None if standard error is not a terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -34,7 +34,7 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Callabl
 
 
 class _LateBar:
-    """A bar that a timer shows, since what compiles or reads first has no progress to report for seconds."""
+    """A bar that a timer shows: a run that compiles or reads first has no progress to report for seconds."""
 
     def __init__(self, description: str, total: int | None) -> None:
         self._description, self._total, self._done = on_one_line(description), total, 0

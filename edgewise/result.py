@@ -1,4 +1,4 @@
-"""What every algorithm and every program returns."""
+"""Results: the base of what every algorithm and every program returns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.text import listed
 
-#: Columns of a file as texts, by name.
+#: The columns of a file as text, by name.
 Columns = Mapping[str, list[str]]
 #: The column of a result's table that holds the user's ids.
 ID_COLUMN = "vertex"
 
 
 class HostArray:
-    """An array of a result. A run on a GPU leaves it there; it is copied when it is first read."""
+    """An array of a result. After a run on a GPU it stays there, and is copied when it is first read."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -45,11 +45,11 @@ class Result(ABC):
     Attributes:
         algorithm: the name of what ran, as the command line has it.
         graph: the graph that the answer is for.
-        supersteps: supersteps (levels, iterations, rounds) that were run.
+        supersteps: the number of supersteps (levels, iterations, rounds) that were run.
         seconds: wall time of the run, without compiling.
         compile_seconds: time spent on compiling, or on loading compiled code; 0 when warm.
         layout_seconds: time spent on what is made once for a graph and kept: in-edges, copies and layouts on the GPU.
-            Not part of `seconds`.
+            It is not part of `seconds`.
     """
 
     algorithm: ClassVar[str]
@@ -70,7 +70,7 @@ class Result(ABC):
 
     @classmethod
     def own_names(cls) -> set[str]:
-        """The names that a result has whatever it is of, that of the column of ids among them."""
+        """The names that every result of this class has, with the name of the column of ids."""
         classes = [vars(base) for base in cls.__mro__]
         return {ID_COLUMN}.union(*classes, *(each.get("__annotations__", ()) for each in classes))
 
@@ -94,7 +94,7 @@ class Result(ABC):
             graph: the graph that it is for.
             columns: those of `table` as texts, by name; rows in any order. `edgewise.io.columns.read_columns` reads
                 them.
-            given: the arguments of the run, where they are not the defaults.
+            given: the arguments of the run that are not the defaults.
 
         Returns:
             True.
@@ -103,7 +103,7 @@ class Result(ABC):
             ProgramError: files of this algorithm cannot be verified.
             ParseError: a column is missing, or its values are of another kind.
             GraphError: the source is not in the graph.
-            VerificationError: the answer is wrong, or is none of this graph.
+            VerificationError: the answer is wrong, or is not an answer for this graph.
         """
         raise ProgramError(
             f"files of {cls.algorithm} cannot be verified: its verifier looks at more than a file has; verify it right "
@@ -111,11 +111,11 @@ class Result(ABC):
         )
 
     def summary(self) -> dict[str, Any]:
-        """What there is to say about the whole answer, by name."""
+        """Facts about the whole answer, by name."""
         return {}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The rows of `table` that say most: those of the largest finite values in the first column."""
+        """The most telling rows of `table`: those with the largest finite values in the first column."""
         return self._top_rows(next(iter(self.columns())), count)
 
     def _top_rows(
@@ -124,10 +124,10 @@ class Result(ABC):
         """The rows of `table` with the largest or smallest values in one column, equal ones in their order.
 
         Args:
-            column: the name of the one that decides.
-            count: how many rows at most.
-            largest: the largest values first, else the smallest.
-            shown: whether a row may be shown; those of finite values may be, if it is left out.
+            column: the name of the column that decides.
+            count: the most rows to give.
+            largest: whether the largest values come first, else the smallest.
+            shown: whether each row may be shown; by default, rows with finite values may be.
         """
         table = self.table()
         known = np.flatnonzero(is_finite(table[column]) if shown is None else shown)
@@ -141,14 +141,14 @@ class Result(ABC):
 
     @property
     def edges_per_second(self) -> float | None:
-        """Edges looked at in a second of the run, counting each once in every pass over the graph; None if no time
+        """Edges looked at in a second of the run, each counted once in every pass over the graph; None if no time
         passed."""
         edges = self.graph.num_edges * self._passes
         return edges / self.seconds if self.seconds > 0 else None
 
     @property
     def _passes(self) -> int:
-        """How often each edge was looked at."""
+        """The number of passes over the edges."""
         return 1
 
     def host_array(self, name: str) -> np.ndarray:
@@ -190,14 +190,14 @@ class Result(ABC):
 
 
 def is_finite(values: np.ndarray) -> np.ndarray:
-    """Where values are neither infinite nor the largest integer, which stands for infinity; shape (n,)."""
+    """Whether each value is neither infinite nor the largest integer, which stands for infinity; shape (n,)."""
     if values.dtype.kind == "f":
         return np.isfinite(values)
     return values != np.iinfo(values.dtype).max if values.dtype.kind == "i" else np.ones(len(values), bool)
 
 
 def no_vertex(graph: Graph) -> Any:
-    """What stands for no vertex among ids: "" among strings, else -1, or None where a vertex has the id -1."""
+    """The value for "no vertex" among ids: "" among strings, else -1, or None if a vertex has the id -1."""
     if len(graph.vertices) and isinstance(graph.vertices[0], str):
         return ""
     try:
@@ -208,9 +208,9 @@ def no_vertex(graph: Graph) -> Any:
 
 
 def ids_or_none(graph: Graph, indices: np.ndarray) -> np.ndarray:
-    """The user's ids of vertex indices, of which negative ones stand for `no_vertex`.
+    """The user's ids of vertex indices; negative indices become `no_vertex`.
 
-    The array holds Python objects where the ids are such, or no vertex does not fit their dtype.
+    The array holds Python objects if the ids are objects, or if `no_vertex` does not fit their dtype.
     """
     none = indices < 0
     if not none.any():
@@ -235,7 +235,7 @@ class SavedColumns:
 
     Raises:
         ParseError: a column is missing, or its values are of another kind.
-        VerificationError: they are none of this graph.
+        VerificationError: they are not of this graph.
     """
 
     def __init__(self, graph: Graph, columns: Columns) -> None:
@@ -275,7 +275,7 @@ class SavedColumns:
             raise ParseError(f"column {name!r}: {error}; expected numbers of {np.dtype(dtype)}") from None
 
     def vertices(self, name: str) -> np.ndarray:
-        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex", which None is as no text."""
+        """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"; None is written as no text."""
         texts, none = self._texts(name), no_vertex(self.graph)
         nothing = "" if none is None else str(none)
         index = np.full(len(texts), -1, np.int32)

@@ -1,4 +1,4 @@
-"""Run a program on a graph: the one place that joins programs, graphs and engines and refuses what cannot be."""
+"""Run a program on a graph: the one place that joins programs, graphs and engines, and checks that they fit."""
 
 import contextlib
 import json
@@ -43,14 +43,14 @@ from edgewise.text import shown
 
 
 class _Compiled(NamedTuple):
-    """A program for parameters of some types: its engine, the dtype of messages, and whether it is one for a GPU."""
+    """A program for parameters of some types: its engine, the dtype of messages, and whether it is for a GPU."""
 
     engine: Any
     message: np.dtype
     on_gpu: bool
 
 
-#: How often a program is likely to look at all vertices and arcs, or as often as at all.
+#: A guess at the work of a program, in passes over all vertices and arcs.
 _LIKELY_PASSES = 3
 
 
@@ -59,7 +59,7 @@ def _types(parameters: dict[str, Any]) -> tuple[type, ...]:
 
 
 def _without(parameters: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a run that are arrays for fields."""
+    """The values of a run that are not parameters but arrays for fields."""
     return {name: value for name, value in values.items() if name not in parameters}
 
 
@@ -105,11 +105,11 @@ class Prepared:
         """Run the program. ``values`` are its parameters, and arrays for its fields.
 
         Args:
-            max_supersteps: end after so many; None takes the program's own limit.
+            max_supersteps: the most supersteps to run; None takes the program's own limit.
             progress: True for a bar on a terminal, or a function of the number of supersteps done.
-            memory_limit: bytes that the run may take beyond what there is: results, arrays to work in, and in-edges and
-                the like that it makes for the graph. On a GPU, only the first two count: what is made once for the
-                graph (in-edges, copies, a strategy's arrays) is refused only where the GPU has no room for it.
+            memory_limit: bytes that the run may take beyond what exists: for results, temporary arrays, and in-edges
+                and other arrays that it makes for the graph. On a GPU, only the first two count: what is made once for
+                the graph (in-edges, copies, a strategy's arrays) is refused only if the GPU has no room for it.
             check: run in plain Python, with every index, write and overflow checked; slow.
             seed: of ``ew.random``, an integer of 64 bits; 0 if left out.
 
@@ -137,7 +137,7 @@ class Prepared:
         check: bool,
         seed: int | None,
     ) -> ProgramResult:
-        """The same with the values in a dict."""
+        """Run the program with values in a dict; see `__call__`."""
         asked = self.program.max_supersteps if max_supersteps is None else max_supersteps
         limit = as_integer(asked)
         if asked is not None and (limit is None or not 0 <= limit < 2**63):
@@ -184,10 +184,10 @@ class Prepared:
         """Carry the program out as part of a run.
 
         Args:
-            run: the run; its limit holds for what the program takes of the GPU's memory, if it is there.
+            run: the run; on a GPU, its limit holds for the GPU's memory that the program takes.
             values: as for a call.
             limit: the largest number of supersteps, or None.
-            beside: bytes that the run holds beside the program.
+            beside: bytes that the run holds for other things than the program.
 
         Raises:
             MemoryLimitError: more of the GPU's memory is needed than allowed, or free.
@@ -202,7 +202,7 @@ class Prepared:
         limit: int | None,
         beside: int = 0,
     ) -> Outcome:
-        """The same with all parameters, vertices by their indices."""
+        """Carry the program out with all parameters given, vertices as indices."""
         given = _without(parameters, values)
         engine = self._compile(parameters, run).engine
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -215,11 +215,11 @@ class Prepared:
 
     @property
     def nbytes(self) -> int:
-        """About what is kept from one run to the next."""
+        """About the bytes that are kept from one run to the next."""
         return sum(compiled.engine.memory_kept for compiled in self._compiled.values())
 
     def _needed(self, parameters: dict[str, Any], given: dict[str, Any], checked: bool) -> int:
-        """The memory that a run on the CPU takes, in plain Python where everything is checked."""
+        """The memory that a run on the CPU takes, or a run in plain Python if `checked`."""
         message, threads = self._message(parameters), threads_of(self.found.name, self._schedule)
         if checked:
             return reference.running(self._binding, given).most
@@ -230,7 +230,7 @@ class Prepared:
         return first_running(self._binding, message, delivery, threads, given).most
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
-        """The values of a run with its seed, which is one of the parameters of a program that draws."""
+        """The values of a run with its seed, which is a parameter of each program that draws."""
         if "seed" in values and self.found.draws:
             raise ProgramError(
                 f"{self.found.name} has no 'seed': give it to the run; expected ew.run(program, graph, seed=...)"
@@ -250,13 +250,13 @@ class Prepared:
         return Prepared(self.program, graph)
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
-        """The same run in plain Python, which defines the answer."""
+        """A run with these values in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
         engine = reference.Reference(self._binding, self._message(parameters), strict)
         return engine(Execution(self._schedule, 1, None), parameters, values, limit)
 
     def _choose(self, limit: int | None) -> Chosen:
-        """Where a run of at most so many supersteps goes."""
+        """The device for a run of at most `limit` supersteps."""
         n, m = self.graph.num_vertices, self.graph.num_arcs
         rounds = levels(n, m)
         return choose(
@@ -270,7 +270,7 @@ class Prepared:
         )
 
     def _compile(self, parameters: dict[str, Any], run: Execution) -> "_Compiled":
-        """The engine for these parameters: those without a declared dtype may change the types of messages."""
+        """The engine for these parameters, whose types may decide that of messages where no dtype is declared."""
         message = self._message(parameters)
         delivery = self._delivery(message, run.on_gpu)
         key = run.on_gpu, delivery, _types(parameters)
@@ -289,7 +289,7 @@ class Prepared:
         return self._messages[types]
 
     def _check_current(self) -> None:
-        """Refuse to compile what has changed since it was read: its code would be kept under the key of what it was."""
+        """Refuse to compile a program that has changed since it was read: its code would be kept under the old key."""
         if not self.found.is_unchanged:
             raise ProgramError(
                 f"{self.found.name} has to be compiled, and its class, or what its functions refer to, has changed "
@@ -315,7 +315,7 @@ class Prepared:
         return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
-        """Check the types of the program, once for each version of its source; the dtype of messages."""
+        """Check the types of the program, once for each version of its source. Returns the dtype of messages."""
         compiled, binding = compiled_for(self.found, program_function), self._binding
         dtypes = [
             str(dtype)
@@ -355,8 +355,8 @@ def prepare(
         distances = ew.prepare(SSSP, graph)
         first, second = distances(source=3), distances(source=4)
 
-    The first call compiles and lays the graph out, with in-edges where it may pull. On a CPU, a later one costs less
-    than 50 µs beyond its work.
+    The first call compiles and lays the graph out, with in-edges if it may pull. On a CPU, a later call costs less than
+    50 µs beyond its work.
 
     Args:
         program: a subclass of `Program`.
@@ -414,16 +414,16 @@ def run(
     )
 
 
-#: Programs that a graph keeps laid out for further runs; together they take no more than the graph, or this.
+#: The most programs that a graph keeps laid out for later runs; and the most bytes of all, or those of its targets.
 KEPT_PROGRAMS, KEPT_BYTES = 4, 1 << 26
 
 _graphs_with_programs: "weakref.WeakSet[Graph]" = weakref.WeakSet()
 
 
 def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: Schedule) -> Prepared:
-    """A program laid out for a graph, which keeps the last few while they are current.
+    """A program laid out for a graph, which keeps the last few of them while they are current.
 
-    What is kept knows the graph by a weak proxy, so that a graph that nobody uses any more goes at once.
+    They refer to the graph by a weak proxy, so a graph that nobody uses any more is freed at once.
     """
     if not isinstance(graph, Graph) or not isinstance(device, str):
         return Prepared(program, graph, device, schedule)  # refuses them
@@ -445,6 +445,6 @@ def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: S
 
 
 def forget_programs() -> None:
-    """Give back what graphs keep of programs, for the sake of memory."""
+    """Drop the programs that graphs keep, to free memory."""
     for graph in list(_graphs_with_programs):
         graph.programs.clear()

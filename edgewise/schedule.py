@@ -1,4 +1,4 @@
-"""How a run is carried out: never what it computes."""
+"""Schedules: how a run is carried out, never what it computes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,8 +23,8 @@ class Buffered:
     """Deliver through a message buffer: each in-edge has a slot of its own, those of a vertex lie together.
 
     There are no atomic operations, and every combiner works, also one that needs all messages at once
-    (`edgewise.program.declare.MESSAGES`, which is delivered only so). It takes a slot for each edge, and for each 4
-    bytes that say which, on a GPU 12 (8 and 20 from 2**31 edges on).
+    (`edgewise.program.declare.MESSAGES`, which is delivered only so). For each edge it takes a slot and 4 bytes that
+    name it, 12 on a GPU (8 and 20 from 2**31 edges on).
 
     Reference: Zhong et al. (2016), section 3.2.4.
     """
@@ -40,7 +40,7 @@ class WarpMapped:
     """A warp of 32 lanes for each vertex, or a virtual warp of 2, 4, 8 or 16, on a GPU (Hong et al., PPoPP 2011).
 
     Attributes:
-        lanes: of the virtual warp.
+        lanes: the size of the virtual warp.
     """
 
     lanes: int = 32
@@ -57,20 +57,20 @@ class BlockMapped:
 
 @dataclass(frozen=True)
 class Binned:
-    """One lane, eight, a warp or a block for a vertex, by its degree, on a GPU (Merrill et al., PPoPP 2012)."""
+    """A lane, eight lanes, a warp or a block for each vertex, by its degree, on a GPU (Merrill et al., PPoPP 2012)."""
 
 
 @dataclass(frozen=True)
 class EdgeBased:
     """Edges of active vertices are listed and handed out to threads one by one (EP), on a GPU.
 
-    It takes 8 bytes more for each edge, 12 where in-edges are used. Where vertices gather, messages are combined by
-    atomic operations, so programs with float sums or a combiner of their own are refused.
+    It takes 4 to 16 bytes more for each edge. Where vertices gather, messages are combined by atomic operations, so
+    programs with float sums or a combiner of their own are refused.
 
     Reference: Raval et al., sections II.B and IV.D.
 
     Attributes:
-        chunking: whether the edges of a vertex are listed together, by one atomic operation, or one by one.
+        chunking: whether the edges of a vertex are listed together, by one atomic operation, rather than one by one.
     """
 
     chunking: bool = True
@@ -95,16 +95,16 @@ class MergePath:
 
 @dataclass(frozen=True)
 class NodeSplitting:
-    """Vertices of many edges are split into children of few, a thread for each, on a GPU (NS).
+    """Vertices with many edges are split into children with few, and each child has a thread, on a GPU (NS).
 
     Programs see nothing of it: ids, degrees and fields are those of the graph.
 
     Reference: Raval et al., section III.B.
 
     Attributes:
-        max_degree: the most edges that a child has, or "auto" for what most vertices have: the upper edge of the range
-            of degrees with most vertices, of `bins` ranges of equal width.
-        bins: 1 to 1,000,000.
+        max_degree: the most edges that a child has, or "auto": of `bins` ranges of degrees of equal width, the upper
+            end of the range with most vertices.
+        bins: the number of ranges, 1 to 1,000,000.
     """
 
     max_degree: int | Literal["auto"] = "auto"
@@ -116,16 +116,16 @@ class NodeSplitting:
 
 @dataclass(frozen=True)
 class HierarchicalProcessing:
-    """A thread for each vertex, which does at most so many of its edges in a sub-iteration (HP), on a GPU.
+    """A thread for each vertex, which does at most `max_degree` of its edges in a sub-iteration (HP), on a GPU.
 
-    What is left after the last sub-iteration, and lists of fewer vertices than a block has threads (1024), go to
-    workload decomposition.
+    Edges left after the last sub-iteration, and lists of fewer vertices than a block has threads (1024), go to workload
+    decomposition.
 
     Reference: Raval et al., section III.C.
 
     Attributes:
-        max_degree, bins: the most edges in a sub-iteration; as for `NodeSplitting`.
-        depth: sub-iterations, at least 0, or None for as many as it takes.
+        max_degree, bins: the most edges of a vertex in a sub-iteration; chosen as for `NodeSplitting`.
+        depth: the number of sub-iterations, at least 0, or None for as many as it takes.
     """
 
     max_degree: int | Literal["auto"] = "auto"
@@ -140,7 +140,7 @@ class HierarchicalProcessing:
             )
 
 
-#: Ranges of degrees at most.
+#: The most ranges of degrees.
 _MOST_BINS = 1_000_000
 
 
@@ -149,7 +149,7 @@ def _is_whole(value: object, least: int) -> bool:
 
 
 def _check_bound(balance: object, max_degree: object, bins: object) -> None:
-    """Refuse what is no bound on degrees."""
+    """Refuse values that are not a bound on degrees."""
     if _is_whole(bins, _MOST_BINS + 1):
         raise ScheduleError(
             f"{type(balance).__name__}: bins is {shown(bins)}; expected at most {_MOST_BINS:,}"
@@ -178,19 +178,19 @@ Balance = View | Literal["auto"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where in-edges, or their slots in a message buffer, lie on a GPU: in rows sorted by in-degree, in groups of rows
-    that lie column by column. Whoever gathers has a thread for each row.
+    """The order of in-edges, or of their slots in a message buffer, on a GPU: rows are sorted by in-degree, and groups
+    of rows lie column by column. A thread gathers over each row.
 
     Reference: Zhong et al. (2016), sections 4.1 and 4.2.
 
     Attributes:
         sort: by buckets, of equal ratio ("logarithmic") or of equal width ("linear", as in the paper); "exact"; or None
             to leave vertices in their order. All are stable: vertices of one bucket stay in their order.
-        num_buckets: of the two bucket sorts, 1 to 1,000,000.
-        threshold: vertices are left in their order if the largest and the smallest in-degree differ by less.
-        group_size: rows in a group, at least 1. 32 are a warp's; 1 leaves the places of a row together (row-major).
-        split: whether rows of more than 48 edges lie by themselves, for a warp each, or from 2049 for a block.
-        made_on: "gpu" or "cpu", where all this is computed.
+        num_buckets: the number of buckets of these two sorts, 1 to 1,000,000.
+        threshold: vertices are left in their order if the largest and the smallest in-degree differ by less than this.
+        group_size: the rows in a group, at least 1. A warp has 32; 1 leaves the places of a row together (row-major).
+        split: whether rows of more than 48 edges lie apart, for a warp each, from 2049 edges for a block each.
+        made_on: "gpu" or "cpu", where the layout is computed.
     """
 
     sort: Literal["logarithmic", "linear", "exact"] | None = "logarithmic"
@@ -224,16 +224,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The choices of one run. Every part left at its default is chosen for the graph and at each superstep.
+    """The choices for one run. Every part left at its default is chosen for the graph and at each superstep.
 
     Attributes:
         delivery: `Push()`, `Pull()`, `Buffered()`, or "auto" to choose at each superstep from the frontier's edges.
-        balance: who does which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
-            `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, with
-            each of which the algorithms run as programs, or "auto": eight lanes for each vertex that sends, or equal
-            blocks of edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
-        layout: on a GPU, where what vertices gather over lies: `Layout`, for `Pull()` and `Buffered()`, or "auto".
-        num_threads: exactly so many CPU threads, on the CPU; or None for as many as the work is worth, at most the
+        balance: which threads do which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
+            `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()` or `HierarchicalProcessing()`,
+            with which algorithms run as programs; or "auto": eight lanes for each vertex that sends, or equal blocks of
+            edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
+        layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`, or "auto".
+        num_threads: the exact number of CPU threads, on the CPU; or None for as many as the work is worth, at most the
             processors that the process may use, or ``$EDGEWISE_NUM_THREADS``. Answers do not depend on it.
     """
 

@@ -1,4 +1,4 @@
-"""Text for a terminal: what would steer it is shown instead."""
+"""Text for a terminal: characters that would steer it are shown instead."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-#: Characters of a line of a file, and of a value, in a message, and bits of an integer that is written in it.
+#: The most characters of a line of a file, and of a value, in a message, and the most bits of an integer in it.
 _LONGEST_LINE, _LONGEST_VALUE, _LONGEST_INTEGER = 60, 200, 600
 
 
@@ -17,17 +17,17 @@ def printable(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The same without line breaks and tabs."""
+    """`printable` text on one line: line breaks and tabs are written as Python writes them, too."""
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
 def shortened(text: str, longest: int = _LONGEST_LINE) -> str:
-    """Text for a message: its start where it is long."""
+    """Text for a message: long text is cut."""
     return text if len(text) <= longest else text[:longest] + "..."
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, for a message: cut where it is long; of a long integer, its size."""
+    """A value as Python writes it, for a message: long text is cut; a long integer is given by its size."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         return f"an integer of {value.bit_length():,} bits"
     try:
@@ -38,7 +38,7 @@ def shown(value: Any) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for a message: the first of many."""
+    """Names for a message: if there are many, the first ones."""
     return shortened(", ".join(names), _LONGEST_VALUE)
 
 

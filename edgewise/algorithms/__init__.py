@@ -1,1 +1,1 @@
-"""Algorithms that are ready made: one file each, with its verifier."""
+"""The built-in algorithms: a folder for each, with its verifier."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Commands(TyperGroup):
-    """The commands. What is wrong with a command line is said without sending escapes to the terminal."""
+    """The commands. Errors in a command line are reported without sending escapes to the terminal."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options that come before the command."""
@@ -40,10 +40,10 @@ class Commands(TyperGroup):
 
 @contextlib.contextmanager
 def shown_escapes() -> Iterator[None]:
-    """Show what is not printable in the message of a wrong command line."""
+    """Show characters that are not printable in the message of a wrong command line."""
     try:
         yield
-    except Exception as error:  # what is wrong has another class in each version of typer
+    except Exception as error:  # the class of the error depends on the version of typer
         message = getattr(error, "message", None)
         if isinstance(message, str):
             vars(error)["message"] = on_one_line(message)
@@ -59,9 +59,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-#: From Ctrl-C to the end of the process, if nothing else ends it.
+#: Seconds from Ctrl-C to the end of the process, if nothing else ends it.
 SECONDS_TO_LEAVE = 0.6
-#: A progress bar hides the cursor of a terminal.
+#: Shows the cursor of a terminal, which a progress bar hides.
 SHOW_CURSOR = b"\x1b[?25h"
 
 TaskName = Annotated[
@@ -118,7 +118,7 @@ Reading = Annotated[
 
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn what edgewise refuses into one line and exit code 2, and each of its warnings into a line at once."""
+    """Print an error of edgewise as one line and exit with code 2; print each of its warnings as a line at once."""
     from edgewise.errors import EdgewiseError, GraphWarning, ProgramWarning
 
     ours, show_other = (GraphWarning, ProgramWarning), warnings.showwarning
@@ -149,7 +149,7 @@ def show(text: str) -> None:
     """Print an answer.
 
     Raises:
-        OutputError: it cannot be written, as to a disk that is full.
+        OutputError: it cannot be written: the disk is full, say.
     """
     from edgewise.errors import OutputError
 
@@ -330,8 +330,8 @@ def verify(
 def leave_on_interrupt() -> None:
     """Make Ctrl-C end the process in any case, compiled code or not.
 
-    Python handles it in the main thread between two steps of Python, and a long call into compiled code keeps it
-    waiting. Whatever is left a moment later ends here. Files are written in Python, so none stays half-written.
+    Python handles Ctrl-C in the main thread between two steps of Python, so a long call into compiled code delays it.
+    A process that still runs a moment later is ended here. Files are written in Python, so none stays half-written.
     """
     reader, writer = socket.socketpair()
     writer.setblocking(False)

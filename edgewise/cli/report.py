@@ -1,4 +1,4 @@
-"""What the command line shows of a graph and of a result: facts, the top vertices, a JSON object."""
+"""Reports of the command line on a graph and on a result: facts, the top vertices, a JSON object."""
 
 import importlib.metadata
 import math
@@ -66,7 +66,7 @@ def graph_facts(graph: Graph) -> Facts:
 
 
 def degree_facts(graph: Graph) -> Facts:
-    """What to know about a new graph: degrees, isolated vertices, self-loops, edges twice, weights, memory."""
+    """Facts about a graph: degrees, isolated vertices, self-loops, parallel and reciprocal edges, weights, memory."""
     facts: Facts = {}
     if graph.num_vertices:
         for name, degree in (("out_degree", graph.out_degree), ("in_degree", graph.in_degree)):
@@ -94,7 +94,7 @@ def as_text(value: Any) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON knows it: no infinity and no NaN."""
+    """A value that JSON can hold: no infinity and no NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -105,7 +105,7 @@ class RunReport:
     Attributes:
         name, graph_name: what ran on what.
         result: its answer.
-        read_seconds: what reading the graph took, without compiling, which is counted for the whole process.
+        read_seconds: the time to read the graph, without compiling, which is counted for the whole process.
         verified: whether the answer has passed its verifier.
     """
 
@@ -150,7 +150,7 @@ class RunReport:
         return "\n".join([*head, "", table.as_text()] if table.rows else head)
 
     def _summary(self) -> Facts:
-        """What the result says of itself, in Python's numbers."""
+        """The result's summary, in Python's numbers."""
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.result.summary().items()
@@ -179,7 +179,7 @@ def lines(facts: Facts) -> str:
 
 
 def installation_facts(algorithms: Iterable[str]) -> Facts:
-    """Versions, threads, the algorithms that there are, and where compiled code is kept."""
+    """Versions, threads, the algorithms, and the folder of compiled code."""
     packages = ("numba", "numpy", "scipy")
     return {
         "edgewise": importlib.metadata.version("edgewise"),

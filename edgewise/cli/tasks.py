@@ -1,4 +1,4 @@
-"""What the command line can run by name: the algorithms, and a program in a user's file."""
+"""Tasks that the command line can run by name: the algorithms, and a program in a user's file."""
 
 import ast
 import importlib.util
@@ -24,7 +24,7 @@ from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.text import shown
 
-#: How a run is carried out is said by options of their own.
+#: Parameters for how a run is carried out; these have command-line options of their own.
 _NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
 _OF_RUN = ("max_supersteps", "check", "seed")
 _BOOLEANS = {
@@ -46,11 +46,11 @@ class Task:
     Attributes:
         name: for messages and results.
         function: called with a graph, the parameters and the options of a run.
-        result: the kind of what it returns.
+        result: the class of its result.
         parameters: names that may be given.
-        required: those that must be given.
-        vertices: those that take the id of a vertex.
-        booleans: those that are true or false.
+        required: parameters that must be given.
+        vertices: parameters that take the id of a vertex.
+        booleans: parameters that are true or false.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Task:
 
 
 def keywords(name: str, function: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Texts as what a function takes by keyword.
+    """The keyword arguments of a function from texts.
 
     Raises:
         ProgramError: a keyword that the function does not have, or the lack of one that it needs.
@@ -100,7 +100,7 @@ def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> 
 
 
 def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The parameters of a function that say what to do, by name."""
+    """The parameters of a function that say what to do, not how, by name."""
     parameters = inspect.signature(function).parameters
     return {name: each for name, each in parameters.items() if name not in _NOT_PARAMETERS}
 
@@ -109,7 +109,7 @@ def find_task(name: str) -> Task:
     """The algorithm of this name, or the program in a file: ``my_program.py:MyProgram``.
 
     Raises:
-        ProgramError: neither; the message lists what there is.
+        ProgramError: there is neither; the message lists the names that exist.
     """
     if ":" in name or name.endswith(".py"):
         return _program_task(name)
@@ -117,7 +117,7 @@ def find_task(name: str) -> Task:
 
 
 def algorithms() -> dict[str, Callable[..., Result]]:
-    """The algorithms by the names of their results: the functions that `edgewise` exports and that return one."""
+    """The algorithms by the names of their results: the functions of `edgewise` that return a result."""
     exported = [getattr(edgewise, name) for name in edgewise.__all__]
     functions = [each for each in exported if inspect.isfunction(each)]
     return {
@@ -128,7 +128,7 @@ def algorithms() -> dict[str, Callable[..., Result]]:
 
 
 def _result_of(function: Callable[..., Any]) -> type[Result] | None:
-    """The kind of result that a function returns, if it returns one."""
+    """The class of the result that a function returns, if it returns one."""
     kind = inspect.signature(function).return_annotation
     return kind if isinstance(kind, type) and issubclass(kind, Result) else None
 

@@ -1,4 +1,4 @@
-"""What a graph may be made of: every check that needs no kernel, with its message."""
+"""Checks of what a graph is made from, with their messages: all that need no kernel."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from edgewise.text import shown
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Refuse a value that is none of the choices of a Literal."""
+    """Refuse a value that is not one of the choices of a Literal."""
     if not isinstance(value, str) or value not in choices.__args__:
         raise GraphError(
             f"{name} is {shown(value)}; expected one of {', '.join(map(repr, choices.__args__))}"
@@ -19,7 +19,7 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
 
 
 def check_flags(error: type[EdgewiseError], where: str = "", **flags: Any) -> None:
-    """Refuse arguments, given by their names, that are no truth values, by this error."""
+    """Raise this error for arguments, given by name, that are neither True nor False."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise error(f"{where}{name} is {shown(value)}; expected True or False")
@@ -54,7 +54,7 @@ def as_count(num_vertices: Any) -> int | None:
 
 
 def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
-    """Refuse arrays that are no compressed sparse rows."""
+    """Refuse arrays that are not compressed sparse rows."""
     for name, array in (("offsets", offsets), ("targets", targets)):
         if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
             raise GraphError(
@@ -69,7 +69,7 @@ def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
 
 
 def as_rows(offsets: Any, targets: Any, weights: np.ndarray | None) -> csr.Rows:
-    """Compressed sparse rows of the right dtypes from what was given for them; arrays of these dtypes are shared."""
+    """Compressed sparse rows from arrays of any integers; arrays that have the right dtype are shared."""
     check_not_masked(offsets, "offsets")
     check_not_masked(targets, "targets")
     offsets, targets = np.asarray(offsets), np.asarray(targets)

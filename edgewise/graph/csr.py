@@ -32,9 +32,9 @@ _MAX_BUCKET_BITS = 16
 _MAX_BUCKETS = 1024
 _ARCS_PER_BUCKET = 2**14
 _MAX_BLOCK = 2**20
-#: Arrays as long as the counts of blocks that there are at a time, to find their places.
+#: Arrays of the length of the counts that exist at one time while places of blocks are found.
 _COUNTS = 5
-#: Arcs that are brought into another order at a time.
+#: Arcs that are reordered at a time.
 _PIECE = 2**16
 
 
@@ -59,13 +59,13 @@ class Rows:
         return self.offsets.nbytes + self.targets.nbytes + weights
 
     def sealed(self) -> "Rows":
-        """The same rows, not to be written to."""
+        """These rows, read-only."""
         weights = None if self.weights is None else sealed(self.weights)
         return Rows(sealed(self.offsets), sealed(self.targets), weights)
 
 
 def row_lengths(offsets: np.ndarray) -> np.ndarray:
-    """The arcs in each row, int32, not to be written to."""
+    """The number of arcs in each row, int32, read-only."""
     return sealed(np.diff(offsets).astype(np.int32, copy=False))
 
 
@@ -123,25 +123,25 @@ def build_rows(
 def building(
     num_vertices: int, num_edges: int, weights: np.ndarray | None, directed: bool, merges: bool = False
 ) -> int:
-    """The least memory that it takes to build rows, and to merge parallel arcs, beyond the columns."""
+    """The least memory that building rows and merging parallel arcs take beyond the columns of edges."""
     of_arc = 4 + 2 + (0 if weights is None else weights.itemsize)
     return (4 + 12 * merges) * num_vertices + (1 if directed else 2) * of_arc * num_edges
 
 
 def transpose(rows: Rows) -> Rows:
-    """The arcs by target, those of one target in ascending order of sources, parallel ones as before."""
+    """The in-edges: arcs sorted by target, then by source; parallel arcs keep their order."""
     sources = np.empty(len(rows.targets), np.int32)
     return _by_target(rows, sources, numbered=False)
 
 
 def arcs_by_target(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The numbers of the arcs in the order of their targets, of the dtype of offsets; those of one target ascend."""
+    """The indices of the arcs, sorted by target and then by index, of the dtype of offsets."""
     arcs = np.empty(len(targets), offset_dtype(len(targets)))
     return _by_target(Rows(offsets, targets, None), arcs, numbered=True).targets
 
 
 def twin_arcs(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """For each arc of rows that have every arc both ways, the number of that the other way; of the dtype of offsets.
+    """The index of each arc's reverse, in rows that have every arc both ways; of the dtype of offsets.
 
     The k-th arc from u to v is the twin of the k-th from v to u: both sort by (u, v), one mirrored.
     """
@@ -156,7 +156,7 @@ def twin_arcs(offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def _by_target(rows: Rows, ends: np.ndarray, numbered: bool) -> Rows:
-    """The arcs by target, with their sources or their numbers for `ends`, which are filled."""
+    """The arcs by target. `ends` is filled with their sources or, if `numbered`, with their indices."""
     offsets, targets = sealed(rows.offsets), sealed(rows.targets)
     weights = None if rows.weights is None else sealed(rows.weights)
     num_vertices, cut = len(offsets) - 1, _cut(len(offsets) - 1, len(targets))
@@ -170,7 +170,7 @@ def _by_target(rows: Rows, ends: np.ndarray, numbered: bool) -> Rows:
 
 
 def transposing(offsets: np.ndarray, targets: np.ndarray, weight_bytes: int) -> Step:
-    """The memory that `transpose` takes for weights of so many bytes; it looks at each target once."""
+    """The memory that `transpose` takes for weights of `weight_bytes` bytes; finding it reads each target once."""
     num_arcs, num_vertices = len(targets), len(offsets) - 1
     cut = _cut(num_vertices, num_arcs)
     counts = _counts_of(sealed(targets), cut)
@@ -186,7 +186,7 @@ def row_of_arcs(offsets: np.ndarray) -> np.ndarray:
 
 
 def _as_bits(weights: np.ndarray | None) -> np.ndarray | None:
-    """Weights as integers of their size: moving them needs no kernel for each dtype."""
+    """Weights as integers of the same size, so that one kernel moves weights of any dtype of that size."""
     return None if weights is None else weights.view(f"i{weights.itemsize}")
 
 
@@ -205,7 +205,7 @@ class _Cut(NamedTuple):
     block: int
 
     def counts(self) -> np.ndarray:
-        """Room for how many arcs each block has for each bucket."""
+        """Zeros for the number of arcs of each block in each bucket."""
         return np.zeros((self.num_blocks, self.num_buckets), np.int64)
 
 
@@ -218,14 +218,14 @@ def _cut(num_vertices: int, num_edges: int) -> _Cut:
 
 
 def _counts_of(targets: np.ndarray, cut: _Cut) -> np.ndarray:
-    """How many targets each block has in each bucket."""
+    """The number of targets of each block in each bucket."""
     counts = cut.counts()
     launch(_count_targets, targets, cut.shift, cut.block, counts, work=len(targets))
     return counts
 
 
 def _places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first place of each block in each bucket, and where buckets begin and end."""
+    """The first place of each block in each bucket, and the bounds of the buckets."""
     in_order = counts.T.ravel()  # bucket by bucket, and within a bucket block by block
     ends = np.cumsum(in_order)
     places = np.ascontiguousarray((ends - in_order).reshape(counts.shape[::-1]).T)
@@ -233,13 +233,13 @@ def _places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _room_for_arcs(num_arcs: int, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Arrays for the row within its bucket and the weight of each arc."""
+    """Arrays for each arc's row within its bucket, and for its weight."""
     moved = None if weights is None else np.empty(num_arcs, weights.dtype)
     return np.empty(num_arcs, np.uint16), moved
 
 
 def _check_in_range(wrong: np.ndarray, source: np.ndarray, target: np.ndarray, num_vertices: int) -> None:
-    """Refuse the first edge that some block found to be out of range; `wrong` counts edges from 1."""
+    """Refuse the first edge out of range that a block has found; `wrong` counts edges from 1."""
     places = wrong[wrong > 0]
     if len(places):
         edge = int(places.min()) - 1
@@ -275,7 +275,7 @@ def _sort_buckets(
 
 
 def _sorts(sizes: np.ndarray) -> Iterator[tuple[np.ndarray, int, int]]:
-    """Which buckets are sorted together, on how many threads, and the arcs in the largest.
+    """The buckets that are sorted together, the number of threads, and the arcs in the largest bucket.
 
     A thread copies one bucket at a time. All copies together are never longer than all buckets.
     """
@@ -314,7 +314,8 @@ def _count(
     counts: Any,
     found: Any,
 ) -> None:
-    """Count the arcs of each block for each bucket. found: its loops; its first edge out of range, from 1."""
+    """Count the arcs of each block in each bucket. found: each block's self-loops, and its first edge out of range,
+    counted from 1."""
     num_blocks = len(counts)
     bits, limit = np.uint64(shift), np.uint64(num_vertices)
     while True:
@@ -356,7 +357,7 @@ def _deal(
     weights: Any,
     moved: Any,
 ) -> None:
-    """Move each arc to the next place that its block has in its bucket. mark: -1 to complement reversed ones."""
+    """Move each arc to the next place of its block in its bucket. mark: -1 to complement targets of reversed arcs."""
     num_blocks = len(places)
     bits, mask = np.uint64(shift), np.uint64((1 << shift) - 1)
     one = np.uint64(1)
@@ -415,7 +416,7 @@ def _deal_back(
     weights: Any,
     moved: Any,
 ) -> None:
-    """Move each arc, as its source or its number, to the next place that its block has in the bucket of its target."""
+    """Move each arc's source or index to the next place of its block in the bucket of its target."""
     num_blocks = len(places)
     bits, mask = np.uint64(shift), np.uint64((1 << shift) - 1)
     one = np.uint64(1)

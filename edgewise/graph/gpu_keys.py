@@ -1,4 +1,4 @@
-"""Arcs as numbers of 64 bits, made on the GPU: the target in the upper half, the source in the lower."""
+"""Keys of arcs, made on the GPU: 64-bit integers with the target in the upper half and the source in the lower."""
 
 import functools
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from edgewise.kernels.cuda.memory import empty
 
 
 class Keys(NamedTuple):
-    """What the kernel takes.
+    """The kernel's arguments.
 
     Attributes:
         offsets, targets: the graph's rows.

@@ -1,4 +1,4 @@
-"""Rows whose arrays lie on the GPU: built there by sorting, copied to the host when they are first read there."""
+"""Rows whose arrays lie on the GPU: they are built there by sorting, and copied to the host when first read there."""
 
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,8 @@ from edgewise.graph.ids import Ids, as_id_column
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 
-#: Memory that building takes for each edge, and making in-edges for each arc: both ends as one number; what is sorted
-#: by, its place in the order, and both once more, which the sort works in.
+#: Bytes that building takes for each edge, and making in-edges for each arc: both ends as one number, the sort's key
+#: and index, and both once more as the sort's buffer.
 ARC_BYTES = 32
 
 
@@ -51,7 +51,7 @@ class GpuRows:
         return sum(each.nbytes for name, each in arrays if each is not None and name not in vars(self))
 
     def transposed(self) -> "GpuRows":
-        """The arcs by target, those of one target in ascending order of sources, parallel ones as before.
+        """The in-edges: arcs sorted by target, then by source; parallel arcs keep their order.
 
         Raises:
             MemoryLimitError: the GPU has no room for them.
@@ -158,7 +158,7 @@ def _check_in_range(source: Any, target: Any, num_vertices: int) -> None:
 
 
 def _rows(source: Any, target: Any, weights: Any, num_vertices: int) -> GpuRows:
-    """Rows by a stable sort of the sources: of words of 32 bits, which takes half the passes of one of 64 bits."""
+    """Rows by a stable sort of the sources, words of 32 bits: half the passes of a sort of 64-bit words."""
     xp = cuda_door().cupy()
     source, target = (ids.astype(np.int32, copy=False) for ids in (source, target))
     order = xp.argsort(source, kind="stable")
@@ -167,7 +167,7 @@ def _rows(source: Any, target: Any, weights: Any, num_vertices: int) -> GpuRows:
 
 
 def _rows_of(keys: Any, weights: Any, num_vertices: int) -> GpuRows:
-    """Rows of arcs that are sorted by row: their keys are the row in the upper and the target in the lower half.
+    """Rows from sorted keys: each has an arc's row in its upper half and its target in its lower half.
 
     Where a row begins is looked up: CuPy's bincount takes four times as long as the sort.
     """

@@ -50,9 +50,9 @@ class Graph:
             ``offsets[v]:offsets[v + 1]`` (compressed sparse rows).
         targets: int32, shape (num_arcs,): where each arc goes; within a row in the order of the input.
         weights: None, or int32, int64, float32 or float64, shape (num_arcs,).
-        edge_numbers: of a graph made by ``from_edges(..., number_edges=True)`` the edge that each arc is of, as an
-            index of the columns, int32 or int64, shape (num_arcs,); else None. ``column[graph.edge_numbers]`` brings
-            a value for each edge into the order of arcs, which edge fields of a program are given in.
+        edge_numbers: the edge of each arc, as an index into the columns that the graph was made from, int32 or int64,
+            shape (num_arcs,); None unless made by ``from_edges(..., number_edges=True)``. Edge fields of a program take
+            ``column[graph.edge_numbers]``, a column of edges in the order of arcs.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Graph:
 
     @property
     def itself(self) -> "Graph":
-        """This graph, also where it is known by a weak proxy."""
+        """This graph itself, also if it is reached through a weak proxy."""
         return self
 
     @property
@@ -89,11 +89,11 @@ class Graph:
         return self._rows.weights
 
     def on_gpu(self, name: str) -> Any:
-        """One of this graph's arrays on the GPU, as a CuPy array: copied there once, or there already.
+        """One of this graph's arrays on the GPU, as a CuPy array; it is copied there once.
 
         Args:
-            name: "offsets", "targets", "weights", their likes for in-edges ("in_offsets", "in_sources", "in_weights"),
-                "out_degree" or "in_degree".
+            name: "offsets", "targets", "weights", their counterparts for in-edges ("in_offsets", "in_sources",
+                "in_weights"), "out_degree" or "in_degree".
 
         Raises:
             MemoryLimitError: the GPU has no room for it.
@@ -108,7 +108,7 @@ class Graph:
         return rows.on_gpu[_name_in_rows(name)]
 
     def needed_on_gpu(self, *names: str) -> int:
-        """Bytes of the GPU's memory that `on_gpu` takes for arrays that are not there yet, and to make them there."""
+        """Bytes of the GPU's memory that `on_gpu` takes to make or copy arrays that are not there yet."""
         return self.making_on_gpu(*names).most
 
     def making_on_gpu(self, *names: str) -> Step:
@@ -124,11 +124,11 @@ class Graph:
 
     @property
     def needed_on_host(self) -> int:
-        """Bytes of a graph that was built on a GPU and has not been copied to the host."""
+        """Bytes that a graph built on a GPU will take on the host, for arrays not copied yet."""
         return self._rows.not_on_host if isinstance(self._rows, GpuRows) else 0
 
     def _lies_on_gpu(self, name: str) -> bool:
-        """Whether `on_gpu` has an array at hand."""
+        """Whether an array is on the GPU already."""
         inward = name.startswith("in_")
         if inward and not self.has_in_edges:
             return False
@@ -164,11 +164,11 @@ class Graph:
                 it, the vertices are the ids that occur, integers in ascending order and strings by first
                 appearance (source before target, edge by edge).
             parallel_edges: "keep" them, or merge those of one source and target into one at the place of the
-                first: of the smallest weight ("min"), of the sum ("sum"), or the first as it is ("first").
-                Without weights the three are the same. In an undirected graph {u, v} and {v, u} are parallel.
+                first: with the smallest weight ("min"), the sum ("sum"), or the first edge's weight ("first").
+                Without weights these do not differ. In an undirected graph {u, v} and {v, u} are parallel.
             self_loops: "keep" or "drop".
-            number_edges: make `edge_numbers`, which takes about as long as the graph itself, on the host. Both arcs
-                of an undirected edge have its number; of merged edges it is that of the first.
+            number_edges: make `edge_numbers` on the host, which takes about as long as making the graph. Both arcs
+                of an undirected edge have its number; merged edges have that of the first.
 
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
@@ -217,9 +217,9 @@ class Graph:
         self_loops: SelfLoops = "keep",
         check_room: Callable[[int], None] | None = None,
     ) -> "Graph":
-        """Make a graph from columns of indices that are in range, and of weights that are finite.
+        """Make a graph from indices in range and finite weights.
 
-        `check_room` is called with the bytes that rows take and will take while parallel edges are merged.
+        `check_room` is called with the bytes that rows take, and that merging parallel edges will take.
         """
         rows, loops = csr.build_rows(
             source,
@@ -254,7 +254,7 @@ class Graph:
             vertices: None for the ids 0..n-1, or n distinct ids in index order.
 
         Raises:
-            GraphError: arrays that are no such rows; ``directed=False`` and rows that are not symmetric.
+            GraphError: arrays that are not such rows; ``directed=False`` and rows that are not symmetric.
         """
         check_flags(GraphError, directed=directed)
         rows = as_rows(offsets, targets, None if weights is None else as_weights(weights))
@@ -277,8 +277,8 @@ class Graph:
             vertices: as in `from_csr`.
 
         Raises:
-            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that is none
-                of weights.
+            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that weights cannot
+                have.
         """
         if not hasattr(matrix, "tocsr"):
             raise GraphError(
@@ -291,7 +291,7 @@ class Graph:
         return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
 
     def as_directed(self) -> "Graph":
-        """The same arcs as a directed graph: two for each edge of an undirected one. Arrays are shared."""
+        """A directed graph of these arcs: two for each edge of an undirected graph. Arrays are shared."""
         if self.directed:
             return self
         graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
@@ -299,7 +299,7 @@ class Graph:
         return graph
 
     def with_weights(self, weights: np.ndarray) -> "Graph":
-        """The same arcs with other weights, as a directed graph. All other arrays are shared."""
+        """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
 
     def to_scipy(self) -> Any:
@@ -316,7 +316,7 @@ class Graph:
         return self.stored("weights") is not None
 
     def stored(self, name: str) -> Any:
-        """An array where it lies: a CuPy array if the graph was built on a GPU, else one of NumPy; or None.
+        """An array where it lies: a CuPy array if the graph was built on a GPU, else a NumPy array; or None.
 
         Args:
             name: "offsets", "targets" or "weights".
@@ -362,12 +362,12 @@ class Graph:
 
     @cached_property
     def out_degree(self) -> np.ndarray:
-        """Arcs that leave each vertex, int32, shape (num_vertices,)."""
+        """The number of arcs out of each vertex, int32, shape (num_vertices,)."""
         return csr.row_lengths(self.offsets)
 
     @cached_property
     def in_degree(self) -> np.ndarray:
-        """Arcs that enter each vertex, int32, shape (num_vertices,)."""
+        """The number of arcs into each vertex, int32, shape (num_vertices,)."""
         if not self.directed:
             return self.out_degree
         if self.has_in_edges or isinstance(self._rows, GpuRows):
@@ -376,7 +376,7 @@ class Graph:
 
     @cached_property
     def _columns(self) -> csr.Rows | GpuRows:
-        """The arcs by target. Those of an undirected graph are its rows."""
+        """The in-edges; those of an undirected graph are its rows."""
         if not self.directed:
             return self._rows
         rows = self._rows
@@ -403,13 +403,13 @@ class Graph:
         """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
 
         Args:
-            names: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots". What is there takes nothing.
+            names: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots". Arrays that exist take nothing.
         """
         missing = [name for name in names if not self._has(name)]
         return in_turn(held(self.needed_on_host), *map(self._making, missing))
 
     def _has(self, name: str) -> bool:
-        """Whether reading an array costs nothing."""
+        """Whether an array has been made."""
         return self.has_in_edges if name == "in_edges" else name in vars(self)
 
     def _making(self, name: str) -> Step:
@@ -420,15 +420,15 @@ class Graph:
 
     @property
     def in_offsets(self) -> np.ndarray:
-        """Like `offsets`, for the arcs by target (compressed sparse columns); made once, on demand."""
+        """The offsets of the in-edges of each vertex (compressed sparse columns); made once, on demand."""
         return self._columns.offsets
 
     @property
     def in_sources(self) -> np.ndarray:
         """The sources of the arcs into each vertex, int32, shape (num_arcs,).
 
-        Those of one vertex are in ascending order, parallel arcs as in `targets`. An undirected graph gives
-        its `targets`, so there they are in the order of the input.
+        The sources of one vertex ascend; parallel arcs are in the order of `targets`. An undirected graph gives its
+        `targets`, in the order of the input.
         """
         return self._columns.targets
 
@@ -448,10 +448,10 @@ class Graph:
 
     @cached_property
     def slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """For a message buffer: where the arcs into each vertex begin if all are sorted by target, shape
-        (num_vertices + 1,), and the place of each arc of `targets` then, shape (num_arcs,), unsigned.
+        """The slots of a message buffer: the first slot of each vertex, shape (num_vertices + 1,), and the slot of each
+        arc of `targets`, shape (num_arcs,), unsigned.
 
-        Arcs of one target are in the order of their sources. Nothing of the in-edges is made.
+        Slots are sorted by target, then by source. The in-edges themselves are not made.
         """
         dtype = self.offsets.dtype
         units, slots, _ = arrange(
@@ -482,7 +482,7 @@ class Graph:
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
-        """The same as a table, for notebooks."""
+        """The size and kind of the graph as a table, for notebooks."""
         facts = {
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
@@ -495,5 +495,5 @@ class Graph:
 
 
 def _name_in_rows(name: str) -> str:
-    """What rows call the array that a graph has by this name: "targets" for "in_sources", say."""
+    """The name in rows of a graph's array: "targets" for "in_sources", say."""
     return name.removeprefix("in_").replace("sources", "targets")

@@ -12,14 +12,14 @@ from edgewise.errors import EdgewiseError, GraphError
 from edgewise.memory import Step, held
 from edgewise.text import shown
 
-#: Bytes of an id that is an object in the dictionary of all, while that is made from a list.
+#: Bytes of an id that is an object, in the dictionary of ids, while that is made from a list.
 _POSITION_BYTES = 8 + 32 + 90
 
 _KINDS = "expected integers, or strings"
 
 
 def check_not_masked(column: Any, name: str, error: type[EdgewiseError] = GraphError) -> None:
-    """Refuse an array of which entries are masked, by this error: what lies under a mask is no id and no number."""
+    """Raise this error for an array with masked entries: these are neither ids nor numbers."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(column):
         raise error(
             f"{name} has masked entries; expected a value in each place. Drop such entries first, or fill them"
@@ -75,7 +75,7 @@ def _narrowed(array: np.ndarray) -> np.ndarray:
 
 
 def _from_objects(values: list[Any], name: str) -> np.ndarray:
-    """Python objects as integers where they all are, or as strings where they all are."""
+    """Python objects that are all integers, or all strings, as an array of them."""
     kinds = set(map(type, values))
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         values = list(map(int, values))
@@ -103,9 +103,9 @@ class Ids:
     """Vertex ids in index order.
 
     Attributes:
-        num_vertices: how many, below 2**31.
+        num_vertices: the number of ids, below 2**31.
         given: None where the ids are 0..n-1; else int64 or uint64, or Python integers or strings as objects,
-            shape (num_vertices,), all different.
+            shape (num_vertices,), all distinct.
     """
 
     num_vertices: int
@@ -188,8 +188,8 @@ class Ids:
         return np.fromiter(map(self.index_of, ids), np.int64, len(ids))
 
     def looking_up(self, ids: Any) -> Step:
-        """The memory that it takes to look up an id, or a sequence of ids: an array of indices, and what is kept for
-        further ids."""
+        """The memory that looking up an id, or a sequence of ids, takes: an array of indices, and what is kept for
+        later look-ups."""
         count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:

@@ -1,4 +1,4 @@
-"""The host's memory that it takes to make an array of a graph."""
+"""The host's memory that making an array of a graph takes."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from edgewise.memory import Step, held, in_turn
 
 
 def stored(rows: csr.Rows | GpuRows, name: str) -> Any:
-    """An array of rows where it lies: a CuPy array if they were built on a GPU, else one of NumPy; or None."""
+    """An array of rows where it lies: a CuPy array if they were built on a GPU, else a NumPy array; or None."""
     return rows.on_gpu[name] if isinstance(rows, GpuRows) else getattr(rows, name)
 
 
 def making_array(
     name: str, rows: csr.Rows | GpuRows, num_vertices: int, num_arcs: int, directed: bool
 ) -> Step:
-    """The memory that it takes to make an array from rows.
+    """The memory that making an array from rows takes.
 
     Args:
         name: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots"; see `Graph`.

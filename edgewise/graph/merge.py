@@ -1,8 +1,8 @@
 """Merge parallel arcs: within each row, one arc for each target, at the place of the first.
 
-Each row goes through a hash table of its own targets, at least twice as long as the row, which for most rows
-lies in the first-level cache. A row so long that this would have a place for each vertex goes through a table that
-has just that. O(n + m) expected; beyond the merged rows it needs a table for the longest row for each thread.
+Each row goes through a hash table of its own targets, at least twice as long as the row; for most rows it lies in the
+first-level cache. Where it would be longer than the number of vertices, the table has one place for each vertex
+instead. O(n + m) expected; beyond the merged rows, each thread needs a table for the longest row.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
     Args:
         rows: rows; each keeps its order, a merged arc stands where its first one stood.
         rule: the weight of a merged arc: that of the "first", the smallest ("min"), or all added ("sum", in
-            the order of the row). Without weights the three are the same.
+            the order of the row). Without weights these do not differ.
 
     Raises:
         GraphError: a sum that does not fit the dtype of the weights.
@@ -55,13 +55,13 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
 
 
 def merging(rows: Rows) -> int:
-    """The memory that `merge_parallel_arcs` takes at most."""
+    """An upper bound on the memory that `merge_parallel_arcs` takes."""
     tables = 4 * available_threads() * _table_length(rows)
     return tables + 2 * 8 * len(rows.offsets) + rows.nbytes
 
 
 def _table_length(rows: Rows) -> int:
-    """The length of a table that serves each row."""
+    """The length of a table that is long enough for every row."""
     longest = int(np.diff(rows.offsets).max(initial=0))
     return min(1 << max(1, (2 * longest - 1).bit_length()), max(len(rows.offsets) - 1, 1))
 
@@ -97,7 +97,7 @@ def _merge(
     lengths: Any,
     found: Any,
 ) -> None:
-    """Merge each row into its front. found: of each piece of rows, its self-loops; an arc that overflows."""
+    """Merge each row into its front. found: for each piece of rows, its self-loops, and an arc whose sum overflows."""
     num_rows = len(lengths)
     table = tables[thread]
     golden, one = np.uint64(_GOLDEN), np.uint64(1)

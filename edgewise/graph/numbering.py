@@ -20,7 +20,8 @@ from edgewise.text import shown
 _PIECE = 2**18
 #: The shortest map and hash table.
 _SHORT_MAP, _SHORT_TABLE = 2**12, 2**12
-#: Bytes of a place of the table, and to find those that are taken; of an edge: both ids in 64 bits and both indices.
+#: Bytes of a place of the table, with the search for places that are taken; and of an edge: both ids in 64 bits and
+#: both indices.
 _PLACE_BYTES, _COLUMN_BYTES = 20, 24
 
 
@@ -105,7 +106,7 @@ def _number_objects(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
 
 
 def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids] | None:
-    """Number integers by a map of those that occur; None if one is negative or beyond the map."""
+    """Number integers by a map of those that occur. None if one is negative or beyond the map."""
     seen = np.zeros(max(2 * len(source), _SHORT_MAP), np.uint8)
     largest = np.zeros(-(-len(source) // _PIECE), np.uint64)
     columns = (sealed(source), sealed(target))
@@ -157,7 +158,7 @@ def _ids_in(table: np.ndarray) -> np.ndarray:
 
 
 def _table_of(ids: np.ndarray, length: int) -> np.ndarray:
-    """A hash table of this length in which ids have numbers in their order."""
+    """A hash table of this length that numbers ids in their order."""
     table = np.zeros((length, 2), np.uint64)
     run_alone(_insert, sealed(ids), np.zeros(1, np.int64), table, np.zeros(1, np.int64))
     return table
@@ -165,7 +166,7 @@ def _table_of(ids: np.ndarray, length: int) -> np.ndarray:
 
 @team_kernel
 def _mark(thread: Any, size: Any, control: Any, source: Any, target: Any, seen: Any, largest: Any) -> None:
-    """Mark the ids that lie within the map. largest: of each piece; negative ids count as very large."""
+    """Mark the ids that lie within the map. largest: the largest id of each piece; negative ids count as very large."""
     limit = np.uint64(len(seen))
     while True:
         start = claim(control, 0, _PIECE, len(source))
@@ -208,7 +209,7 @@ def _slot_of(key: Any, table: Any) -> Any:
 
 @team_kernel
 def _insert(thread: Any, size: Any, control: Any, ids: Any, done: Any, table: Any, num_ids: Any) -> None:
-    """Insert ids from ``ids[done[0]]`` on, new ones numbered in order, until the table is half full."""
+    """Insert ids from ``ids[done[0]]`` on, and number new ones in order, until the table is half full."""
     for e in range(np.uint64(done[0]), np.uint64(len(ids))):
         slot = _slot_of(ids[e], table)
         if table[slot, 1] == 0:

@@ -2,8 +2,8 @@
 
 Idea. A row stamps its targets with its own number and what it has seen of them. A thread takes rows in ascending
 order, so a smaller stamp is that of an earlier row, and stamps are never cleared. O(n + m); beyond the rows it
-needs four bytes for each vertex and thread, on so many threads that all stamps together are never longer than
-the rows.
+needs four bytes for each vertex and thread. The number of threads is such that all stamps together are never longer
+than the rows.
 """
 
 from typing import Any
@@ -16,14 +16,14 @@ from edgewise.kernels.cpu.launch import launch_on, sealed
 from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 
 _ROWS_PER_PIECE = 1024
-#: A stamp is four times the number of a row, from 1, plus two bits for what the row has seen of the vertex.
+#: A stamp is four times the number of a row, counted from 1, plus two bits for what the row has seen of the vertex.
 _FRESH, _BOTH, _AGAIN = np.uint64(4), np.uint64(3), np.uint64(2)
 #: Below this many vertices, stamps take 32 bits.
 _MAX_SHORT = 2**30 - 1
 
 
 def count_mirrored(rows: Rows) -> int:
-    """The pairs of different vertices u, v of which both "u v" and "v u" are among the edges.
+    """The number of pairs of different vertices u, v such that both "u v" and "v u" are among the edges.
 
     Args:
         rows: made by `build_rows` with both directions and reversed arcs marked; the marks are taken away.
@@ -32,17 +32,17 @@ def count_mirrored(rows: Rows) -> int:
 
 
 def count_reciprocal(rows: Rows, columns: Rows) -> int:
-    """The arcs between different vertices of which the reverse is an arc, too; parallel ones count each.
+    """The number of arcs between different vertices whose reverse is an arc, too; parallel arcs count each.
 
     Args:
-        rows: the arcs by source.
-        columns: the same arcs by target, as `transpose` makes them.
+        rows: the out-edges.
+        columns: the in-edges, as `transpose` makes them.
     """
     return int(_count(_count_reciprocal, rows, sealed(columns.offsets), sealed(columns.targets))[0])
 
 
 def count_parallel(rows: Rows, directed: bool) -> int:
-    """The edges that are parallel to another one: they have its source and its target, or its ends.
+    """The number of edges that are parallel to another: they have its source and its target, or its ends.
 
     Args:
         rows: of the edges, as a graph has them.
@@ -53,7 +53,7 @@ def count_parallel(rows: Rows, directed: bool) -> int:
 
 
 def _count(kernel: Any, rows: Rows, *others: np.ndarray) -> np.ndarray:
-    """The sums of what a kernel finds in each piece of rows, int64, shape (2,)."""
+    """The sums of a kernel's two counts over all pieces of rows, int64, shape (2,)."""
     num_rows = len(rows.offsets) - 1
     fitting = (len(rows.offsets) + len(rows.targets)) // max(num_rows, 1)
     threads = best_threads(3 * len(rows.targets), min(available_threads(), fitting))
@@ -68,7 +68,7 @@ def _count(kernel: Any, rows: Rows, *others: np.ndarray) -> np.ndarray:
 def _count_mirrored(
     thread: Any, size: Any, control: Any, offsets: Any, targets: Any, stamps: Any, found: Any
 ) -> None:
-    """Count targets that a row has with a mark and without; each pair is found from both ends."""
+    """Count targets that a row has both with a mark and without; each pair is found from both ends."""
     num_rows = len(offsets) - 1
     stamp, one = stamps[thread], np.uint64(1)
     while True:
@@ -101,7 +101,7 @@ def _count_reciprocal(
     stamps: Any,
     found: Any,
 ) -> None:
-    """Count targets of a row that are among its sources, itself excepted."""
+    """Count targets of a vertex that are among its sources, itself excepted."""
     num_rows = len(offsets) - 1
     stamp, one = stamps[thread], np.uint64(1)
     while True:
@@ -123,7 +123,7 @@ def _count_reciprocal(
 def _count_parallel(
     thread: Any, size: Any, control: Any, offsets: Any, targets: Any, stamps: Any, found: Any
 ) -> None:
-    """Count arcs to targets that a row has more than once. found: arcs, and the self-loops among them."""
+    """Count arcs to targets that a row has more than once. found: these arcs, and the self-loops among them."""
     num_rows = len(offsets) - 1
     stamp, one = stamps[thread], np.uint64(1)
     while True:

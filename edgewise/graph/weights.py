@@ -1,4 +1,4 @@
-"""Columns of weights: what may be one, and in which dtype it is kept."""
+"""Columns of weights: which are accepted, and the dtypes in which they are kept."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _WIDER = (np.int32, np.float32)
 
 
 def as_weights(weight: Any, arrays: Any = np) -> Any:
-    """A column of weights as a contiguous int32, int64, float32 or float64 array, of NumPy or, as `arrays`, of CuPy.
+    """A column of weights as a contiguous int32, int64, float32 or float64 array of the module `arrays`: NumPy or CuPy.
 
     Booleans and integers of 8 or 16 bits become int32, and float16 becomes float32; no other dtype is changed.
 

@@ -1,4 +1,4 @@
-"""What reading a file may take of memory, and what it will take."""
+"""The memory that reading a file may take, and the memory that it will take."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,24 +11,24 @@ from edgewise.memory import free_memory
 
 #: Bytes for a name beyond its own text: a Python string, its place in the ids, its number in tables.
 NAME_BYTES = 150
-#: The same for an integer that is read as a name, since it is long: it is an integer too, in a set and a dictionary.
+#: Bytes for an integer read as a name, since it is long: it is an integer too, in a set and a dictionary.
 LONG_INTEGER_BYTES = 400
-#: A vertex in rows: where its arcs begin; and where ids start at a base, its id.
+#: Bytes of a vertex in rows, its offset; and, where ids start at a base, its id.
 _OFFSET_BYTES, _ID_BYTES = 4, 8
-#: An arc in rows that are being made: its target twice, and its row within a bucket.
+#: Bytes of an arc in rows that are being made: its target twice, and its row within a bucket.
 _ARC_BYTES = 10
-#: An edge while ids become indices: both of them, and the marks of those that occur.
+#: Bytes of an edge while ids become indices: both indices, and the marks of ids that occur.
 _NUMBERING_BYTES = 10
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be taken, and the refusal of more.
+    """The memory that reading may take; it refuses more.
 
     Attributes:
         path: the file, for messages.
-        limit: bytes, or None where nothing is known of the machine.
-        given: whether the caller set the limit; else it is what was free.
+        limit: bytes, or None where the machine does not tell what is free.
+        given: whether the caller set the limit; else it is the memory that was free.
     """
 
     path: Path
@@ -37,13 +37,13 @@ class Budget:
 
     @classmethod
     def of(cls, path: Path, memory_limit: int | None) -> "Budget":
-        """What the caller allows, else what is free on the machine now."""
+        """The caller's limit, else the memory that is free now."""
         if memory_limit is not None:
             return cls(path, memory_limit, True)
         return cls(path, free_memory(), False)
 
     def check(self, needed: int) -> None:
-        """Refuse what needs more bytes than there may be.
+        """Refuse a need beyond the limit.
 
         Raises:
             MemoryLimitError: with what is needed and what may be taken.
@@ -52,7 +52,7 @@ class Budget:
             raise self.refusal("reading", f"at least {needed:,} bytes of memory")
 
     def refusal(self, doing: str, needed: str) -> MemoryLimitError:
-        """What to raise where doing something with the file needs more than there may be."""
+        """The error for work on the file that needs more than the limit."""
         limit = f"memory_limit is {self.limit:,}" if self.given else f"{self.limit or 0:,} are free"
         return MemoryLimitError(f"{doing} {self.path} needs {needed}; {limit}. {self._advice}")
 
@@ -66,7 +66,7 @@ class Budget:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Say in the user's terms where the system itself gives no more memory.
+        """Explain a MemoryError of the system in the user's terms.
 
         Raises:
             MemoryLimitError: in place of a MemoryError.
@@ -83,11 +83,11 @@ class Budget:
 
 
 def bytes_of_graph(columns: int, weights: int, num_edges: int, options: ReadOptions) -> int:
-    """Bytes that are taken at most at one time while columns of edges become a graph, names and hash tables excepted.
+    """The most bytes taken at one time while columns of edges become a graph, names and hash tables excepted.
 
     Args:
         columns, weights: bytes of the columns of ids and of that of weights.
-        num_edges: how many edges there are.
+        num_edges: the number of edges.
         options: what the caller said.
     """
     held, copies = columns + weights, 2 if options.directed is False else 1

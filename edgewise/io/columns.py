@@ -15,14 +15,14 @@ from edgewise.io.whole import check_place, open_text, written_whole
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 #: Rows that are formatted at a time: a few milliseconds of work between two looks at Ctrl-C.
 _CHUNK = 1 << 15
-#: What a program for spreadsheets takes for the start of a formula.
+#: Characters that a spreadsheet takes for the start of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Bytes of a field in memory beyond its text, and of the longest line.
 _FIELD_BYTES, _LONGEST_LINE = 66, 2**24
 
 
 def check_writable(path: Path) -> None:
-    """Find out before a run whether its output can be written.
+    """Refuse, before a run, a path that its output cannot be written to.
 
     Raises:
         OutputError: a suffix that is no format of columns, a folder that is missing or cannot be written to,
@@ -77,7 +77,7 @@ def write_columns(
 
 
 def with_formulas_quoted(values: list) -> list:
-    """Values of which names that a program for spreadsheets would take for formulas come after an apostrophe."""
+    """These values, with an apostrophe before names that a spreadsheet would take for formulas."""
     return [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
 
 
@@ -87,7 +87,7 @@ def _has_return(column: np.ndarray) -> bool:
 
 
 def _as_values(array: np.ndarray) -> list:
-    """Values whose text is the shortest that gives them back: a float32 must not become a float64 first."""
+    """Values with the shortest text that gives them back: a float32 must not become a float64 first."""
     return array.astype(str).tolist() if array.dtype == np.float32 else array.tolist()
 
 
@@ -96,7 +96,7 @@ def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[
 
     Raises:
         ParseError: no such file, not text, no line of names, or a line with another number of fields.
-        MemoryLimitError: it takes more than `memory_limit` bytes, by default what is free on the machine.
+        MemoryLimitError: it takes more than `memory_limit` bytes; by default, more than is free on the machine.
     """
     delimiter = _delimiter(path, ParseError)
     budget = Budget.of(path, memory_limit)
@@ -123,7 +123,7 @@ def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
-    """The lines of a file, none of which is too long."""
+    """The lines of a file; a line that is too long is refused."""
     while line := file.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
             raise ParseError(f"{path} has a line of more than {_LONGEST_LINE:,} characters; expected columns")

@@ -19,7 +19,7 @@ def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
 
 
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
-    """What stands between the columns of the first line of data; None for spaces."""
+    """The delimiter in the first line of data; None for spaces."""
     marks = COMMENTS if comments is None else comments
     first = next((line for line in file.lines() if is_data(line, marks)), "")
     return next((mark for mark in _DELIMITERS if mark in first), None)

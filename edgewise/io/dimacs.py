@@ -25,7 +25,7 @@ def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
 
 
 def _read_problem(file: TextFile) -> Sizes:
-    """What the first line declares that is no comment."""
+    """The sizes that the first line after the comments declares."""
     expected = "'p sp VERTICES ARCS'"
     for number, line in enumerate(file.lines(), start=1):
         if is_data(line, _COMMENTS):
@@ -40,7 +40,8 @@ def _read_problem(file: TextFile) -> Sizes:
 
 
 def _looks_like(file: TextFile) -> bool:
-    """Whether the first line that is no comment is that of a problem. Names may begin with c, too: few are read."""
+    """Whether the first line after the comments is a problem line. Names may begin with c, too, so only a few lines are
+    read."""
     lines = file.head.decode(errors="replace").split("\n")
     first = next((line for line in lines if is_data(line, _COMMENTS)), "")
     return first.split()[:2] == ["p", "sp"]

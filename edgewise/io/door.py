@@ -19,7 +19,7 @@ from edgewise.io.source import TextFile
 from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
 
-#: Those that are surest of themselves come first.
+#: The formats that are recognised most surely come first.
 FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
 
@@ -60,21 +60,22 @@ def read(
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
             else the first two.
-        weight_column: that of the weights, likewise.
+        weight_column: the column of weights, by number or name.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists, by its looks for CSV: usual
-            names such as "source" and "target", or words above integers. With "# Ids: ..." there is none.
+        header: whether the first line names the columns. Default: False for edge lists; CSV files have a header if the
+            line has usual names such as "source" and "target", or words above integers. A file with "# Ids: ..." has
+            none.
         comments: characters that start a line to be skipped, by default "#%".
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
             `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
-        num_vertices: for vertices without edges: the ids are then ``index_base .. index_base +
+        num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
         progress: called with the number of bytes of text that have been read.
-        memory_limit: bytes that reading may take, the graph included. Default: what is free on the machine.
+        memory_limit: bytes that reading may take, the graph included. Default: the memory that is free.
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
@@ -110,7 +111,7 @@ def _read(budget: Budget, name: Any, options: ReadOptions) -> tuple[Graph, int]:
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
-    """What to say of an undirected graph that has edges in both directions, each with a line of its own."""
+    """The warning for an undirected graph whose file lists edges in both directions, each on a line of its own."""
     arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
     return (
         f'{printable(str(path))} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became '
@@ -127,7 +128,7 @@ def _by_name(name: Any) -> Format:
 
 
 def _by_looks(file: TextFile) -> Format:
-    """The format that the suffix tells, else the first that knows the content, else an edge list."""
+    """The format by the suffix, else the first that recognises the content, else an edge list."""
     for known in FORMATS:
         if file.suffix in known.suffixes:
             return known

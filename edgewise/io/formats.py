@@ -16,9 +16,8 @@ class Format:
         name: as in ``edgewise.read(path, format=name)``.
         suffixes: of file names, in lower case.
         looks_like: whether the first lines of a file are surely of this format.
-        read: makes the graph, and counts the edges that an undirected one has twice, since the file lists them in
-            both directions.
-        options: the options that have a meaning for it, beside those that all formats take.
+        read: makes the graph; for an undirected one, it also counts the edges that the file lists in both directions.
+        options: the options that only some formats take, and this one does.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Edges from lines of text: drives the compiled scan, and says in the user's terms what it stopped at."""
+"""Edges from lines of text: a driver of the compiled scan, which explains in the user's terms why it stopped."""
 
 import contextlib
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from edgewise.io.source import TextFile
 from edgewise.text import shortened
 
 _LIMITS = np.iinfo(np.int64)
-#: Bytes that a byte of text takes while it is read.
+#: Bytes of memory for each byte of text while it is read.
 _SCAN_BYTES = 8
 
 
@@ -23,14 +23,14 @@ class Layout:
 
     Attributes:
         source, target, weight: the columns, from 0; no weights where `weight` is None.
-        num_columns: what every line has.
+        num_columns: the number of columns of every line.
         delimiter: between columns; None for any number of spaces and tabs.
         comments: characters that start a line to be skipped.
         names: whether ids are names, else integers.
         only_digits: whether names must be integers.
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
-        fractions: whether weights may have one.
+        fractions: whether weights may have a fraction.
     """
 
     source: int = 0
@@ -46,7 +46,7 @@ class Layout:
     fractions: bool = True
 
     def words(self) -> np.ndarray:
-        """What the compiled scan is told of it."""
+        """The layout as the compiled scan takes it."""
         delimiter = tokens.WHITESPACE if self.delimiter is None else ord(self.delimiter)
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
@@ -54,7 +54,7 @@ class Layout:
         return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
 
     def first_bytes_of_comments(self) -> np.ndarray:
-        """Which bytes start a comment, shape (256,)."""
+        """For each byte, whether it starts a comment, shape (256,)."""
         marks = np.zeros(256, np.bool_)
         marks[list(self.comments.encode())] = True
         return marks
@@ -81,7 +81,7 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
         file: what to read.
         layout: where edges stand in a line.
         options: what the caller said.
-        skip: lines at the start that are none of edges.
+        skip: the number of lines at the start that hold no edges.
 
     Raises:
         ParseError: a line that does not fit the layout.
@@ -115,7 +115,7 @@ class _Names:
     slots: np.ndarray = field(default_factory=lambda: np.full(2**13, -1, np.int32))
 
     def make_room(self, state: np.ndarray, length: int) -> None:
-        """Have room for one more name of this length, and for half the length of the table in all."""
+        """Make room for one more name of this length, and for half as many names as the table is long."""
         known, used = int(state[tokens.NAMES]), int(state[tokens.POOL])
         if used + length > len(self.pool):
             self.pool = np.concatenate([self.pool, np.empty(len(self.pool) + length, np.uint8)])
@@ -133,7 +133,7 @@ class _Names:
 
 
 class _Scan:
-    """A scan in progress: what was read so far, and the arrays that the compiled code writes to."""
+    """A scan in progress: the edges read so far, and the arrays that the compiled code writes to."""
 
     def __init__(self, file: TextFile, layout: Layout) -> None:
         self._file = file
@@ -184,7 +184,7 @@ class _Scan:
         return int(tokens.scan(buffer, self.state, *args))
 
     def bytes_of_graph(self, options: ReadOptions) -> int:
-        """Bytes that are taken at most at one time to make a graph of what was read so far."""
+        """The most bytes taken at one time to make a graph of the edges read so far."""
         num_edges = sum(len(source) for source, _, _ in self._parts)
         columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
         weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
@@ -195,7 +195,7 @@ class _Scan:
         return needed
 
     def edges(self) -> Edges:
-        """Everything that was read, in one piece."""
+        """All edges that were read, joined."""
         source, target, weight = zip(*self._parts, strict=True)
         self._parts = []
         names = None if self._names is None else self._names.decoded(self.state)
@@ -203,7 +203,7 @@ class _Scan:
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
 
     def _turn_to_floats(self, weights: np.ndarray) -> None:
-        """A weight has a fraction: all weights become floats; those of this block here, others when joined."""
+        """Make floats of this block's weights, since one has a fraction; other blocks follow when they are joined."""
         self._weight_kind = tokens.FLOATS
         weights.view(np.float64)[:] = weights.astype(np.float64)
 
@@ -223,7 +223,7 @@ class _Scan:
             self._fail(line, shown, "expected text in UTF-8. Convert the file first")
 
     def _refuse(self, reason: int, text: bytes) -> None:
-        """Say what the scan stopped at, and what to do."""
+        """Raise the error that says what the scan stopped at, and what to do."""
         state, layout = self.state, self._layout
         if reason == tokens.LONG_INTEGER:
             if layout.ids is None:
@@ -251,14 +251,14 @@ class _Scan:
 
 
 def _narrow(column: np.ndarray) -> np.ndarray:
-    """A copy in 32 bits where that is exact."""
+    """A copy in 32 bits if that is exact."""
     limits = np.iinfo(np.int32)
     fits = len(column) == 0 or (column.min() >= limits.min and column.max() <= limits.max)
     return column.astype(np.int32 if fits else np.int64)
 
 
 def read_edges_of_any_id(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
-    """Like `read_edges`, where integer ids may have any number of digits: then they come as names of digits."""
+    """Like `read_edges`, but integer ids may have any number of digits: long ones come as names."""
     with contextlib.suppress(LongIdError):
         return read_edges(file, layout, options, skip)
     return read_edges(file, replace(layout, names=True, only_digits=True), options, skip)

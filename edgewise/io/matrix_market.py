@@ -58,7 +58,7 @@ def _read_banner(file: TextFile) -> tuple[str, str]:
 
 
 def _read_sizes(file: TextFile) -> Sizes:
-    """What the first line declares that is no comment."""
+    """The sizes that the first line after the comments declares."""
     expected = "'rows columns entries'"
     for number, line in enumerate(file.lines(), start=1):
         if not is_data(line, _COMMENTS):

@@ -1,4 +1,4 @@
-"""What a caller of `read` may say about a file."""
+"""The options of `read`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ _LARGEST_BASE = 2**62
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `edgewise.read`, where they are explained; None stands for "as the file has it"."""
+    """The options of `edgewise.read`, explained there; None means "as the file has it"."""
 
     directed: bool | None = None
     weighted: bool | None = None

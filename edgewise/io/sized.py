@@ -1,4 +1,4 @@
-"""Files that say how many vertices and edges there are before they list edges between vertices 1..n."""
+"""Files that declare their numbers of vertices and edges before they list edges between vertices 1..n."""
 
 from dataclasses import dataclass, replace
 
@@ -17,11 +17,11 @@ _TOO_LONG = 19
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a file declares.
+    """The sizes that a file declares.
 
     Attributes:
-        line: the number of the line that declares it, from 1; edges come after it.
-        num_vertices, num_edges: how many.
+        line: the number of the line that declares them, from 1; edges come after it.
+        num_vertices, num_edges: the sizes.
     """
 
     line: int
@@ -33,7 +33,7 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
     """Words as sizes of a graph.
 
     Raises:
-        ParseError: words that are no integers, or are beyond what a graph may have.
+        ParseError: words that are not integers, or sizes beyond what a graph may have.
     """
     where = f"{file.path}:{number}"
     if not all(word.isascii() and word.isdecimal() for word in words):

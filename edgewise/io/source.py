@@ -17,7 +17,7 @@ from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.xz import XzFile
 
-#: What compressed files start with, and the modules that read them.
+#: The first bytes of compressed files, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip),
     b"BZh": ("bzip2", bz2),
@@ -27,15 +27,15 @@ _COMPRESSED: dict[bytes, tuple[str, Any]] = {
 _COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**22
 _HEAD = 2**16
-#: No line of any text format is longer.
+#: The longest line, in bytes, that is read.
 _LONGEST_LINE = 2**28
-#: Bytes that a byte of a long line takes at most as text: twice as it is, and as a string with a copy of it, each with
-#: up to four bytes for a character, and some room.
+#: The most bytes of memory for each byte of a long line: the line twice, and a string and its copy, with up to four
+#: bytes for each character, and some room.
 _LINE_BYTES = 12
 _NEWLINE, _RETURN = 10, 13
 
 
-#: What may stand around fields.
+#: Characters that may stand around fields.
 BLANKS = " \t\r"
 
 
@@ -44,13 +44,13 @@ class TextFile:
 
     Attributes:
         path: the file.
-        suffix: that of its name, in lower case, without that of a compression: ``.txt`` of ``a.txt.gz``.
+        suffix: that of its name, in lower case, without the suffix of a compression: ``.txt`` of ``a.txt.gz``.
         head: its first bytes, decompressed.
-        budget: what may be taken of memory.
+        budget: the memory that may be taken.
 
     Raises:
         ParseError: no such file, a folder, an empty, truncated or binary file.
-        MemoryLimitError: what comes from a pipe does not fit.
+        MemoryLimitError: the content of a pipe does not fit.
     """
 
     def __init__(self, path: Path, budget: Budget) -> None:
@@ -65,10 +65,10 @@ class TextFile:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
 
     def lines(self) -> Iterator[str]:
-        """The lines from the start on, as far as they are asked for.
+        """The lines from the start on, read only as they are asked for.
 
         Raises:
-            MemoryLimitError: a line that takes more as text than there may be.
+            MemoryLimitError: a line that takes more memory as text than the budget has.
         """
         for block in self._whole_lines(_HEAD):
             if len(block) > 2 * _HEAD:
@@ -107,7 +107,7 @@ class TextFile:
                 data = self._read(file, size)
 
     def _open(self) -> IO[bytes]:
-        """The file as it is, from its start. What comes from a pipe is kept, as it comes only once."""
+        """The file, still compressed, from its start. The content of a pipe is kept, since it comes only once."""
         file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
         try:
             if not file.seekable():
@@ -133,7 +133,7 @@ class TextFile:
         return file
 
     def _open_packed(self) -> IO[bytes]:
-        """The file as it is."""
+        """The file, still compressed."""
         try:
             return open(self.path, "rb")
         except IsADirectoryError:
@@ -146,7 +146,7 @@ class TextFile:
             raise ParseError(f"cannot read {self.path}: {error}; expected the name of a file") from None
 
     def _read_pipe(self, pipe: IO[bytes]) -> bytes:
-        """All that comes from a pipe, packed as it is."""
+        """The whole content of a pipe, still compressed."""
         kept = io.BytesIO()
         while data := pipe.read(_BLOCK):
             kept.write(data)

@@ -1,4 +1,4 @@
-"""Tables of edges, a line for each: what edge lists and CSV files have in common."""
+"""Tables of edges, one edge on each line: the common part of edge lists and CSV files."""
 
 import re
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
 from edgewise.text import listed, shortened, shown
 
-#: What comments start with, unless the caller says otherwise.
+#: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
-#: What `edgewise.io.write` says of ids among the comments of an edge list; no line of column names comes after it.
+#: Comments by which `edgewise.io.write` declares the ids of an edge list; no line of column names comes after them.
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
-#: No table has more columns; a line that has is refused before a list of them is made.
+#: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
 #: Usual names of the columns of sources, of targets and of weights.
 _SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
@@ -53,11 +53,11 @@ def read_table(
 
 
 def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: bool) -> tuple[Graph, int]:
-    """The graph of these edges, directed where the caller says nothing; `integers` is what ids are.
+    """The graph of these edges, directed by default. `integers` says whether ids are integers.
 
     Returns:
-        The graph; and if it is undirected and keeps parallel edges, the number of pairs of vertices that are joined
-        both by an edge "u v" and by an edge "v u".
+        The graph; and if it is undirected and keeps parallel edges, the number of pairs of vertices that the file joins
+        both by "u v" and by "v u".
     """
     source, target, ids = _numbered(edges, options, budget, integers)
     parallel, loops = options.parallel_edges, options.self_loops
@@ -101,7 +101,7 @@ def _numbered(
 
 
 def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids]:
-    """Integers that were read as names, as indices in the order of their values; 7 and 007 are one."""
+    """Indices of integers that were read as names, in the order of their values; 7 and 007 are one."""
     assert edges.names is not None
     try:
         values = list(map(int, edges.names))
@@ -118,10 +118,10 @@ def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids
 
 
 class _Table:
-    """What the first lines of a table show.
+    """The facts that the first lines of a table show.
 
     Attributes:
-        skip: lines before those of edges, if there is a header.
+        skip: the number of lines before the edges, if there is a header.
     """
 
     def __init__(self, file: TextFile, delimiter: str | None, comments: str, header: bool | None) -> None:
@@ -145,7 +145,7 @@ class _Table:
             )
 
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
-        """The fields of each line that is no comment, and its number; notes what comments before it declare.
+        """The number and the fields of each line that is not a comment; notes what comments before it declare.
 
         Raises:
             ParseError: a line of more columns than any table has.
@@ -167,7 +167,7 @@ class _Table:
                     self._declared = names if line.strip(BLANKS) == declaration else self._declared
 
     def layout(self, options: ReadOptions) -> Layout:
-        """Where edges stand, by what the caller said and the first line of data shows."""
+        """The layout, from the caller's options and the first line of data."""
         first = self._fields
         if first is None:
             if options.num_vertices is None:
@@ -272,7 +272,7 @@ def split_line(line: str, delimiter: str | None) -> Iterator[str]:
 
 
 def _looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: by usual names, by "weight" over a number, or by words above integers."""
+    """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
     names, values = lines[0], lines[-1]
     if _usual_ends(names) is not None or (_SOURCES | _TARGETS).issuperset(map(str.lower, names[:2])):
         return True
@@ -282,7 +282,7 @@ def _looks_like_header(lines: list[list[str]]) -> bool:
 
 
 def _usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """Which column has sources and which targets, if their names say so of one each."""
+    """The columns of sources and targets, if exactly one has a usual name of each."""
     places = [
         [place for place, name in enumerate(names) if name.lower() in usual] for usual in (_SOURCES, _TARGETS)
     ]

@@ -1,8 +1,8 @@
-"""Lines of bytes to columns of numbers, compiled: a field is read where it lies, no string is made of it.
+"""Compiled code that turns lines of bytes into columns of numbers: fields are read where they lie, not as strings.
 
 `scan` takes a block of whole lines and one of two kinds of ids: integers, or names, which are numbered by first
-appearance through a hash table. It stops at what it cannot read and says where; whoever called it complains, or
-changes the mode or makes room, and calls it again: nothing of the line has been kept.
+appearance through a hash table. It stops at what it cannot read and says where. Its caller raises an error, or changes
+the mode or makes room and calls it again: nothing of the line has been kept.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ import numpy as np
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.mixing import mix64
 
-#: Words of the state; START, STOP and COLUMN are of the field that stopped the scan, columns counted from 1.
+#: Words of the state; START, STOP and COLUMN describe the field that stopped the scan, columns counted from 1.
 POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, NAMES, POOL = range(9)
 NUM_STATE = 9
 
-#: What stopped the scan.
+#: Reasons to stop the scan.
 DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
 NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL = range(6, 12)
 
@@ -29,7 +29,7 @@ WHITESPACE = -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
-#: An integer of so many digits may be beyond 64 bits.
+#: Integers of fewer digits fit 64 bits.
 _LONG = 19
 _LARGEST = np.uint64(2**63 - 1)
 _EXACT_FLOAT = 2**53
@@ -76,7 +76,7 @@ def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
 
 @device_function
 def _integer(text: Any, start: Any, stop: Any) -> Any:
-    """An integer of 64 bits, and what is wrong if there is none."""
+    """An integer of 64 bits, and what is wrong if the field has none."""
     p, negative = start, False
     if p < stop and (text[p] == _MINUS or text[p] == _PLUS):
         negative = text[p] == _MINUS
@@ -99,7 +99,7 @@ def _integer(text: Any, start: Any, stop: Any) -> Any:
 
 @device_function
 def _float(text: Any, start: Any, stop: Any) -> Any:
-    """A number, and DONE; or FULL where only a long division would be exact; or what is wrong.
+    """A number, and DONE; or FULL if only a long division would be exact; or what is wrong.
 
     Digits that make an integer below 2**53, times or over a power of ten up to 10**22, are rounded once and so
     exactly: Clinger, "How to Read Floating Point Numbers Accurately" (PLDI 1990), section 3.
@@ -185,7 +185,7 @@ def _id(
     hashes: Any,
     slots: Any,
 ) -> Any:
-    """The id in a field, an integer or the number of a name, and what is wrong if there is none."""
+    """The id in a field, an integer or the number of a name, and what is wrong if the field has none."""
     if pool is None:
         number, wrong = _integer(text, start, stop)
         if wrong == DONE and (number < layout[LOWEST] or number > layout[HIGHEST]):
@@ -203,7 +203,7 @@ def _id(
 def _weight(
     text: Any, start: Any, stop: Any, state: Any, kind: Any, weights: Any, float_weights: Any, slow: Any
 ) -> Any:
-    """Read the weight of the next edge from a field; what is wrong with it."""
+    """Read the weight of the next edge from a field. Returns what is wrong with it."""
     edge = np.uint64(state[EDGES])
     if kind == INTEGERS:
         number, wrong = _integer(text, start, stop)
@@ -242,16 +242,16 @@ def scan(
     hashes: Any,
     slots: Any,
 ) -> Any:
-    """Read lines from ``state[POSITION]`` on; why it stopped.
+    """Read lines from ``state[POSITION]`` on. Returns why it stopped.
 
     Args:
         text: uint8, whole lines.
         state: int64, see the words above; the position stays at the start of a line that stopped the scan.
         layout: int64, see the words above.
-        is_comment: bool, shape (256,): what a comment starts with.
+        is_comment: bool, shape (256,): whether a byte starts a comment.
         weight_kind: how weights are read.
-        source, target: int64, room for an edge from every four bytes of text.
-        weights, float_weights: one memory, for integers or floats.
+        source, target: int64, with room for one edge for every four bytes of text.
+        weights, float_weights: the same memory, as integers and as floats.
         slow: int64, shape (room, 4): edge, start, stop and line of weights that Python has to read.
         pool, ends, hashes, slots: names as bytes, their ends, their hashes, a hash table of their numbers;
             all None where ids are integers.

@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are complete, or not at all."""
+"""Files that appear under their names when they are complete, or not at all."""
 
 import contextlib
 import gzip
@@ -20,14 +20,14 @@ except ImportError:  # Windows
 
 from edgewise.errors import OutputError
 
-#: Files that are being written: a digest of the name that they will take, the process and the thread.
+#: Names of files that are being written: a digest of the final name, the process and the thread.
 _ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
-#: One that is older than these seconds and that no process holds was left by a process that was killed.
+#: A file older than this, in seconds, that no process holds was left by a process that was killed.
 _SECONDS_UNTIL_LEFT = 60.0
 
 
 def check_place(path: Path) -> None:
-    """Find out before any work whether a file can be written here.
+    """Refuse, before any work, a path that no file can be written to.
 
     Raises:
         OutputError: a folder that is missing or cannot be written to; a folder, a pipe or a device in the place of
@@ -63,9 +63,9 @@ def _behind_links(path: Path) -> Path:
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[TextIO]:
-    """A text file, compressed if its name ends in .gz, that takes its name if the block ends well.
+    """A text file, compressed if its name ends in .gz, that takes its name if the block ends without an error.
 
-    It is removed if the block does not; what was there before stays until then.
+    Otherwise it is removed. An older file of that name stays until it is replaced.
     """
     with replacing(path) as aside, open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
         yield file
@@ -73,10 +73,10 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """The name of a file beside this one, which it replaces if the block ends well, and which goes away if not.
+    """The name of a new file beside `path`, which replaces `path` if the block ends without an error, else is removed.
 
-    It has the permissions of the file that it replaces, and a symbolic link stays one. A process that is killed
-    leaves it behind: the next one that writes to the folder clears it away.
+    It has the permissions of the file that it replaces, and a symbolic link stays one. If the process is killed, the
+    file stays; the next process that writes to the folder removes it.
     """
     path = _behind_links(path)
     _clear_left(path.parent)
@@ -91,7 +91,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _permissions(path: Path) -> int | None:
-    """Who may read and write a file, if there is one."""
+    """The permissions of a file, if it exists."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -100,7 +100,7 @@ def _permissions(path: Path) -> int | None:
 
 @contextlib.contextmanager
 def _held(aside: Path, permissions: int | None) -> Iterator[None]:
-    """Make an empty file, and hold it for as long as this process writes to it."""
+    """Make an empty file, and hold its lock as long as this process writes to it."""
     with open(aside, "wb") as file:
         if permissions is not None:
             os.chmod(aside, permissions)

@@ -27,14 +27,14 @@ _LARGEST_WRITTEN = 10**4000
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a format puts down a graph.
+    """How a format writes a graph.
 
     Attributes:
-        delimiter: what stands between columns.
+        delimiter: the text between columns.
         start: makes the first lines.
-        marks: what names may not hold.
+        marks: the characters that names may not hold.
         declares_ids: whether the first lines say if ids are names.
-        numbered: whether vertices are 1..n, in place of the ids.
+        numbered: whether vertices are written as 1..n in place of their ids.
     """
 
     delimiter: str
@@ -76,17 +76,17 @@ def write(
     *,
     quote_formulas: bool = False,
 ) -> None:
-    """Write the edges of a graph, an undirected one's once each; .gz at the end of the name compresses.
+    """Write the edges of a graph, each edge of an undirected graph once; .gz at the end of the name compresses.
 
-    The suffix says how: .txt or .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market,
-    which alone keeps vertices without edges, and has 1..n in the place of ids. `edgewise.read` reads all of
-    them, with ``directed=False`` for an undirected graph that is no Matrix Market file; ids of vertices without
-    edges, the order of the vertices and the dtypes of 32 bits excepted. What it would not read is refused.
+    The suffix decides the format: .txt or .tsv for an edge list, .csv for a table with a header, .mtx for Matrix
+    Market, which alone keeps vertices without edges, and has 1..n in the place of ids. `edgewise.read` reads them all
+    back, with ``directed=False`` for an undirected graph in another format than Matrix Market. Ids of vertices without
+    edges, the order of the vertices and the dtypes of 32 bits are lost. A graph that it would not read is refused.
 
-    Weights are written as the shortest decimal numbers that are theirs alone in their dtype. They are read as int64
-    or float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
-    float64 nearest to its decimal number, which is mostly not its value but equal to it after a cast to float32: 0.1
-    in float32, 0.10000000149..., is written as 0.1 and read as the float64 0.1.
+    Weights are written as the shortest decimal numbers that identify them in their dtype. They are read as int64 or
+    float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
+    float64 nearest to its decimal number, which equals the weight after a cast to float32: 0.1 in float32,
+    0.10000000149..., is written as 0.1 and read as the float64 0.1.
 
     Args:
         graph: what to write.
@@ -96,10 +96,9 @@ def write(
             those that start with =, +, - or @.
 
     Raises:
-        OutputError: a suffix that is none of these, ids or a graph that would not be read back, or a place that
-            cannot be written.
-        GraphTypeError: something else for the graph.
-        ParameterError: another kind of progress, or of `quote_formulas`.
+        OutputError: another suffix, ids or a graph that would not be read back, or a place that cannot be written.
+        GraphTypeError: `graph` is not a graph.
+        ParameterError: another kind of `progress`, or of `quote_formulas`.
     """
     check_graph("write", graph)
     if not isinstance(path, str | os.PathLike):
@@ -127,7 +126,7 @@ def write(
 
 
 def check_graph_writable(path: Path) -> None:
-    """Find out before any work whether a graph can be written here. Raises OutputError."""
+    """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
     if _suffix(path) not in _LAYOUTS:
         raise OutputError(
             f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz"
@@ -140,7 +139,7 @@ def _suffix(path: Path) -> str:
 
 
 def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) -> Iterator[int]:
-    """Write the arcs, or each edge once from its smaller index, and tell how far it is."""
+    """Write the arcs, or each edge once from its end of larger index, and yield the number of arcs done."""
     for start in range(0, graph.num_arcs, _CHUNK):
         part = slice(start, min(start + _CHUNK, graph.num_arcs))
         source, target = graph.sources[part], graph.targets[part]
@@ -155,7 +154,7 @@ def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) ->
 
 
 def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
-    """Refuse what would not be read back: ids that fall apart, names that look like integers, no edges at all."""
+    """Refuse what would not be read back: ids that would be split, names that look like integers, no edges at all."""
     if layout.numbered:
         return
     if graph.num_arcs == 0:

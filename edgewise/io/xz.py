@@ -1,4 +1,4 @@
-"""Files compressed with xz, unpacked within a limit: `lzma.open` takes what memory a file says it needs."""
+"""Files compressed with xz, unpacked within a limit: `lzma.open` takes as much memory as a file demands."""
 
 import io
 import lzma
@@ -10,12 +10,12 @@ _BLOCK = 2**18
 
 
 class XzFile(io.RawIOBase):
-    """What a file of one or more xz streams unpacks to.
+    """The unpacked content of a file of one or more xz streams.
 
     Raises:
         lzma.LZMAError: a damaged file.
-        EOFError: a truncated one.
-        MemoryLimitError: one that was packed with more memory than there may be taken.
+        EOFError: a truncated file.
+        MemoryLimitError: unpacking takes more memory than the budget has.
     """
 
     def __init__(self, packed: IO[bytes], budget: Budget) -> None:
@@ -50,7 +50,7 @@ class XzFile(io.RawIOBase):
         return len(data)
 
     def _next_packed(self) -> bytes | None:
-        """What the stream needs next, at the end of one the start of another; None at the end of all."""
+        """The packed bytes that the stream needs next, or the start of the next stream; None at the end of the file."""
         if not self._stream.eof:
             packed = self._packed.read(_BLOCK) if self._stream.needs_input else b""
             if not packed and self._stream.needs_input:
@@ -71,14 +71,14 @@ class XzFile(io.RawIOBase):
         super().close()
 
 
-#: Bytes of the header of a stream, which that of its first block follows, and the filter that has a dictionary.
+#: The bytes of a stream's header, which its first block's header follows, and the id of the filter with a dictionary.
 _STREAM_HEADER, _LZMA2 = 12, 0x21
 
 
 def _dictionary_bytes(start: bytes) -> int:
     """The size of the dictionary with which the first block of a stream was packed ("The .xz File Format", 3.1, 5.3.1).
 
-    Only where the header of that block was read without an error.
+    The header of that block must have been read without an error.
     """
     flags, fields = start[_STREAM_HEADER + 1], start[_STREAM_HEADER + 2 :]
     for bit in (0x40, 0x80):  # a size packed, and one unpacked

@@ -29,9 +29,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from edgewise.kernels import store
 from edgewise.kernels.cpu.pipeline import Function, InnerFunction, KernelCompiler
 
-#: Without ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: measured, that
-#: made delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels
-#: from C.
+#: With ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: that made
+#: delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels from C.
 KERNEL_OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -51,8 +50,8 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def _environment_key(module: str) -> str:
-    """A digest of the compilers' versions, the processor, the sources that a module is made of, and whether numba is
-    told to check bounds."""
+    """A digest of the compilers' versions, the processor, the sources of the modules behind a module, and whether numba
+    is told to check bounds."""
     digest = hashlib.sha256()
     features = llvmlite.binding.get_host_cpu_features().flatten()
     host, bounds = llvmlite.binding.get_host_cpu_name(), str(config.BOUNDSCHECK)
@@ -65,7 +64,7 @@ def _environment_key(module: str) -> str:
 
 
 def _modules_behind(module: str) -> set[str]:
-    """The modules of edgewise that a module gets anything from, and those behind them, and itself."""
+    """A module of edgewise with those that it imports from, directly and indirectly."""
     found, waiting = {module}, [module]
     while waiting:
         for value in vars(sys.modules[waiting.pop()]).values():
@@ -90,7 +89,7 @@ def compile_seconds() -> float:
 
 @contextlib.contextmanager
 def counted_as_compiling() -> Iterator[None]:
-    """Count what is done here among `compile_seconds`."""
+    """Count the time of the block in `compile_seconds`."""
     global _seconds
     started = time.perf_counter()
     yield
@@ -98,9 +97,9 @@ def counted_as_compiling() -> Iterator[None]:
 
 
 class DiskCache:
-    """What a numba dispatcher asks for compiled code: one file for each signature.
+    """A numba dispatcher's cache of compiled code: one file for each signature.
 
-    What cannot be read or is damaged is compiled anew.
+    Code that cannot be read or is damaged is compiled anew.
     """
 
     def __init__(self, module: str, name: str, key: str | None) -> None:
@@ -113,7 +112,7 @@ class DiskCache:
         return f"{self._name}\n{_environment_key(self._module)}\n{self._key}\n{signature}"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The compiled function for this signature, or None, after which numba compiles and saves it.
+        """The compiled function for this signature; after None, numba compiles and saves it.
 
         numba's own cache has the target load all that it can compile before it looks at the disk, which takes
         0.7 s in a new process. Compiled code needs none of it, and the compiler asks for it by itself.
@@ -152,7 +151,7 @@ def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> byte
 
     Args:
         question: all that the answer depends on beyond edgewise itself; None to ask anew each time.
-        module: the module of edgewise behind which the answer's code stands.
+        module: the module of edgewise that, with its imports, holds the code that finds the answer.
         answer: finds the answer.
     """
     if question is None:
@@ -171,7 +170,7 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
     Args:
         function: the function; without it, a decorator is returned.
         key: what the code depends on beyond edgewise's own sources (a user's functions and closure values);
-            None where that cannot be told, so that the code is not kept.
+            None if that cannot be told; then the code is not kept.
 
     Returns:
         The compiled function. Divisions by zero follow NumPy (inf, nan, 0). Indices are not checked, unless the
@@ -194,7 +193,7 @@ def program_function(function: Callable[..., Any]) -> Any:
     return Function(function, KERNEL_OPTIONS)
 
 
-#: `device_function` for what is called for each vertex, or has a long loop, and is called in one or two places. A call
-#: passes all that is known of each array in memory, which takes longer than a short row does, and is read there again
-#: after each store of the function.
+#: `device_function` for functions that are called for each vertex, or have a long loop, in one or two places. A call
+#: passes the descriptors of arrays in memory, which takes longer than a short row does; the function reads them again
+#: after each of its stores.
 inlined_function: Callable[..., Any] = functools.partial(device_function, forceinline=True)

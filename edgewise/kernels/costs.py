@@ -1,24 +1,24 @@
-"""What a run will cost, roughly: how many threads it is worth, and whether a GPU would end it sooner.
+"""Estimates of what a run costs: how many threads it is worth, and whether a GPU would end it sooner.
 
-All times are nanoseconds, as measured on 16 cores of a Xeon of 2023 and on one H100. Other machines differ, by factors
-that seldom change the choice: beside its crossing points the times lie far apart.
+All times are nanoseconds, as measured on 16 cores of a Xeon of 2023 and on one H100. Other machines differ by factors
+that seldom change the choice: except near the points where they cross, the times lie far apart.
 """
 
 import math
 
-#: To wake a team that sleeps (44 µs on the Xeon, 100 on two cores of an EPYC), and each of its threads.
+#: The time to wake a team that sleeps (44 µs on the Xeon, 100 on two cores of an EPYC), and for each of its threads.
 WAKE, WAKE_EACH = 80_000, 3_900
-#: A barrier, for each thread; it grows in a crowd: of so many threads each takes twice as long.
+#: The time of a barrier for each thread, and the number of threads at which crowding doubles it.
 MEET, CROWD = 95, 16
-#: To launch a kernel on a GPU and to read what it found; a barrier there.
+#: The time to launch a kernel on a GPU and to read its result, and of a barrier there.
 GPU_LAUNCH, GPU_ROUND = 150_000, 3_000
-#: What one H100 does in the time of one CPU thread.
+#: How many times as fast as one CPU thread an H100 is.
 GPU_ADVANTAGE = 50
-#: To begin a copy to the GPU, and each of its bytes.
+#: The time to begin a copy to the GPU, and for each of its bytes.
 COPY, COPY_BYTE = 100_000, 0.1
-#: The share of its time that a thread among others gets done: they share the memory.
+#: The speed of a thread in a team relative to one alone: threads share the memory.
 TEAM_EFFICIENCY = 0.8
-#: What a program takes for a vertex or an arc.
+#: The time of a program for a vertex or an arc.
 PROGRAM_ITEM = 5
 
 
@@ -27,8 +27,8 @@ def best_threads(work: float, most: int, rounds: float = 1) -> int:
 
     Args:
         work: the nanoseconds that one thread would take.
-        most: the number of threads that there may be.
-        rounds: about how often all wait for each other.
+        most: the largest number of threads allowed.
+        rounds: about how often all threads wait for each other.
     """
     if work < WAKE:
         return 1
@@ -37,7 +37,7 @@ def best_threads(work: float, most: int, rounds: float = 1) -> int:
 
 
 def cpu_time(work: float, threads: int, rounds: float = 1) -> float:
-    """The nanoseconds that so many threads take for what takes one of them `work` nanoseconds."""
+    """The nanoseconds that `threads` threads take for work that takes one thread `work` nanoseconds."""
     if threads == 1:
         return work
     return _waking(threads) + _meeting(threads) * rounds + work / (threads * TEAM_EFFICIENCY)
@@ -52,22 +52,22 @@ def _meeting(threads: int) -> float:
 
 
 def worth_waking(threads: int, most: int) -> float:
-    """The nanoseconds of one thread's work after which so many have lost as much as it costs to wake the most."""
+    """The nanoseconds of one thread after which `threads` threads have lost what waking `most` threads costs."""
     return _waking(most) * TEAM_EFFICIENCY / (1 / threads - 1 / most) if threads < most else math.inf
 
 
 def gpu_time(work: float, rounds: float) -> float:
-    """The nanoseconds that a GPU takes for the same, in so many rounds between barriers."""
+    """The nanoseconds that a GPU takes for work that takes a CPU thread `work`, in `rounds` rounds between barriers."""
     return GPU_LAUNCH + GPU_ROUND * rounds + work / GPU_ADVANTAGE
 
 
 def copy_time(num_bytes: int) -> float:
-    """The nanoseconds to bring so many bytes to a GPU."""
+    """The nanoseconds to copy `num_bytes` bytes to a GPU."""
     return COPY + COPY_BYTE * num_bytes if num_bytes else 0.0
 
 
 def levels(num_vertices: int, num_arcs: int) -> float:
-    """A guess at the levels of a search: many where vertices have few neighbours, as on roads and lattices."""
+    """A guess at the number of levels of a search: many if vertices have few neighbours, as on roads and lattices."""
     return 2 * math.sqrt(num_vertices) if num_arcs < 6 * num_vertices else 10.0
 
 

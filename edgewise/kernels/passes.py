@@ -31,7 +31,7 @@ class Passes:
         self._postproc, self._errors = postproc, errors
         self._quick = _without_live_variables(postproc)
         self.pipeline_name = name
-        #: Where numba puts the times of passes.
+        #: numba stores the times of passes here.
         self.exec_times: dict[str, Any] = {}
 
     def run(self, state: Any) -> None:
@@ -55,7 +55,7 @@ class Passes:
 
 
 def _without_live_variables(postproc: Any) -> Any:
-    """The compiler's class that brings a function into the form that passes expect, less what only generators need."""
+    """The compiler's class that brings a function into the form that passes expect, without what generators need."""
 
     class Quick(postproc.PostProcessor):
         def run(self, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
@@ -72,7 +72,7 @@ def _without_live_variables(postproc: Any) -> Any:
 
 
 class Settled:
-    """A context that is not asked again whether there are new declarations."""
+    """A typing context that does not look for new declarations again."""
 
     def __init__(self, context: Any) -> None:
         self._context = context

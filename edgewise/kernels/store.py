@@ -1,7 +1,7 @@
-"""The folder of compiled code: whole files, each under a name that says all that it depends on.
+"""The folder of compiled code: whole files, each under a name that holds all that its code depends on.
 
-Compiled code is loaded by `pickle`, which runs what a file says. So only folders and files are used that belong to the
-user and that nobody else can write to, and a file's digest covers the name that it was written under.
+Compiled code is loaded by `pickle`, which runs what a file says. So folders and files are used only if they belong to
+the user and nobody else can write to them, and a file's digest covers the name that it was written under.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ from edgewise.errors import warn
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _PRIVATE = 0o700
-#: Files that are being written, as `tempfile.mkstemp` names them.
+#: The prefix of files that are being written, by `tempfile.mkstemp`.
 _ASIDE = "writing-"
-#: One that is older than these seconds was left by a process that was killed: a writing takes less than one.
+#: Such a file older than this, in seconds, was left by a process that was killed: writing takes less than a second.
 _SECONDS_UNTIL_LEFT = 86_400.0
 
 
 def cache_directory() -> Path | None:
     """The folder of compiled code: ``$EDGEWISE_CACHE_DIR``, else ``edgewise`` in the user's cache folder.
 
-    None where the user has no home.
+    None if the user has no home.
     """
     configured = os.environ.get("EDGEWISE_CACHE_DIR")
     if configured:
@@ -39,7 +39,7 @@ def cache_directory() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """What `write` kept under a name; None where there is nothing, it is damaged, or another may have written it."""
+    """The bytes that `write` kept under a name; None if there are none, or they are damaged or perhaps another's."""
     directory = _trusted()
     if directory is None:
         return None
@@ -55,10 +55,10 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep bytes under a name, a file whole or not at all: two processes may write the same one at a time.
+    """Keep bytes under a name, as a whole file or not at all: two processes may write the same file at one time.
 
-    A folder that cannot be written is no error: it stays as it is, and the next process starts cold. A process that
-    is killed leaves a file behind; the first writing of each process clears away old ones.
+    A folder that cannot be written is not an error: it stays as it is, and the next process starts cold. A process that
+    is killed leaves a file behind; the first write of each process clears old ones away.
     """
     directory = _trusted()
     if directory is None:
@@ -78,7 +78,7 @@ def write(name: str, content: bytes) -> None:
 
 @functools.cache
 def _clear_left(directory: str) -> None:
-    """Remove what processes that were killed have left in a folder; once in a process."""
+    """Remove files that killed processes have left in a folder; once in a process."""
     oldest = time.time() - _SECONDS_UNTIL_LEFT
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
@@ -88,7 +88,7 @@ def _clear_left(directory: str) -> None:
 
 
 def _file_of(name: str) -> str:
-    """The file of a name, whose first line says to people whose it is."""
+    """The name of a file: the first line of `name`, which people can read, and a digest of all of it."""
     title = name.partition("\n")[0]
     return f"{title}-{hashlib.sha256(name.encode()).hexdigest()[:32]}.code"
 
@@ -98,14 +98,14 @@ def _digest(name: str, content: bytes) -> bytes:
 
 
 def _trusted() -> Path | None:
-    """The folder of compiled code, made where there is none yet; None, and a warning once, where it cannot be used."""
+    """The folder of compiled code, made if there is none yet; None if it cannot be used."""
     directory = cache_directory()
     return directory if directory is not None and _is_trusted(str(directory)) else None
 
 
 @functools.cache
 def _is_trusted(directory: str) -> bool:
-    """Whether a folder is the user's own; asked once, and said once where it is not."""
+    """Whether a folder is the user's own, looked at once; warns if others can write to it."""
     try:
         os.makedirs(directory, mode=_PRIVATE, exist_ok=True)
         reason = _why_not(os.stat(directory))
@@ -121,7 +121,7 @@ def _is_trusted(directory: str) -> bool:
 
 
 def _why_not(found: os.stat_result) -> str:
-    """Why a folder or file is not to be trusted, or nothing."""
+    """Why a folder or file cannot be trusted; empty if it can."""
     if not hasattr(os, "geteuid"):
         return ""
     if found.st_uid != os.geteuid():

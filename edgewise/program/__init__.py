@@ -1,1 +1,1 @@
-"""What a program is: how it is declared, and what is read from its source."""
+"""Programs: how they are declared, and what is read from their source."""

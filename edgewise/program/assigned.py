@@ -15,15 +15,15 @@ import numpy as np
 
 from edgewise.program.source import UserFunction, references
 
-#: The names that are bound for certain; None where control never comes.
+#: The names that are certainly bound; None where control never comes.
 Bound = set[str] | None
 
 
 class Paths(NamedTuple):
-    """What holds of the paths through a function.
+    """Facts about the paths through a function.
 
     Attributes:
-        unassigned: the first read of a variable that may have no value, and why it may not.
+        unassigned: the first read of a variable that may have no value, and why it may have none.
         returns: whether each path that ends does so by a return.
     """
 
@@ -32,20 +32,20 @@ class Paths(NamedTuple):
 
 
 def paths_through(function: UserFunction) -> Paths:
-    """Follow the paths through a function of a program, or a helper."""
+    """The facts about the paths through a function of a program, or a helper."""
     flow = _Flow(function.tree, references(function.function))
     return Paths(flow.found, flow.returns)
 
 
 def _both(one: Bound, other: Bound) -> Bound:
-    """What is bound where two paths meet."""
+    """The names bound where two paths meet."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
 
 
 class _Loop(NamedTuple):
-    """A loop around: what is bound at its breaks and at the ends of its rounds, and the names that it assigns."""
+    """An enclosing loop: the names bound at its breaks and at the ends of its rounds, and the names that it assigns."""
 
     breaks: list[Bound]
     ends: list[Bound]
@@ -65,7 +65,7 @@ class _Flow(ast.NodeVisitor):
         self._bound: Bound = {each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each}
         self._assigned, self._deleted = set(self._bound), set[str]()
         self._fixed = _Fixed(self._locals | self._bound, outside)
-        self._loops: list[_Loop] = []  # those around, innermost last
+        self._loops: list[_Loop] = []  # enclosing loops, innermost last
         self._block(tree.body)
         self.returns = self._bound is None
 
@@ -74,7 +74,7 @@ class _Flow(ast.NodeVisitor):
             self.visit(statement)
 
     def _after(self, run: Callable[[], None], start: Bound) -> Bound:
-        """What is bound at the end of a piece of the function."""
+        """The names bound at the end of a piece of the function."""
         self._bound = None if start is None else set(start)
         run()
         return self._bound
@@ -164,11 +164,11 @@ class _Flow(ast.NodeVisitor):
     def _loop(
         self, node: Any, ask: Callable[[], None], begin: Callable[[], None], *, rounds: bool, leaves: bool
     ) -> None:
-        """Follow a loop until what is bound before a round is bound after it, too: rounds may delete variables.
+        """Follow a loop until the names bound before a round are bound after it, too: rounds may delete variables.
 
         Args:
-            ask: what comes before each round, and before the loop is left without a break.
-            begin: what each round begins with.
+            ask: follows what is done before each round, and before the loop is left without a break.
+            begin: follows the start of each round.
             rounds: whether there is at least one round.
             leaves: whether the loop is ever left without a break.
         """
@@ -188,7 +188,7 @@ class _Flow(ast.NodeVisitor):
             for each in loop.ends:
                 end = _both(end, each)
             settled, start = _both(start, end) == start, _both(start, end)
-        # Compilers know of no rounds for certain: behind a loop whose first round returns, they see a path.
+        # Compilers are never sure of a round: they see a path to the code after a loop whose first round returns.
         done = end if rounds and end is not None else asked
         after = self._after(lambda: self._block(node.orelse), done if leaves else None)
         for each in loop.breaks:
@@ -225,7 +225,7 @@ class _Flow(ast.NodeVisitor):
         self._bound = _both(after, missed)
 
     def visit_ListComp(self, node: Any) -> None:
-        """Names of a comprehension are its own."""
+        """The names of a comprehension are its own."""
         before, names = self._bound, self._locals
         self.visit(node.generators[0].iter)
         self._locals = names - {each for generator in node.generators for each in _stored(generator.target)}
@@ -246,19 +246,19 @@ def _stored(node: ast.AST) -> set[str]:
 
 
 def _captured(pattern: ast.pattern) -> list[str]:
-    """The names that a pattern of ``match`` gives."""
+    """The names that a pattern of ``match`` binds."""
     names = [getattr(node, "name", None) or getattr(node, "rest", None) for node in ast.walk(pattern)]
     return [name for name in names if isinstance(name, str)]
 
 
 def _takes_all(pattern: ast.pattern) -> bool:
-    """Whether a pattern fits everything: ``case _`` or a name."""
+    """Whether a pattern matches everything: ``case _`` or a name."""
     if isinstance(pattern, ast.MatchOr):
         return any(map(_takes_all, pattern.patterns))
     return isinstance(pattern, ast.MatchAs) and (pattern.pattern is None or _takes_all(pattern.pattern))
 
 
-#: What may stand between fixed numbers.
+#: The operators that may stand between fixed numbers.
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -266,23 +266,23 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-#: What of an array is as fixed as the array is.
+#: The attributes of an array that are as fixed as the array.
 _OF_ARRAYS = ("shape", "size", "ndim")
 
 
 class _Fixed:
-    """What is the same whenever a function runs, since it stands in its source or is compiled into its code.
+    """Values that no run of a function changes: they stand in its source or are compiled into its code.
 
     Args:
         own: the names of the function's parameters and variables.
-        outside: what its other names stand for, as `references` gives it.
+        outside: the values of its other names, as `references` gives them.
     """
 
     def __init__(self, own: set[str], outside: Mapping[str, Any]) -> None:
         self._own, self._outside = own, outside
 
     def has_a_round(self, values: ast.expr) -> bool:
-        """Whether a for loop over these has a round for certain."""
+        """Whether a for loop over these values certainly has a round."""
         if isinstance(values, ast.Tuple | ast.List):
             return any(not isinstance(each, ast.Starred) for each in values.elts)
         if isinstance(values, ast.Call) and not values.keywords:
@@ -301,7 +301,7 @@ class _Fixed:
         return _length(self._value(values)) not in (None, 0)
 
     def _named(self, node: ast.expr) -> Any:
-        """What a name outside of the function stands for; None where that is not known."""
+        """The value of a name outside of the function; None if it is not known."""
         name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
         if name.partition(".")[0] in self._own:
             return None
@@ -310,7 +310,7 @@ class _Fixed:
         return int(value) if small else value
 
     def _value(self, node: ast.expr) -> Any:
-        """An integer, tuple or array that an expression always gives; None where that is not known."""
+        """The integer, tuple or array that an expression always gives; None if it is not known."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -334,7 +334,7 @@ class _Fixed:
 
     @staticmethod
     def _combined(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-        """What an operation gives for two integers, where that is what compiled code gives."""
+        """The result of an operation on two integers, if compiled code gives the same."""
         if type(left) is not int or type(right) is not int:
             return None
         try:
@@ -345,6 +345,6 @@ class _Fixed:
 
 
 def _length(value: Any) -> int | None:
-    """The length of a tuple or an array; None where there is none."""
+    """The length of a tuple or an array; None for anything else."""
     has_one = isinstance(value, tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
     return len(value) if has_one else None

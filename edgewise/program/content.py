@@ -1,4 +1,4 @@
-"""The content of what a program's functions refer to, as text that differs when any of it does."""
+"""The content of what a program's functions refer to, as text that changes with any part of it."""
 
 import enum
 import functools
@@ -17,7 +17,7 @@ class Unknown(Exception):
 
 
 def held(value: Any) -> Any:
-    """What to keep of a value, to tell later whether it changed: of what may be written to in place, a copy."""
+    """What to keep of a value, to tell later whether it changed: a copy, if it may be changed in place."""
     if isinstance(value, np.ndarray | np.void):
         return value.copy()
     if isinstance(value, tuple):
@@ -26,7 +26,7 @@ def held(value: Any) -> Any:
 
 
 def is_same(value: Any, before: Any) -> bool:
-    """Whether what a program is made of is still what `held` kept of it."""
+    """Whether a value is still what `held` kept of it."""
     if value is before:
         return True
     if isinstance(value, np.ndarray | np.void) and type(value) is type(before):
@@ -44,7 +44,7 @@ def is_same(value: Any, before: Any) -> bool:
 
 
 class Seen(NamedTuple):
-    """Functions that were described, with their numbers; see `Specification.watched`."""
+    """The functions described so far, with their numbers, and what is watched (`Specification.watched`)."""
 
     numbers: dict[int, int]
     watched: list[tuple[Callable[[], Any], Any]]
@@ -96,7 +96,7 @@ def describe(value: Any, seen: Seen) -> Iterator[str]:
 
 
 def _describe_type(kind: Any, seen: Seen) -> Iterator[str]:
-    """What code can depend on in a type: the members of an enumeration, the fields of a named tuple."""
+    """The parts of a type that code can depend on: the members of an enumeration, the fields of a named tuple."""
     if issubclass(kind, enum.Enum):
         yield f"{[base.__qualname__ for base in kind.__mro__]} {len(kind.__members__)}"
         for name, member in kind.__members__.items():

@@ -1,4 +1,4 @@
-"""What a program's class declares. Names, options and values that would mean nothing are refused."""
+"""The declarations of a program's class. Names, options and values that would mean nothing are refused."""
 
 import ast
 import difflib
@@ -28,7 +28,7 @@ from edgewise.program.draws import kinds_of
 from edgewise.program.source import all_code
 from edgewise.text import shown
 
-#: What every state has besides the program's own names.
+#: The scalars that every state has besides the program's own names.
 STATE_SCALARS = ("num_vertices", "num_arcs", "superstep")
 STATE_ARRAYS = ("out_degree", "in_degree")
 EDGE_NAMES = ("source", "target", "index")
@@ -42,9 +42,9 @@ PARAMETERS = {
     "proceed": ("state",),
     "combine": ("a", "b"),
 }
-#: What a program may say of itself beside fields, parameters, aggregators and functions.
+#: The attributes that a program may set beside fields, parameters, aggregators and functions.
 SETTINGS = ("combine", "message", "asynchronous", "max_supersteps")
-#: Options of a call, which give their names to no field or parameter.
+#: Options of a call: no field or parameter may have these names.
 _OPTIONS = ("progress", "memory_limit", "check")
 
 
@@ -61,7 +61,7 @@ def declarations(program: type[Program]) -> Declarations:
     """Sort the attributes of a class into fields, parameters and aggregators.
 
     Raises:
-        ProgramError: an attribute, an option of one, or a name that means nothing or something else.
+        ProgramError: an attribute, an option or a name that means nothing, or something else.
     """
     found = Declarations({}, {}, {}, {})
     kinds = (VertexField, EdgeField, Parameter, Aggregator)
@@ -107,7 +107,7 @@ def _check_name(program: type[Program], name: str, kind: type) -> None:
 
 
 def _check_options(program: type[Program], name: str, declared: VertexField | EdgeField | Parameter) -> None:
-    """Refuse options of a declaration that would mean nothing, and values that are none of one vertex or edge."""
+    """Refuse options of a declaration that would mean nothing, and values that one vertex or edge cannot have."""
     if isinstance(declared, Parameter):
         if isinstance(declared.default, Start):
             raise refusal(
@@ -136,7 +136,7 @@ def _check_options(program: type[Program], name: str, declared: VertexField | Ed
 
 
 def _check_number(program: type[Program], name: str, option: str, value: Any) -> None:
-    """Refuse what is no single number as the value of all vertices or edges."""
+    """Refuse an initial value of all vertices or edges that is not a single number."""
     if value is LEFT_OUT or (option == "init" and isinstance(value, Start)) or is_number(value):
         return
     hint = "one number for all; a field with a value for each is given when the program is made: "
@@ -146,7 +146,7 @@ def _check_number(program: type[Program], name: str, option: str, value: Any) ->
 
 
 def _check_attributes(program: type[Program], declared: set[str]) -> None:
-    """Refuse attributes that mean nothing, which mostly are misspelt."""
+    """Refuse attributes that mean nothing; most are misspelt."""
     known = (*HOOKS, *SETTINGS)
     for base in program.__mro__:
         if base in (Program, object):
@@ -162,7 +162,7 @@ def _check_attributes(program: type[Program], declared: set[str]) -> None:
 
 
 def _check_attribute(program: type[Program], name: str, value: Any, known: tuple[str, ...]) -> None:
-    """Refuse an attribute that is none of a program's, unless it is code of the user's own."""
+    """Refuse an attribute that programs do not have, unless it is code of the user's own."""
     code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
     near = _near(name, (*HOOKS, "combine") if code else known)
     if near and not code:
@@ -194,7 +194,7 @@ def _check_attribute(program: type[Program], name: str, value: Any, known: tuple
 
 
 def _near(name: str, known: tuple[str, ...]) -> str | None:
-    """The known name that another one was likely meant to be."""
+    """The known name that a misspelt name was likely meant to be."""
     return next(iter(difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8)), None)
 
 
@@ -240,7 +240,7 @@ def _may_be_meant_for(hook: str, value: Any) -> bool:
 
 
 def _looks_like_hook(value: Any) -> bool:
-    """Whether a function takes the state, as those do that a run calls."""
+    """Whether a function takes the state, as the functions that a run calls do."""
     return isinstance(value, types.FunctionType | staticmethod) and _arguments(value)[-1:] == ("state",)
 
 
@@ -259,7 +259,7 @@ def _is_used(program: type[Program], name: str, value: Any) -> bool:
 
 
 def _check_message_fields(program: type[Program]) -> None:
-    """Refuse a message of several fields that cannot be one."""
+    """Refuse a message of several fields that the program cannot have."""
     declared = program.message
     if not isinstance(declared, Fields):
         return
@@ -282,7 +282,7 @@ def _check_message_fields(program: type[Program]) -> None:
 
 
 def place_of(program: type[Program], name: str | None = None) -> str:
-    """Where a class, or an attribute of it, stands: "roads.py, line 7: "; nothing where that cannot be told."""
+    """The place of a class, or of an attribute of it: "roads.py, line 7: "; empty if it is not known."""
     for base in program.__mro__:
         if base in (Program, object):
             break
@@ -292,7 +292,7 @@ def place_of(program: type[Program], name: str | None = None) -> str:
 
 
 def _place_in(owner: type, name: str | None) -> str:
-    """The same of a class itself; its functions know their file, also in a notebook."""
+    """`place_of` for one class, its bases not searched; its functions know their file, also in a notebook."""
     functions = [function for function in map(_function_of, vars(owner).values()) if function]
     code = [each.__code__ for each in functions if each.__qualname__.startswith(f"{owner.__qualname__}.")]
     file = code[0].co_filename if code else getattr(sys.modules.get(owner.__module__), "__file__", None)

@@ -95,7 +95,7 @@ VERTEX: Final = GraphType.VERTEX
 
 
 class Start(Enum):
-    """What may stand for ``init=`` beside a number."""
+    """The values that ``init=`` may have beside a number."""
 
     INFINITY = "the largest value of the field's dtype: inf for floats"
     MINUS_INFINITY = "the smallest value of the field's dtype: -inf for floats"
@@ -137,7 +137,7 @@ def is_number(value: Any) -> bool:
 
 
 def in_dtype(value: Any, dtype: np.dtype) -> Any:
-    """A number as it is; for `INFINITY` and ``-INFINITY`` the largest and the smallest value of the dtype."""
+    """A number unchanged; the largest value of the dtype for `INFINITY`, the smallest for ``-INFINITY``."""
     if value is Start.INFINITY:
         return largest(dtype)
     return smallest(dtype) if value is Start.MINUS_INFINITY else value
@@ -172,7 +172,7 @@ class Combiner:
     """How two messages to one vertex become one: an associative and commutative function with its identity.
 
     Attributes:
-        name: for messages and for engines that know a faster form of the six named ones.
+        name: for messages, and for engines that know a faster form of the six named combiners.
         function: ``function(a, b)``, the combination of two messages.
         identity: ``identity(dtype)``, which combines with any message to that message.
     """
@@ -186,7 +186,7 @@ class Combiner:
         return self.name == "user" or (self.name in ("SUM", "PRODUCT") and dtype.kind == "f")
 
     def has_one_zero(self, dtype: np.dtype) -> bool:
-        """Whether -0.0 is taken as 0.0: neither is the less, so the order would decide which of them is left."""
+        """Whether -0.0 is taken as 0.0: neither is less, so the order would decide which of them is left."""
         return self.name in ("MIN", "MAX") and dtype.kind == "f"
 
 
@@ -222,7 +222,7 @@ def fields(**dtypes: Any) -> Fields:
     return Fields(dtypes)
 
 
-#: The named combiners that do what a function of Python's does.
+#: The named combiners that do what a function of Python does.
 _NAMED: dict[Any, str] = {
     min: "MIN",
     max: "MAX",
@@ -244,16 +244,16 @@ _NAMED: dict[Any, str] = {
 def combiner(function: Callable[[Any, Any], Any], *, identity: Any) -> Combiner:
     """A combiner of the user's own.
 
-    Messages are combined in any order and grouping, and with the identity besides, so what does not hold of these is
-    not noticed but by other results: ``check=True`` compares ``function(identity, m)`` with each message m that comes
-    first.
+    Messages are combined in any order and grouping, and with the identity besides. A function or an identity that
+    breaks the rules below gives other results without an error; ``check=True`` compares ``function(identity, m)`` with
+    each message m that comes first.
 
     Args:
         function: ``function(a, b)`` of two messages, made by ``def``. It has to be associative,
             ``function(function(a, b), c) == function(a, function(b, c))``, and commutative,
             ``function(a, b) == function(b, a)``.
-        identity: the number that is neutral, ``function(identity, m) == m`` for each message m, in the dtype of
-            messages; `INFINITY` and ``-INFINITY`` are the largest and the smallest value of it.
+        identity: the neutral number, ``function(identity, m) == m`` for each message m, in the dtype of messages;
+            `INFINITY` and ``-INFINITY`` are the largest and the smallest value of that dtype.
 
     Raises:
         ProgramError: another kind of function, or of identity.
@@ -324,9 +324,8 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
             vertex (``to_frame`` shows it as the user's id; the index -1 is none).
         init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest and
-            ``-INFINITY`` for the smallest (of floats, inf and -inf). An array with
-            one value for each vertex may be given when the program is made: ``MyProgram(name=array)``; with
-            `REQUIRED`, it has to be.
+            ``-INFINITY`` for the smallest value (of floats, inf and -inf). An array with one value for each vertex may
+            be given when the program is made, ``MyProgram(name=array)``; with `REQUIRED` it must be.
     """
     return VertexField(dtype, init)
 
@@ -337,9 +336,9 @@ def edge(dtype: Any = WEIGHT, *, init: Any = LEFT_OUT, default: Any = LEFT_OUT) 
     Args:
         dtype: as for `vertex`. With `WEIGHT`, the field holds the graph's weights.
         init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. An array that is given,
-            ``MyProgram(name=array)``, has one value for each arc, in the order of ``graph.targets``: by source, not as
-            the edges came. ``column[graph.edge_numbers]`` brings a column of a graph made by
-            ``Graph.from_edges(..., number_edges=True)`` into this order.
+            ``MyProgram(name=array)``, has one value for each arc, in the order of ``graph.targets``: by source, not in
+            the order of the input. ``column[graph.edge_numbers]`` brings a column of edges into this order, for a graph
+            made by ``Graph.from_edges(..., number_edges=True)``.
         default: a number for the weights of an unweighted graph; only with `WEIGHT`. Without it such a graph is
             refused.
     """
@@ -350,9 +349,9 @@ def parameter(dtype: Any = None, default: Any = LEFT_OUT) -> Any:
     """Declare a parameter, read as ``state.name`` and given as ``MyProgram(name=value)``.
 
     Args:
-        dtype: a dtype as for `vertex`; `VERTEX` takes the user's id of a vertex; without one, the dtype is
-            that of the value (int64, float64 or bool).
-        default: the value when none is given; without it, one must be given.
+        dtype: a dtype as for `vertex`; `VERTEX` takes the user's id of a vertex; if left out, the dtype is that of the
+            value (int64, float64 or bool).
+        default: the value when none is given; without a default, a value must be given.
     """
     return Parameter(dtype, default)
 
@@ -371,7 +370,7 @@ def aggregator(combine: Combiner, dtype: Any = LEFT_OUT) -> Callable[[Any], Any]
 
     Args:
         combine: one of the six named combiners.
-        dtype: of the value; bool for ANY and ALL, float64 for the others if left out.
+        dtype: that of the value; if left out, bool for ANY and ALL, float64 for the others.
     """
     if not isinstance(combine, Combiner) or combine.name in ("user", "MESSAGES"):
         raise ProgramError(
@@ -391,7 +390,7 @@ class Program:
     """The base of a user's program. See the contract above, and ``docs/programs.md`` for a guide.
 
     A subclass declares fields and parameters as class attributes and defines ``edge_compute`` and
-    ``vertex_compute``; the rest has defaults. All functions are static methods. Other attributes than these and those
+    ``vertex_compute``; the rest has defaults. All functions are static methods. Attributes other than these and those
     below would mean nothing, so they are refused unless their names begin with an underscore.
 
     Attributes:
@@ -405,7 +404,7 @@ class Program:
     message: ClassVar[Any] = None
     asynchronous: ClassVar[bool] = False
     max_supersteps: ClassVar[int | None] = None
-    #: What `__init__` was given.
+    #: The values given to `__init__`.
     values: Mapping[str, Any] = MappingProxyType({})
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -422,7 +421,7 @@ class Program:
         self.values = values
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what a run would not see: it takes values from `__init__`, and all the rest from the class."""
+        """Refuse it: a run takes values from `__init__` and all the rest from the class, so it would not see this."""
         kind, owner = inspect.getattr_static(type(self), name, None), type(self).__name__
         if name == "values" or name.startswith("_") or hasattr(kind, "__set__"):
             return super().__setattr__(name, value)

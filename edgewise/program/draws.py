@@ -1,4 +1,4 @@
-"""Random numbers inside a program's functions, the same on every engine, schedule and number of threads.
+"""Random numbers inside a program's functions, which do not depend on engine, schedule or number of threads.
 
 A number is computed, not taken from a sequence: it is a function of the run's seed, the superstep, the vertex (or what
 else is given for ``v``), the function of the program, and how many numbers this call of it has drawn before. So nothing
@@ -8,8 +8,8 @@ The function is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random N
 the key is the seed, the counter holds the rest. Integers and comparisons alone decide what is drawn, normal deviates
 included, so that no machine's rounding can differ.
 
-What stands in a user's function as ``ew.random(v, state)`` is compiled as a call of the functions below with the run's
-seed and the numbers counted (`with_draws`); the reference engine calls the same.
+In a user's function, ``ew.random(v, state)`` is compiled as a call of a function below, with the run's seed and a count
+of the numbers drawn (`with_draws`); the reference engine calls these functions, too.
 """
 
 import ast
@@ -30,9 +30,8 @@ _WORD = 0xFFFFFFFF
 class Random:
     """``ew.random(v, state)`` inside a function of a program; see `edgewise.program.draws`.
 
-    ``v`` is any integer: two vertices with the same would draw the same numbers, so in ``edge_compute`` it is mostly
-    ``edge.index``. Only the functions of a program itself may draw, with their own ``state``; they may give
-    numbers to helpers.
+    ``v`` is any integer: calls with equal ``v`` draw equal numbers, so in ``edge_compute`` it is mostly ``edge.index``.
+    Only the functions of a program itself may draw, with their own ``state``; they may give numbers to helpers.
     """
 
     def __call__(self, v: Any, state: Any) -> Any:
@@ -40,15 +39,16 @@ class Random:
         raise _outside()
 
     def uniform(self, v: Any, state: Any) -> Any:
-        """The same as ``ew.random(v, state)``."""
+        """Another name for ``ew.random(v, state)``."""
         raise _outside()
 
     def integers(self, v: Any, state: Any, low: Any, high: Any) -> Any:
-        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if there is none."""
+        """An int64, uniform from `low` to before `high`, integers of 64 bits; `low` if that range is empty."""
         raise _outside()
 
     def normal(self, v: Any, state: Any) -> Any:
-        """A float64 of mean 0 and standard deviation 1, exact but for its last bits; some ten uniform ones are drawn.
+        """A normal float64, mean 0 and standard deviation 1, exact but for its last bits; about ten uniform numbers are
+        drawn for it.
 
         Karney, "Sampling Exactly from the Normal Distribution", ACM TOMS 42(1), 2016, algorithm N.
         """
@@ -67,8 +67,8 @@ def _outside() -> ProgramError:
 def philox(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
     """Philox4x32-10 of the counter (v, superstep, number) and the key `seed`: four words of 32 bits.
 
-    The multipliers, 0xD2511F53 and 0xCD9E8D57, stand less 2**32: so no product leaves the signed words of 64 bits, in
-    which an overflow is undefined (numba tells LLVM that there is none).
+    The multipliers, 0xD2511F53 and 0xCD9E8D57, are written less 2**32, so no product leaves the signed words of 64
+    bits, in which an overflow is undefined (numba tells LLVM that there is none).
     """
     a, b, c, d = v & _WORD, (v >> 32) & _WORD, superstep & _WORD, number & _WORD
     low, high = seed & _WORD, (seed >> 32) & _WORD
@@ -90,20 +90,20 @@ def _unit(high: Any, low: Any) -> Any:
 
 
 def draw_uniform(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
-    """What `Random.__call__` gives."""
+    """The number of `Random.__call__`."""
     words = philox(v, seed, superstep, number)
     return _unit(words[0], words[1])
 
 
 def _are_far_apart(low: Any, high: Any) -> Any:
-    """Whether bounds are 2**63 or more apart: half of that, by operations that no float has and whose results fit."""
+    """Whether bounds are 2**63 or more apart, by half their distance: integer operations whose results fit."""
     return (high >> 1) - (low >> 1) + (((high & 1) - (low & 1)) >> 1) >= 2**62
 
 
 def draw_integers(v: Any, seed: Any, superstep: Any, number: Any, low: Any, high: Any) -> Any:
-    """What `Random.integers` gives: the first remainder of 63 random bits that belongs to a whole round of the values;
-    where there are more values than 63 bits tell apart, the first integer of 64 random bits that is one of them. At
-    least half of all are kept."""
+    """The number of `Random.integers`: the first remainder of 63 random bits that belongs to a whole round of the
+    values; if there are more values than 63 bits can tell apart, the first integer of 64 random bits that is one of
+    them. At least half of all candidates are kept."""
     words = philox(v, seed, superstep, number)
     if high <= low:
         return low
@@ -132,7 +132,7 @@ def _signed(high: Any, low: Any) -> Any:
 
 
 def draw_normal(v: Any, seed: Any, superstep: Any, number: Any) -> Any:
-    """What `Random.normal` gives."""
+    """The number of `Random.normal`."""
     words = philox(v, seed, superstep, number)
     start, drawn = words[0] << 32 | words[1], 0
     while True:
@@ -187,16 +187,16 @@ def _below(start: Any, drawn: Any, k: Any, x: Any) -> Any:
         last, even = following, not even
 
 
-#: The functions that stand for `Random`'s in compiled code, by what follows the dot of ``ew.random``, and how many
-#: arguments follow ``v`` and ``state``.
+#: The functions that replace those of `Random` in compiled code, by the name after ``ew.random.``, with the number of
+#: arguments after ``v`` and ``state``.
 _DRAWS = {
     "": (draw_uniform, 0),
     "uniform": (draw_uniform, 0),
     "integers": (draw_integers, 2),
     "normal": (draw_normal, 0),
 }
-#: The local variable that counts the numbers drawn, under a name that no user can write, and bits of a number below
-#: those that tell the function.
+#: The local variable that counts the numbers drawn, under a name that no user can write; and how many bits of a
+#: number lie below those for the function.
 _DRAWN, _NUMBER_BITS = "<numbers drawn>", 28
 _MOST_FUNCTIONS = 1 << (32 - _NUMBER_BITS)
 
@@ -204,7 +204,7 @@ Refuse = Callable[[ast.AST, str], Exception]
 
 
 def kinds_of(value: Any) -> dict[str, str]:
-    """The kinds of draws that a value stands for, by what follows its name: ``ew.random``, or one of its methods."""
+    """The kinds of draws of a value that is ``ew.random`` or one of its methods, by the text after its name."""
     if value is random:
         return {kind and f".{kind}": kind for kind in _DRAWS}
     is_method = isinstance(value, types.MethodType) and value.__self__ is random
@@ -212,7 +212,7 @@ def kinds_of(value: Any) -> dict[str, str]:
 
 
 def draws_of(function: types.FunctionType) -> dict[str, str]:
-    """The kinds of draws of a function that refers to ``ew.random``, by what it may write for them."""
+    """The kinds of draws of a function that refers to ``ew.random``, by the text that it may write for them."""
     return {
         f"{name}{rest}": kind
         for name, value in references(function).items()
@@ -223,12 +223,13 @@ def draws_of(function: types.FunctionType) -> dict[str, str]:
 def with_draws(
     function: types.FunctionType, tree: ast.FunctionDef, place: int, refuse: Refuse
 ) -> tuple[types.FunctionType, ast.FunctionDef]:
-    """A function of a program, and its definition, with draws as calls of the functions above; as it is without draws.
+    """A function of a program, and its definition, with draws as calls of the functions above; unchanged if it does not
+    draw.
 
     Args:
         function: as the user wrote it.
         tree: its definition.
-        place: of the function in the program: functions of one program draw different numbers.
+        place: its place among the program's functions: each draws different numbers.
         refuse: makes the error for a node and a problem.
     """
     kinds = draws_of(function)
@@ -245,7 +246,7 @@ def with_draws(
 
 
 def name_of(draw: Any) -> str:
-    """What a user's function knows a function above by, which is no name that a user can write."""
+    """The name of a function above inside a user's function; users cannot write such names."""
     return f"<{draw.__name__}>"
 
 
@@ -257,8 +258,8 @@ def _placed(node: Any, where: ast.AST) -> Any:
 class _Drawing(ast.NodeTransformer):
     """Replaces the draws of a function.
 
-    A statement that draws k numbers first counts them, so the numbers of a loop differ in each round; which of them a
-    draw takes is known before.
+    A statement that draws k numbers first adds k to the count, so each round of a loop draws different numbers; which
+    of the k a draw takes is known before the run.
     """
 
     def __init__(self, kinds: dict[str, str], state: str, refuse: Refuse) -> None:
@@ -271,7 +272,7 @@ class _Drawing(ast.NodeTransformer):
             setattr(owner, block, [each for statement in statements for each in self._statement(statement)])
 
     def _statement(self, statement: Any) -> list[ast.stmt]:
-        """What takes the place of a statement."""
+        """The statements that replace a statement."""
         self._drawn = 0
         if isinstance(statement, ast.While):
             statement.test = self.visit(statement.test)
@@ -297,7 +298,7 @@ class _Drawing(ast.NodeTransformer):
         return [*self._count(drawn, statement), statement]
 
     def _counting_while(self, loop: ast.While, drawn: int) -> ast.stmt:
-        """A loop that counts what its condition draws before each time that it asks."""
+        """A loop that counts its condition's draws before each time that it evaluates the condition."""
         if loop.orelse:
             raise self._refuse(
                 loop, "a while loop whose condition draws may have no else; draw inside the loop"
@@ -337,7 +338,7 @@ class _Drawing(ast.NodeTransformer):
         return _placed(ast.Call(ast.Name(name_of(draw), ast.Load()), [key, *facts, number, *rest], []), node)
 
     def _check_bounds(self, node: ast.Call) -> None:
-        """Refuse bounds that are none, or have nothing between them, where that can be told before the run."""
+        """Refuse bounds that are not integers, or an empty range, if that can be told before the run."""
         bounds = []
         for each in node.args[2:]:
             with contextlib.suppress(ValueError):
@@ -350,7 +351,7 @@ class _Drawing(ast.NodeTransformer):
             )
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """A kind of draw that there is none of; what is left is a draw that is not called."""
+        """Refuse an unknown kind of draw, and a draw that is not called."""
         kinds = [kind for kind in _DRAWS if kind]
         if self._draws.get(ast.unparse(node.value)) == "" and ast.unparse(node) not in self._draws:
             name = ast.unparse(node.value)

@@ -1,4 +1,4 @@
-"""What a program's functions may do and refer to, and the helpers that they call as well, in whatever file."""
+"""Checks of what a program's functions, and the helpers that they call, may do and refer to, in whatever file."""
 
 import ast
 import difflib
@@ -19,7 +19,7 @@ from edgewise.program.draws import kinds_of
 from edgewise.program.source import Missing, Source, UserFunction, references, source_of
 from edgewise.program.syntax import refused_syntax
 
-#: Packages whose plain functions the compiler knows by itself.
+#: Packages whose plain functions the compiler knows.
 _KNOWN_PACKAGES = ("numba", "numpy", "edgewise")
 
 
@@ -44,7 +44,7 @@ def helpers_of(function: UserFunction) -> Iterator[UserFunction]:
 
 
 def _unread(function: types.FunctionType) -> Source:
-    """What stands for a source that cannot be read, as that of a lambda."""
+    """A stand-in for a source that cannot be read, such as that of a lambda."""
     empty = ast.parse("def unread(): pass").body[0]
     assert isinstance(empty, ast.FunctionDef)
     return Source(empty, False, function.__code__.co_firstlineno)
@@ -70,7 +70,7 @@ def check_body(function: UserFunction) -> Paths:
     """Refuse syntax that compiled code does not have, and variables that may have no value.
 
     Returns:
-        What else holds of the paths through the function, see `paths_through`.
+        The facts about the paths through the function; see `paths_through`.
     """
     outside = references(function.function)
     for statement in function.tree.body:
@@ -96,7 +96,7 @@ def _check_parameters(helper: UserFunction) -> None:
 
 
 def _check_unread(helper: UserFunction) -> None:
-    """What can be told of a helper without its source."""
+    """Check what a helper's code shows without its source."""
     code = helper.function.__code__
     if code.co_exceptiontable or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         raise ProgramError(
@@ -106,7 +106,7 @@ def _check_unread(helper: UserFunction) -> None:
 
 
 def _check_references(function: UserFunction, caller: UserFunction) -> None:
-    """Refuse what a function may not refer to. The caller is the function of the program, or the same."""
+    """Refuse what a function may not refer to. `caller` is the program's function that calls it, or itself."""
     for name, value in references(function.function).items():
         where = _line_of(function, name)
         if isinstance(value, Missing):
@@ -136,7 +136,7 @@ def _check_references(function: UserFunction, caller: UserFunction) -> None:
 
 
 def _misspelt(name: str, missing: Missing) -> str:
-    """What to say of a dotted name that leads to nothing."""
+    """The message for a dotted name that leads to nothing."""
     owner = name.rpartition(".")[0]
     known = [each for each in dir(missing.module) if not each.startswith("_")]
     near = difflib.get_close_matches(missing.name, known, n=1)
@@ -144,7 +144,7 @@ def _misspelt(name: str, missing: Missing) -> str:
 
 
 def _check_call(function: UserFunction, name: str, value: Any, where: str) -> None:
-    """Refuse a function that calls itself, or a plain one as a part of a module, where compilers do not find it."""
+    """Refuse a function that calls itself, and a plain function as a part of a module, which compilers do not find."""
     if plain_function(value) is function.function:
         raise ProgramError(f"{where}: {name} calls itself; write it with a loop")
     if "." in name and isinstance(value, types.FunctionType) and plain_function(value) is not None:
@@ -155,7 +155,7 @@ def _check_call(function: UserFunction, name: str, value: Any, where: str) -> No
 
 
 def _line_of(function: UserFunction, name: str) -> str:
-    """Where a function first has a name."""
+    """The line on which a function first uses a name."""
     for node in ast.walk(function.tree):
         if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) == name:
             return function.where(node.lineno)
@@ -172,7 +172,7 @@ def _draws_elsewhere(value: Any) -> bool:
 
 
 def _check_class(function: UserFunction, name: str, owner: type) -> None:
-    """Refuse the functions, and of a program anything, that a class has."""
+    """Refuse a reference to a function of a class, or to any attribute of a program."""
     for node in ast.walk(function.tree):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
             part = getattr(owner, node.attr, None)

@@ -1,4 +1,4 @@
-"""Read a program's source before anything runs: what it declares, what it touches, and whether it may.
+"""Read a program's source before anything runs: what it declares, what it touches, and whether that is allowed.
 
 The rules are those of the contract in `edgewise.program.declare`. Everything that can be decided from the source is
 decided here, once for all engines, and is reported with the user's function and line.
@@ -45,7 +45,7 @@ from edgewise.text import shown
 
 @dataclass(eq=False)
 class Specification:
-    """What a program declares and touches.
+    """The specification of a program: what it declares and touches.
 
     Attributes:
         edge_writes: edge fields that edge_compute writes.
@@ -55,13 +55,13 @@ class Specification:
         edge_reads: names of ``edge`` that edge_compute uses.
         sends: whether edge_compute ever returns a message.
         draws: whether any function draws random numbers; the run's seed is a parameter then.
-        folds_always: whether an aggregate is read elsewhere than in resume. Others are evaluated before resume is
-            called, and at the end, which nobody can tell from evaluating them after each superstep.
-        key: a text that differs when the program's code, or anything that it refers to, differs; None if it
-            refers to something whose value cannot be told.
-        watched: what the key was made of that can change while the program's class stays: how to look it up, and what
-            it was.
-        kept: what engines have made of the program, by keys of theirs.
+        folds_always: whether an aggregate is read elsewhere than in resume. If not, aggregates are evaluated only
+            before resume is called and at the end: nobody can tell that from evaluating them after each superstep.
+        key: a text that changes with the program's code and with anything that it refers to; None if it refers to
+            something whose value cannot be told.
+        watched: the parts of the key that can change while the program's class stays: how to look each up, and what it
+            was.
+        kept: what engines have made of the program, by keys of their own.
     """
 
     program: type[Program]
@@ -109,18 +109,18 @@ class Specification:
 
     @property
     def keeps_messages(self) -> bool:
-        """Whether messages are not combined, but all given to vertex_compute."""
+        """Whether all messages are given to vertex_compute, not combined."""
         return self.combine.name == "MESSAGES"
 
     @property
     def message_fields(self) -> tuple[str, ...]:
-        """The names of a message's fields; none if a message is one value."""
+        """The names of a message's fields; empty if a message is one value."""
         declared = self.program.message
         return tuple(declared.dtypes) if isinstance(declared, Fields) else ()
 
     @property
     def has_proceed(self) -> bool:
-        """Whether the program decides itself when to end."""
+        """Whether the program itself decides when to end."""
         return self.program.proceed is not Program.proceed
 
     @property
@@ -137,9 +137,9 @@ class Specification:
 
     @property
     def edge_compute_is_harmless(self) -> bool:
-        """Whether edge_compute may be asked about arcs whose source is halted, its answer then being dropped.
+        """Whether edge_compute may be called for arcs whose source is halted, and its answer dropped.
 
-        It may not where it writes, loops, calls, or indexes anything but by an end of the edge: what holds for the
+        It may not if it writes, loops, calls, or indexes anything other than by an end of the edge: what holds for the
         values of active vertices need not hold for those of halted ones.
         """
         function = self.functions["edge_compute"]
@@ -159,7 +159,7 @@ class Specification:
 
 
 def specification(program: type[Program]) -> Specification:
-    """What `inspect_program` found of a program, as long as that is current; the program keeps it."""
+    """The specification of a program by `inspect_program`, which the program keeps as long as it is current."""
     found = vars(program).get(_KEPT) if isinstance(program, type) else None
     if not isinstance(found, Specification) or not found.is_current:
         found = inspect_program(program)
@@ -321,7 +321,7 @@ class _Checker:
             self._check_messages(node, parents)
 
     def _check_messages(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
-        """Messages of several fields have no length or order but those of each field, and arrays no methods."""
+        """Refuse methods of messages, and a length or order of messages with several fields, which only fields have."""
         names, array = self.found.message_fields, parents[node]
         if names:
             if not isinstance(array, ast.Attribute) or array.attr not in names:
@@ -384,7 +384,7 @@ class _Checker:
             self._check_own_index(parent, name)
 
     def _written_field(self, node: ast.AST) -> str | None:
-        """The field of state that a subscript writes, if it does."""
+        """The field of state that a subscript writes, if it writes one."""
         if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
             return None
         target = node.value
@@ -397,7 +397,7 @@ class _Checker:
         return None
 
     def _check_own_index(self, node: ast.Subscript, name: str) -> None:
-        """A field that this function writes is written, and read, at its own index only."""
+        """Refuse any use, at another index than the function's own, of a field that it writes."""
         found, function = self.found, self.function
         if self.role == "edge_compute":
             allowed, own = set(found.edge_fields), f"{self.edge}.index"
@@ -423,7 +423,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def program_key(found: Specification) -> str | None:
-    """The text behind `Specification.key`. What it is made of is `watched` from now on."""
+    """The text of `Specification.key`. Its parts are `watched` from now on."""
     seen = Seen({}, found.watched)
     try:
         parts = [part for function in found.functions.values() for part in describe(function.function, seen)]
@@ -449,12 +449,12 @@ def program_key(found: Specification) -> str | None:
 
 
 def _attributes(owner: type) -> dict[str, Any]:
-    """The attributes of a class that a program can be made of."""
+    """The attributes of a class that can be parts of a program."""
     return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
 def _let_draw(found: Specification) -> None:
-    """Compile what a program draws: its functions then use the seed of the run and the superstep."""
+    """Replace the draws of a program: its functions then use the seed of the run and the superstep."""
     for place, (name, function) in enumerate(found.functions.items()):
         if name == "combine" and draws_of(function.function):
             raise ProgramError(

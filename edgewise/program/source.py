@@ -1,4 +1,4 @@
-"""The source of the user's functions, whether it is what their code was compiled from, and what they refer to."""
+"""The source of the user's functions, whether their code was compiled from it, and what they refer to."""
 
 import ast
 import copy
@@ -17,11 +17,11 @@ from edgewise.errors import ProgramError
 
 
 class Source(NamedTuple):
-    """What the file of a function says.
+    """The source of a function.
 
     Attributes:
         tree: the definition; its lines count from 1.
-        is_current: whether it compiles to the function's code, which it does not if the file was edited since.
+        is_current: whether it compiles to the function's code; it does not if the file was edited since.
         first_line: the line of its first decorator, or of its ``def``.
     """
 
@@ -59,7 +59,7 @@ class UserFunction:
         return [argument.arg for argument in self.tree.args.args]
 
     def where(self, line: int | None = None) -> str:
-        """The function, file and line, for messages. Lines count from the first line of the function."""
+        """The function, file and line, for messages. `line` counts from the first line of the function."""
         shown = self.first_line if line is None else self.first_line + line - 1
         return f"{self.name} in {os.path.basename(self.file)}, line {shown}"
 
@@ -78,7 +78,7 @@ _sources: dict[types.CodeType, Source] = {}
 
 
 def source_of(function: types.FunctionType) -> Source | None:
-    """The source of a function, kept once it was read; None where there is none, or it is no ``def``."""
+    """The source of a function, kept once it was read; None if there is none, or it is not a ``def``."""
     code = function.__code__
     if code not in _sources:
         linecache.checkcache(code.co_filename)
@@ -105,8 +105,8 @@ def _parsed(text: str) -> ast.AST | None:
 
 
 def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside: Any) -> types.FunctionType:
-    """The function that another definition, whose lines count from 1, makes in the place of this function, with these
-    globals besides."""
+    """A function like this one, but compiled from another definition, whose lines count from 1, and with these globals
+    besides."""
     moved = ast.increment_lineno(copy.deepcopy(tree), function.__code__.co_firstlineno - 1)
     code = next(_compiled(moved, function.__code__))
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -118,7 +118,7 @@ def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside
 def with_others(
     function: types.FunctionType, others: dict[str, Any], code: types.CodeType | None = None
 ) -> types.FunctionType:
-    """The function with other values for some names outside of it, dotted ones as well, and perhaps with other code."""
+    """The function with other values for some names outside of it, also dotted names, and perhaps with other code."""
     if not others and code is None:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -152,8 +152,8 @@ def _with_part(module: Any, parts: list[str], value: Any) -> Any:
 
 @functools.lru_cache(maxsize=8)
 def _imported(text: str) -> tuple[str, ...]:
-    """The names that a file imports outside functions and classes: Python compiles calls of their parts in a way of
-    its own. None where the file cannot be read as a whole any more."""
+    """The names that a file imports outside functions and classes: Python compiles calls of their parts differently.
+    Empty if the file can no longer be read as a whole."""
     try:
         waiting: list[ast.AST] = [ast.parse(text)]
     except SyntaxError:
@@ -171,8 +171,7 @@ def _imported(text: str) -> tuple[str, ...]:
 
 
 def _compiled(tree: ast.FunctionDef, like: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a definition, compiled where it sees the same outer variables as another code does, and where the
-    same names are imported."""
+    """The code of a definition, compiled with the outer variables of another code and with the same imported names."""
     imported = _imported("".join(linecache.getlines(like.co_filename)))
     owner = like.co_qualname.split(".")[-2:-1]
     name = owner[0] if owner and owner[0].isidentifier() else "_"
@@ -204,14 +203,14 @@ def all_code(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 class Missing(NamedTuple):
-    """What a dotted name leads to where a module has no part of that name."""
+    """The value of a dotted name if a module has no part of that name."""
 
     module: types.ModuleType
     name: str
 
 
 class Reference(NamedTuple):
-    """What a function finds under a name outside itself, and how to look it up again."""
+    """The value of a name outside a function, and how to look it up again."""
 
     name: str
     value: Any
@@ -219,7 +218,7 @@ class Reference(NamedTuple):
 
 
 def references(function: types.FunctionType) -> dict[str, Any]:
-    """What a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
+    """The values that a function refers to outside itself, by dotted name: globals, closure values, parts of modules.
 
     A dotted name goes as far as it leads through modules.
     """
@@ -227,7 +226,7 @@ def references(function: types.FunctionType) -> dict[str, Any]:
 
 
 def all_references(function: types.FunctionType) -> Iterator[Reference]:
-    """The same, as often as a name is used."""
+    """The references of a function, once for each use of a name."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for code in all_code(function.__code__):
         # Python does not list instructions with integers of more than 4,300 digits.
@@ -253,7 +252,7 @@ def all_references(function: types.FunctionType) -> Iterator[Reference]:
 
 
 def _follow(begin: Callable[[], Any], parts: list[str]) -> Any:
-    """What a dotted name stands for now."""
+    """The present value of a dotted name."""
     value = begin()
     for part in parts:
         value = getattr(value, part, None)
@@ -261,7 +260,7 @@ def _follow(begin: Callable[[], Any], parts: list[str]) -> Any:
 
 
 def code_text(code: types.CodeType) -> str:
-    """A text that tells what a code object does, without where it stands."""
+    """A text for what a code object does, whatever its file and lines."""
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     body = (code.co_code.hex(), code.co_exceptiontable.hex())
@@ -269,7 +268,7 @@ def code_text(code: types.CodeType) -> str:
 
 
 def constant_text(value: Any) -> str:
-    """A text that tells a constant with the types of all its parts, sets in a fixed order."""
+    """A text for a constant with the types of all its parts, sets in a fixed order."""
     if isinstance(value, types.CodeType):
         return code_text(value)
     if isinstance(value, tuple):

@@ -1,10 +1,10 @@
-"""What of Python's syntax compiled functions do not have."""
+"""The parts of Python's syntax that compiled functions cannot use."""
 
 import ast
 
 from edgewise.text import shown
 
-#: Statements and operators, by what messages call them.
+#: Statements and operators, with their names in messages.
 _KEYWORDS: dict[type[ast.AST], str] = {
     ast.Raise: "raise",
     ast.Assert: "assert",
@@ -32,7 +32,7 @@ _PATTERNS: dict[type[ast.AST], str] = {
     ast.MatchMapping: "a mapping pattern",
     ast.MatchClass: "a class pattern",
 }
-#: What takes memory when it runs, which kernels never do. (Lists may be folded to tuples: ``x in [1, 2]``.)
+#: Syntax that allocates memory, which kernels never do. (Lists may be folded to tuples: ``x in [1, 2]``.)
 _ALLOCATES: dict[type[ast.AST], str] = {
     ast.ListComp: "a list",
     ast.Dict: "a dict",
@@ -41,21 +41,21 @@ _ALLOCATES: dict[type[ast.AST], str] = {
     ast.SetComp: "a set",
     ast.JoinedStr: "a string",
 }
-#: Functions of Python that do something else in compiled code, or nothing.
+#: Functions of Python that give something else in compiled code, or take memory there.
 _BUILTINS = {
     "type": "gives another thing in compiled code; use isinstance(...)",
     "sorted": "makes a list, which takes memory; sort by a loop",
 }
-#: Bits of an integer in the text. Those beyond 64 have to become fewer before the run, as those of (2**70 - 1) % 9 do.
+#: The most bits of an integer in the source. A value beyond 64 bits must be folded before the run: (2**70 - 1) % 9.
 _MOST_BITS = 1024
 _INSIDE = "inside a program's function, or a helper that one calls"
 
 
 def refused_syntax(node: ast.AST, outside: dict[str, object]) -> str | None:
-    """Why a piece of a function cannot be compiled, and what to write instead; None if it can, as far as that shows.
+    """Why a node cannot be compiled, and what to write instead; None if nothing speaks against it.
 
     Args:
-        node: the piece.
+        node: a node of a function's source.
         outside: the names that the function finds outside itself, those of Python excepted.
     """
     kind = type(node)
@@ -83,7 +83,7 @@ def refused_syntax(node: ast.AST, outside: dict[str, object]) -> str | None:
 
 
 def takes_memory(what: str) -> str:
-    """Why something that takes memory is refused, and what to use instead."""
+    """Why something that allocates memory is refused, and what to use instead."""
     return (
         f"{what} cannot be made inside a program's function, which takes no memory; use variables, a tuple, or a "
         "field"

@@ -1,15 +1,16 @@
 """Betweenness centrality.
 
 Result. For each vertex, over all pairs of other vertices, the sum of the shares of shortest paths between them that go
-through it; from all sources, from some drawn at random, or from given ones. Shortest are those of fewest arcs, or of
-least weight.
+through it; from all sources, from sources drawn at random, or from given ones. Shortest paths have the fewest arcs, or
+the least weight.
 
-Idea. The share of all shortest paths from one source that go through a vertex, its dependency, follows from those of
-the vertices after it. So a search from each source, and a walk back, find it without listing paths.
+Idea. The dependency of a source on a vertex is the share of all shortest paths from the source that go through the
+vertex. It follows from the dependencies on the vertices after it, so a search from each source, and a walk back, find
+it without listing paths.
 
 Encoding. float64. Numbers of shortest paths leave its range on lattices; they are counted with powers beside them, so
-that results stay finite and right. Distances by integer weights are exact; those by floats are float64 sums from the
-source on, and paths are equally long if these are equal, as NetworkX has it.
+that results stay finite and right. Distances by integer weights are exact. Distances by float weights are float64 sums
+from the source on, and paths are equally long if these sums are equal, as in NetworkX.
 
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
@@ -36,13 +37,13 @@ from edgewise.schedule import Schedule
 
 
 class BetweennessResult(DependencyResult):
-    """Betweenness centrality of vertices; `dependency` has the shape (n,)."""
+    """The betweenness centrality of vertices; `dependency` has the shape (n,)."""
 
     algorithm = "betweenness"
 
     @cached_property
     def centrality(self) -> np.ndarray:
-        """Scaled as asked for, float64, shape (n,)."""
+        """The centrality, scaled as asked for, float64, shape (n,)."""
         return self.dependency * self._factors()
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -65,30 +66,30 @@ def betweenness(
     memory_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> BetweennessResult:
-    """Betweenness centrality. The same for every number of threads.
+    """Betweenness centrality, which does not depend on the number of threads.
 
-    Of parallel arcs each makes paths of its own; in NetworkX all of them make one. On a GPU, as many sources are done
-    at a time as there is memory for, up to 32, by weights one after the other, and in-edges are made if a directed
-    graph has none. Sums are added in another order there: they are the same for each call with as many sources at a
-    time, and differ from the CPU's by rounding.
+    Each of several parallel arcs makes paths of its own; in NetworkX all of them make one. On a GPU, at most 32 sources
+    are done at a time, as many as there is memory for, or one with weights; in-edges are made if a directed graph has
+    none. Sums are added in another order there: they depend on the number of sources at a time, but not on the call,
+    and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.
-        k: take so many sources drawn at random, without drawing one twice, instead of all vertices.
-        sources: take these, a list of the user's ids, instead.
-        seed: of the drawing.
-        weighted: shortest paths are those of least weight, which must be positive, instead of those of fewest arcs.
+        k: the number of sources to draw at random, without repetition, instead of all vertices.
+        sources: the sources instead, a list of the user's ids.
+        seed: the seed of the drawing.
+        weighted: shortest paths have the least weight, instead of the fewest arcs; weights must be positive.
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
-            Sums over some sources are scaled up to those over all, as NetworkX does (3.5): see `scale_factors`.
+            Sums over some sources are scaled up to those over all, as in NetworkX (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
-        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress is that
-            of sources. Within the limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
+            sources. Under a tight limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
             schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
-            can be pulled or buffered; not by weights.
-        checkpoint: the name of a file for partial sums. They are written to it every ten seconds and when the run is
+            can be pulled or buffered; weights are refused then.
+        checkpoint: the name of a file for partial sums. They are written every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
-            kind of device, on a GPU with as many sources at a time, or by the same schedule. The file is removed when
-            the run ends well.
+            kind of device, on a GPU with the same number of sources at a time, or by the same schedule. The file is
+            removed when the run ends without an error.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
@@ -96,13 +97,13 @@ def betweenness(
     Raises:
         GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a distance
             when they are added to it as float64.
-        ParameterError: `k` that is no integer from 1 to n; sources that are none, given twice, or beside `k`; a seed
-            that is no integer of at least 0; a checkpoint that is damaged, or that of another graph or of other
+        ParameterError: `k` is not an integer from 1 to n; `sources` is empty, repeats one, or is given beside `k`; the
+            seed is not an integer of at least 0; the checkpoint is damaged, or that of another graph or of other
             arguments.
         OutputError: the checkpoint cannot be written, before the run or when it is interrupted; in between, a
             RuntimeWarning says so, and the run goes on.
-        ScheduleError: a device, a delivery, a balance or a layout that there is not; ``EdgeBased()`` without a buffer,
-            which adds up in any order.
+        ScheduleError: a device, a delivery, a balance or a layout that does not exist; ``EdgeBased()`` without a
+            buffer, which adds up in any order.
     """
     check_graph("betweenness", graph)
     check_flags(

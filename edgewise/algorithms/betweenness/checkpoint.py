@@ -1,9 +1,9 @@
 """Partial sums over sources in a file, so that an interrupted run can go on where it stopped.
 
-The file is in NumPy's ``.npz`` format: the sums, over how many sources they are, digests of the graph and of what is
-summed up, and one of all these together. It is written whole or not at all. Nothing is read from a file before its
-header says that it is what is expected, so that a small file never becomes a large array. Sums are in the order of
-sources, so those of a run that was interrupted are in the end those of one that was not, to the last bit.
+The file is in NumPy's ``.npz`` format: the sums, the number of sources in them, digests of the graph and of what is
+summed up, and a digest of all these. It is written whole or not at all. Data are read from a file only after its header
+was found as expected, so a small file never becomes a large array. Sums are added in the order of sources, so a run
+that was interrupted ends with the bits of one that was not.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ from edgewise.execution import Execution
 from edgewise.io.whole import check_place, replacing
 from edgewise.text import shown
 
-#: Between two writings.
+#: Seconds between two writes.
 SECONDS = 10.0
-#: Of the sums, that there are at a time: those kept last, and those being taken.
+#: The copies of the sums that exist at one time: those kept last, and those being taken.
 COPIES = 2
-#: How files are laid out; another number for another layout.
+#: The number of the file format.
 FORMAT = 2
-#: What files of this layout have, and those of the first one, which had no number.
+#: The members of files of this format; those of the first format had no number.
 _MEMBERS = {"format", "graph", "what", "done", "total", "digest"}
 _FIRST_MEMBERS = {"graph", "what", "done", "total"}
 #: Bytes of a member other than the sums: a digest of 64 characters, and the header.
@@ -37,7 +37,7 @@ _SMALL = 1024
 
 
 def digest(*arrays: Any) -> str:
-    """One of the dtypes, shapes and values of arrays, or of what makes arrays."""
+    """A digest of the dtypes, shapes and values of arrays, or of functions that make arrays."""
     found = hashlib.sha256()
     for each in map(np.ascontiguousarray, arrays):
         found.update(f"{each.dtype.str} {each.shape} ".encode())
@@ -46,10 +46,10 @@ def digest(*arrays: Any) -> str:
 
 
 def _header(packed: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of a member, of which nothing else is read.
+    """The shape and dtype of a member, of which nothing else is read.
 
     Raises:
-        ValueError, KeyError: there is none, or it is none that `numpy.savez` writes.
+        ValueError, KeyError: there is no such member, or `numpy.savez` did not write it.
     """
     member = packed.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
@@ -64,7 +64,7 @@ def _header(packed: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dty
 
 
 def _read(packed: zipfile.ZipFile, name: str, at_most: int = _SMALL) -> np.ndarray:
-    """A member of at most so many bytes. Raises as `_header`."""
+    """A member of at most `at_most` bytes. Raises as `_header`."""
     _header(packed, name)
     member = packed.getinfo(f"{name}.npy")
     if member.file_size > at_most:
@@ -74,20 +74,20 @@ def _read(packed: zipfile.ZipFile, name: str, at_most: int = _SMALL) -> np.ndarr
 
 
 class Checkpoint:
-    """A file of partial sums. The last ones that it was given are written if the block ends badly, and it is removed if
-    the block ends well, or if the graph is refused."""
+    """A file of partial sums. If the block ends with an error, the last sums given are written to it; it is removed if
+    the block ends without one, or if the graph is refused."""
 
     def __init__(self, path: Any, name: str, arcs: Arcs, *what: Any) -> None:
-        """Look whether the file can be written.
+        """Check that the file can be written.
 
         Args:
-            path: of the file, which may be there from an interrupted run.
+            path: of the file, which may exist from an interrupted run.
             name: what runs, for messages.
-            arcs: those of the graph, with the lengths that count.
-            what: what else decides what the sums are: arrays, or what makes them.
+            arcs: those of the graph, with their lengths.
+            what: what else the sums depend on: arrays, or functions that make them.
 
         Raises:
-            ParameterError: the path is none.
+            ParameterError: the path is not a path.
             OutputError: the file cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
@@ -99,17 +99,17 @@ class Checkpoint:
         self._written, self._warned = time.monotonic(), False
 
     def begin(self, total: np.ndarray, count: int, run: Execution) -> int:
-        """As `restore`, for a run over so many sources, which explains what was done already."""
+        """As `restore`, for a run over `count` sources, which explains what was done already."""
         done = self.restore(total, count)
         if done:
             run.explain(f"{done:,} of {count:,} sources were done already by the checkpoint {self.path}")
         return done
 
     def restore(self, total: np.ndarray, count: int) -> int:
-        """Fill in the sums that the file has; over how many of `count` sources they are. None without a file.
+        """Fill in the sums of the file. Returns how many of `count` sources are in them, 0 without a file.
 
         Raises:
-            ParameterError: the file is damaged or no checkpoint, or that of another graph or of other arguments.
+            ParameterError: the file is damaged or not a checkpoint, or that of another graph or of other arguments.
         """
         try:
             with zipfile.ZipFile(self.path) as packed:
@@ -121,7 +121,7 @@ class Checkpoint:
             raise
         except FileNotFoundError:
             return 0
-        except Exception as error:  # whatever is met in a file that is not what it should be
+        except Exception as error:  # a bad file can cause any error
             # NumPy's text would have the user load pickled objects.
             raise self._refusal(f"is damaged, or no checkpoint ({type(error).__name__})") from None
         if not (np.isfinite(sums) & (sums >= 0)).all() or (done == 0 and sums.any()):
@@ -132,7 +132,7 @@ class Checkpoint:
         return done
 
     def _check_format(self, packed: zipfile.ZipFile) -> None:
-        """Refuse files of other layouts, and of other runs."""
+        """Refuse files of other formats, and of other runs."""
         names = {name.removesuffix(".npy") for name in packed.namelist()}
         number = 1 if names == _FIRST_MEMBERS else int(_read(packed, "format"))
         if number != FORMAT:
@@ -147,7 +147,7 @@ class Checkpoint:
             raise self._refusal("is that of other arguments")
 
     def _done(self, packed: zipfile.ZipFile, count: int) -> int:
-        """Over how many sources the sums are."""
+        """The number of sources in the sums."""
         done = _read(packed, "done")
         if done.shape != () or done.dtype.kind != "i" or not 0 <= done <= count:
             raise self._refusal(f"is damaged: done is {done}; expected an integer from 0 to {count:,}")
@@ -162,7 +162,7 @@ class Checkpoint:
         return _read(packed, "total", at_most=total.nbytes + _SMALL)
 
     def _digest(self, done: int, total: np.ndarray) -> str:
-        """What ties together all that a file says."""
+        """The digest of all that a file says."""
         return digest(self._graph, self._what, np.int64(done), total)
 
     def _refusal(self, problem: str) -> ParameterError:
@@ -171,9 +171,9 @@ class Checkpoint:
         )
 
     def keep(self, done: int, total: np.ndarray) -> None:
-        """Take sums over so many sources, and write them if the last writing was some time ago.
+        """Take sums over `done` sources, and write them if the last write was `SECONDS` ago.
 
-        Where they cannot be written, the run goes on, with a warning the first time; the next writing may do.
+        If they cannot be written, the run goes on, with a warning the first time; the next write may succeed.
         """
         self._last = done, total.copy()
         if time.monotonic() - self._written <= SECONDS:

@@ -1,17 +1,16 @@
 """Brandes' accumulation of dependencies on the CPU: a thread for each source, sums in the order of sources.
 
 From a source, a search finds distances, and the vertices in their order: breadth-first, or Dijkstra's with weights. An
-arc from v to w is on shortest paths if the distance of w is that of v and the length of the arc. Along these arcs the
-shortest paths to each vertex are counted, by breadth-first search already while it goes on. On the way back each vertex
-v adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc;
-``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of its paths for that. Threads have a row of
-dependencies, on vertices or on arcs, for each of some sources, and add these rows in the order of the sources. So the
-result does not depend on threads, nor on how many rows there are.
+arc from v to w is on shortest paths if the distance of w is that of v plus the length of the arc. Along these arcs the
+shortest paths to each vertex are counted; breadth-first search counts while it searches. On the way back each vertex v
+adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc.
+``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of the count of w for that. Each of several
+sources has a row of dependencies, on vertices or on arcs, and threads add these rows in the order of the sources. So
+the result depends neither on threads nor on the number of rows.
 
-The number of shortest paths doubles every other level or so on a lattice, and leaves the range of float64 after a
-thousand. It is ``count * 2**(512 * power)``, where nothing looks at powers until a count has grown large. Scaling by
-powers of two is exact. A quotient of counts is taken for 0 only where their powers differ by two or more: it is less
-than 2**-500 there.
+On a lattice the number of shortest paths doubles about every other level, and leaves the range of float64 after a
+thousand. It is ``count * 2**(512 * power)``; powers are not used until a count has grown large. Scaling by powers of
+two is exact. A quotient of counts is taken for 0 only if their powers differ by two or more: it is less than 2**-500.
 
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for arcs.
@@ -26,14 +25,14 @@ from edgewise.algorithms.common.lengths import length
 from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, report, rewind, team_kernel
 
-#: Sources of which a batch has one or more for each thread, while their rows take no more than so many bytes.
+#: The most sources in a batch for each thread; and the most bytes of their rows, if that is a row for each thread.
 ROWS_OF_THREAD, ROOM_OF_ROWS = 4, 1 << 32
-#: Vertices or arcs of which sums are handed out at a time; vertices between two looks at whether the run was cancelled.
+#: Vertices or arcs whose sums are handed out at a time; vertices between two looks at whether the run was cancelled.
 _PIECE, _LOOK = 4096, 1 << 16
-#: Counts without powers may grow so large; with powers, so large, and are then scaled down.
+#: Counts without powers may grow up to _LIMIT, counts with powers up to _LARGE; they are then scaled by _SMALL.
 _LIMIT, _LARGE, _SMALL = 2.0**900, 2.0**512, 2.0**-512
 _SOURCES, _SUMS = 0, 1
-#: What dependencies are on, as kernels are told: on vertices, paths counted for their ends or not, or on arcs.
+#: What dependencies are on: vertices, vertices with paths counted for their ends, too, or arcs.
 ON_VERTICES, ON_VERTICES_AND_ENDS, ON_ARCS = range(3)
 
 _ONE = np.uint64(1)
@@ -45,9 +44,9 @@ class Accumulation(NamedTuple):
     Attributes:
         distance: int32 without weights, int64 or float64 with them, shape (t, n): -1 between sources.
         paths: float64, shape (t, n): numbers of paths, and on the way back shares.
-        power: int32, shape (t, n): of paths and shares, where they are needed.
+        power: int32, shape (t, n): the powers of paths and shares, if they are needed.
         queue: uint32, shape (t, n): vertices in the order of distances.
-        heap: those of t threads, or of none without weights.
+        heap: the heaps of t threads; of none without weights.
         rows: float64, shape (b, w): the dependencies of each source.
         total: float64, shape (w,): their sum.
         lost: int64, shape (1,): 1 once the weight of an arc was lost beside a distance; sums are of no use then.
@@ -64,12 +63,12 @@ class Accumulation(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What a state is made for: see `Accumulation`.
+    """The sizes of a state: see `Accumulation`.
 
     Attributes:
         num_vertices, num_sums, num_threads: n, w and t.
         dtype: that of distances; int32 for a state without heaps.
-        num_copies: of the sums, beside the state.
+        num_copies: the number of copies of the sums beside the state.
         num_rows: b.
     """
 
@@ -88,7 +87,7 @@ class Size(NamedTuple):
         return self.num_threads * of_thread + 8 * self.num_sums * (self.num_rows + 1 + self.num_copies)
 
     def with_rows(self, num_sources: int, memory_limit: int | None) -> "Size":
-        """With as many rows as serve so many sources and as fit, but at least one."""
+        """This size with as many rows as `num_sources` sources can use and as fit, but at least one."""
         of_row = max(8 * self.num_sums, 1)
         fitting = max(self.num_threads, ROOM_OF_ROWS // of_row)
         if memory_limit is not None:
@@ -142,10 +141,10 @@ def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
 def _search_and_count(
     control: Any, arcs: Any, source: Any, distance: Any, count: Any, power: Any, queue: Any
 ) -> Any:
-    """Find numbers of arcs and of shortest paths, and put the vertices that are reached into the queue in their order.
+    """Find distances in arcs and numbers of shortest paths, and queue the vertices that are reached in their order.
 
     Returns:
-        How many vertices are reached, and whether some have powers.
+        The number of vertices that are reached, and whether some have powers.
     """
     distance[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
     head, tail, with_powers = np.uint64(0), np.uint64(1), False
@@ -184,7 +183,7 @@ def _count_in_order(
     queue: Any,
     reached: Any,
 ) -> Any:
-    """Count the shortest paths to the vertices in the queue; whether some have powers."""
+    """Count the shortest paths to the vertices in the queue. Returns whether some have powers."""
     for i in range(reached):
         count[queue[i]], power[queue[i]] = 0.0, 0
     count[source], with_powers = 1.0, False
@@ -211,7 +210,7 @@ def _count_in_order(
 def _share_along(
     arcs: Any, k: Any, here: Any, mine: Any, distance: Any, shares: Any, power: Any, with_powers: Any
 ) -> Any:
-    """The share of the vertex that an arc leads to, beside the power of its own; 0 off shortest paths."""
+    """The share of an arc's target, scaled to the power `mine` of its source; 0 if the arc is on no shortest path."""
     u = np.uint64(arcs.targets[k])
     if distance[u] != distance.dtype.type(here + length(arcs, k)):
         return 0.0
@@ -234,7 +233,7 @@ def _go_back(
 ) -> None:
     """Write the dependency on each vertex that was reached, or on each arc on shortest paths.
 
-    A vertex has its share in `count` once it is done, as those that lie farther away are.
+    Once a vertex is done, `count` holds its share; vertices farther away are done before.
     """
     i = reached
     while i > 0:
@@ -256,7 +255,7 @@ def _go_back(
 
 @inlined_function
 def _forget(distance: Any, on: Any, row: Any) -> None:
-    """Make distances what they were, and dependencies on vertices that were not reached 0."""
+    """Reset distances, and set dependencies on vertices that were not reached to 0."""
     for v in range(len(distance)):
         if on != ON_ARCS and distance[v] < 0:
             row[v] = 0.0
@@ -265,7 +264,7 @@ def _forget(distance: Any, on: Any, row: Any) -> None:
 
 @device_function
 def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: Any, row: Any) -> None:
-    """Write what one source adds for each vertex or arc."""
+    """Write the dependencies of one source on each vertex or arc."""
     distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
     queue, heap = state.queue[thread], state.heap
     if on == ON_ARCS:
@@ -306,9 +305,9 @@ def accumulate(
 
     Args:
         arcs: see `common.lengths.Arcs`.
-        sources: int64, shape (k,), of which ``begin`` to ``end`` are meant.
+        sources: int64, shape (k,); those from ``begin`` to before ``end`` are added.
         on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
-        state: see `Accumulation`; `total` is what the sources before have, and is added to.
+        state: see `Accumulation`; `total` holds the sums over the sources before.
     """
     rows, total, width = state.rows, state.total, len(state.total)
     if thread == 0:

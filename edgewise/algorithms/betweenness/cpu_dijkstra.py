@@ -1,8 +1,7 @@
-"""Dijkstra's search of one thread: the vertices in the order of their distances from a source.
+"""Dijkstra's search by one thread: the vertices in the order of their distances from a source.
 
-The vertices that wait stand in a heap of which each entry has four below it, by their tentative distance, which stands
-beside them: one line of a cache has the distances of four. A vertex that comes nearer rises in the heap, so there are
-never more than n entries.
+Vertices wait in a 4-ary heap, ordered by the tentative distances that stand beside them: the distances of four children
+lie in one cache line. A vertex whose distance falls rises in the heap, so there are never more than n entries.
 
 Reference. Johnson, "Priority queues with update and finding minimum spanning trees", Information Processing Letters 4
 (1975), for the heap.
@@ -26,7 +25,7 @@ class Heap(NamedTuple):
 
     Attributes:
         key: shape (t, n): the distance of each entry, in the dtype of distances.
-        vertex: uint32, shape (t, n): of each entry.
+        vertex: uint32, shape (t, n): the vertex of each entry.
         place: uint32, shape (t, n): the entry of each vertex that waits.
     """
 
@@ -48,7 +47,7 @@ def _put(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) -
 
 @device_function
 def _rise(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) -> None:
-    """Put a vertex at an entry, or above it where farther ones stand, and move these down."""
+    """Put a vertex at an entry, or above it past entries that are farther away, which move down."""
     while entry > 0:
         above = (entry - _ONE) >> _TWO
         if key[above] <= distance:
@@ -60,7 +59,7 @@ def _rise(key: Any, vertex: Any, place: Any, entry: Any, v: Any, distance: Any) 
 
 @device_function
 def _sink(key: Any, vertex: Any, place: Any, size: Any, v: Any, distance: Any) -> None:
-    """Put a vertex at the first entry, or below it where nearer ones stand, and move these up."""
+    """Put a vertex at the first entry, or below it past entries that are nearer, which move up."""
     entry = np.uint64(0)
     while True:
         first = (entry << _TWO) + _ONE
@@ -81,17 +80,17 @@ def _sink(key: Any, vertex: Any, place: Any, size: Any, v: Any, distance: Any) -
 def settle(
     control: Any, arcs: Any, source: Any, distance: Any, queue: Any, key: Any, vertex: Any, place: Any
 ) -> Any:
-    """Find distances, and put the vertices that are reached into the queue in their order.
+    """Find distances, and queue the vertices that are reached in the order of these.
 
     Args:
-        arcs: see `common.lengths.Arcs`; with weights above 0.
+        arcs: see `common.lengths.Arcs`; weights are above 0.
         distance: shape (n,): negative everywhere.
         queue: uint32, shape (n,).
         key, vertex, place: the heap of a thread.
 
     Returns:
-        How many vertices are reached, and whether each arc from them leads farther: it does not where rounding loses
-        its weight beside a distance.
+        The number of vertices that are reached, and whether each arc from them leads farther: it does not if rounding
+        loses its weight beside a distance.
     """
     zero = distance.dtype.type(0)
     distance[source] = zero

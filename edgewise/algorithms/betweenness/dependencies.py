@@ -1,5 +1,5 @@
-"""Sums of dependencies over sources: where they are found, and on the CPU, launches of `cpu.accumulate`: one, or where
-sums are kept in a file, one for each batch of sources.
+"""Sums of dependencies over sources: the choice of a form, and for the CPU the launches of `cpu.accumulate`: one, or
+with a checkpoint one for each batch of sources.
 """
 
 from typing import Any, NamedTuple
@@ -19,19 +19,19 @@ from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
 
-#: Sources that a GPU does at a time by numbers of arcs.
+#: The most sources that a GPU does at a time without weights.
 _BATCH = 32
 
 
 class Job(NamedTuple):
-    """What is summed.
+    """A call to sum dependencies.
 
     Attributes:
         name: what runs, for messages.
         graph: the graph.
-        weighted: whether arcs have the lengths of their weights.
+        weighted: whether the lengths of arcs are their weights.
         on: what dependencies are on; see `cpu`.
-        dtype: of distances.
+        dtype: that of distances.
         beside: bytes that the sources take.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
     """
@@ -46,17 +46,17 @@ class Job(NamedTuple):
 
     @property
     def num_sums(self) -> int:
-        """Sums of dependencies: one for each vertex or arc."""
+        """The number of sums: one for each vertex or arc."""
         return self.graph.num_arcs if self.on == ON_ARCS else self.graph.num_vertices
 
     def size(self, num_sources: int, num_threads: int, memory_limit: int | None) -> Size:
-        """The size of the state on the CPU for so many sources, with as many at a time as the limit allows."""
+        """The size of the state on the CPU for `num_sources` sources, with as many at a time as the limit allows."""
         copies = 0 if self.checkpoint is None else COPIES
         size = Size(self.graph.num_vertices, self.num_sums, num_threads, self.dtype, copies)
         return size.with_rows(num_sources, rest_of(memory_limit, self.beside))
 
     def work(self, num_sources: int) -> float:
-        """About the nanoseconds that one CPU thread takes for so many sources."""
+        """About the nanoseconds that one CPU thread takes for `num_sources` sources."""
         n, m = self.graph.num_vertices, self.graph.num_arcs
         return num_sources * (20 * n + 5 * m) * (3 if self.weighted else 1)
 
@@ -75,14 +75,14 @@ def sum_dependencies(
     the sources; the run.
 
     Args:
-        asked: the sources, and what they are of.
+        asked: the sources, with the call and its graph.
         weighted, on, checkpoint: see `Job`.
         device, schedule, progress, memory_limit: see `edgewise.algorithms.common.dispatch.begin`.
 
     Raises:
         GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a
             distance.
-        ParameterError, OutputError: a file that is no checkpoint of this run, or cannot be written.
+        ParameterError, OutputError: a file that is not a checkpoint of this run, or cannot be written.
     """
     name, graph, choosing = asked.name, asked.graph, asked.choosing()
     n, m = graph.num_vertices, graph.num_arcs
@@ -121,7 +121,7 @@ def sum_dependencies(
 
 
 def _sum_on_cpu(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
-    """The sums, by threads."""
+    """The sums of dependencies, on the CPU."""
     count = len(sources)
     size = job.size(count, run.num_threads, run.memory_limit)
     arcs, state = arcs_for(job.graph, job.weighted), make_accumulation(size)

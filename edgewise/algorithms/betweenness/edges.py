@@ -1,13 +1,13 @@
 """Betweenness centrality of edges.
 
 Result. For each edge, over all pairs of vertices, the sum of the shares of shortest paths between them that go along
-it; from all sources, from some drawn at random, or from given ones.
+it; from all sources, from sources drawn at random, or from given ones.
 
-Idea. On the way back from the farthest vertices that `betweenness` goes, the dependency on a vertex is the sum of those
-on its arcs. Here each is kept.
+Idea. On the walk back of `betweenness` from the farthest vertices, the dependency on a vertex is the sum of those on
+its arcs. Here each of them is kept.
 
-Encoding. float64, as for vertices. Each arc has a value of its own while sources are added up; an undirected edge has
-the sum of its two arcs' in the end.
+Encoding. float64, as for vertices. Each arc has a value of its own while sources are added up; in the end an undirected
+edge has the sum of its two arcs' values.
 
 Reference. Brandes, "On variants of shortest-path betweenness centrality and their generic computation", Social Networks
 30 (2008), section 3.3.
@@ -33,9 +33,9 @@ from edgewise.schedule import Schedule
 
 
 class EdgeBetweennessResult(DependencyResult):
-    """Betweenness centrality of edges: of arcs, where the graph is directed.
+    """The betweenness centrality of edges; in a directed graph, of arcs.
 
-    Edges are in the order of the graph's arcs; an undirected one stands where its end of lower index has it.
+    Edges are in the order of the graph's arcs; an undirected edge has the place of its arc from the end of lower index.
     `dependency` has the shape (num_arcs,).
     """
 
@@ -51,7 +51,7 @@ class EdgeBetweennessResult(DependencyResult):
 
     @cached_property
     def source_index(self) -> np.ndarray:
-        """The indices of sources, int32, shape (num_edges,); of an undirected edge the lower one of its ends."""
+        """The indices of sources, int32, shape (num_edges,); for an undirected edge, the lower of its ends."""
         return self.graph.sources[self._arcs]
 
     @cached_property
@@ -61,7 +61,7 @@ class EdgeBetweennessResult(DependencyResult):
 
     @cached_property
     def centrality(self) -> np.ndarray:
-        """Scaled as asked for, float64, shape (num_edges,)."""
+        """The centrality, scaled as asked for, float64, shape (num_edges,)."""
         both = (
             self.dependency if self.graph.directed else self.dependency + self.dependency[self.graph.in_arcs]
         )
@@ -73,7 +73,7 @@ class EdgeBetweennessResult(DependencyResult):
         return {"source": ends[0], "target": ends[1], "centrality": self.centrality}
 
     def table(self) -> dict[str, np.ndarray]:
-        """The same: there is no column of vertices."""
+        """`columns`: there is no column of vertices."""
         return self.columns()
 
 
@@ -91,21 +91,22 @@ def edge_betweenness(
     memory_limit: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeBetweennessResult:
-    """Betweenness centrality of edges. The same for every number of threads.
+    """Betweenness centrality of edges, which does not depend on the number of threads.
 
-    Of parallel edges each makes paths of its own and has a value of its own. (NetworkX counts the paths along all of
-    them once, and then divides their value between them.) On a GPU, sources are done one after the other, and in-edges
-    are made if a directed graph has none. Sums are the same for each call there, and differ from the CPU's by rounding.
+    Each of several parallel edges makes paths of its own and has a value of its own. (NetworkX counts the paths along
+    all of them once, and then divides their value between them.) On a GPU, sources are done one after the other, and
+    in-edges are made if a directed graph has none. Sums do not depend on the call there, and differ from the CPU's by
+    rounding.
 
     Args:
         graph: directed or undirected.
         k, sources, seed, weighted: as for `betweenness`.
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
-            some sources are scaled up to those over all, as NetworkX does.
-        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress is that
-            of sources. On the CPU, a number for each arc is kept for each source that is added up at the same time,
-            four or, where that is more than 4 GiB, one for each thread; within the limit, fewer. There is no delivery,
-            no balance and no layout to choose.
+            some sources are scaled up to those over all, as in NetworkX.
+        device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
+            sources. On the CPU, each source of a batch has a number for each arc; a batch has at most four sources for
+            each thread, fewer beyond 4 GiB (but one for each thread) or under a tight limit. There is no delivery, no
+            balance and no layout to choose.
         checkpoint: the name of a file for partial sums, as for `betweenness`.
 
     Returns:

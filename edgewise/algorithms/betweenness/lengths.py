@@ -1,4 +1,4 @@
-"""How long arcs are for betweenness: 1, or their weights, which must be positive and not get lost in a sum."""
+"""Lengths of arcs for betweenness: 1, or their weights, which must be positive and not get lost in a sum."""
 
 import numpy as np
 
@@ -13,10 +13,10 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     Args:
         name: what runs, for messages.
         graph: the graph.
-        weighted: whether arcs have the lengths of their weights.
+        weighted: whether the lengths of arcs are their weights.
 
     Raises:
-        GraphError: there are no weights, or one that is not positive, or their sums could be too large.
+        GraphError: there are no weights, one is not positive, or their sums could be too large.
     """
     if not weighted:
         return np.dtype(np.int32)
@@ -40,7 +40,7 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
 
 
 def arcs_for(graph: Graph, weighted: bool) -> Arcs:
-    """The arcs with their weights for lengths, or all of length 1."""
+    """The arcs, with their weights as lengths, or all of length 1."""
     arcs = arcs_of(graph)
     return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))
 
@@ -50,7 +50,7 @@ class WeightLost(Exception):
 
 
 def refusal_of_weights(name: str) -> GraphError:
-    """What users are told then."""
+    """The error for a weight that was lost."""
     return GraphError(
         f"{name}: a weight is so small beside a distance that their sum is that distance in float64; expected "
         "weights that each make a path longer. Scale and round them to integers, or leave such arcs out"

@@ -1,4 +1,4 @@
-"""Betweenness as a program: what `cuda_batched` does for many sources at a time, one source after the other.
+"""Betweenness as a program, one source after the other (`cuda_batched` does many at a time).
 
 Programs send along out-edges only, so edges are laid out both ways; each superstep goes over all of them.
 """
@@ -27,9 +27,9 @@ from edgewise.program.declare import (
     vertex,
 )
 
-#: Which ways an edge can be taken.
+#: The ways in which an edge can be taken.
 THERE, BACK, BOTH_WAYS = 1, 2, 3
-#: The logarithm of nothing; with anything that is added it gives that.
+#: The logarithm of 0, as a finite number: adding 0 to a number leaves that number.
 LOG_OF_NOTHING = -1e300
 
 
@@ -39,10 +39,10 @@ def _log_of_sum(a: Any, b: Any) -> Any:
 
 
 class Dependencies(Program):
-    """Dependencies of a source, where every edge goes both ways: levels and numbers of shortest paths on the way there,
+    """Dependencies of a source, if every edge goes both ways: levels and numbers of shortest paths on the way there,
     and after the deepest level d the way back, on which vertices of level k send in superstep 2 d + 2 - k.
 
-    Numbers of paths may be greater than any float, and are kept as logarithms; so are messages.
+    Numbers of paths may be greater than any float, so they are kept as logarithms, and so are messages.
     """
 
     source = parameter("int64")
@@ -88,7 +88,7 @@ class Dependencies(Program):
 
 
 class DirectedDependencies(Dependencies):
-    """The same for a directed graph that has every edge the other way, too; weights say which ways there are."""
+    """`Dependencies` in a directed graph to which reversed edges were added; weights tell which way an edge goes."""
 
     ways = edge(WEIGHT)
 
@@ -101,10 +101,10 @@ def accumulate(
     total: Any,
     run: Execution,
 ) -> Iterator[int]:
-    """Add the dependencies of sources to sums, one after the other; arguments and results as of
+    """Add the dependencies of sources to sums, one after the other; arguments and results are those of
     `cuda_batched.accumulate`.
 
-    Messages go along edges and back, so those of a directed graph are laid out both ways; the graph keeps that.
+    Messages go along edges and back, so the edges of a directed graph are laid out both ways; the graph keeps that.
     """
     n, xp, program, both_ways = graph.num_vertices, cupy(), Dependencies, graph
     if graph.directed:
@@ -120,7 +120,7 @@ def accumulate(
         both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
     prepared = prepared_for(program, both_ways, run)
     for over, source in enumerate(sources[done:].tolist(), done + 1):
-        with run.telling(None):  # it is told of sources
+        with run.telling(None):  # its progress counts sources
             outcome = prepared.carry_out(run, {"source": source}, None, total.nbytes)
         total += outcome.vertex_fields["dependency"]
         if endpoints:

@@ -1,4 +1,4 @@
-"""Which sources betweenness is summed over."""
+"""The sources that betweenness is summed over."""
 
 from collections.abc import Iterator, Set
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ from edgewise.text import shown
 
 
 class Asked(NamedTuple):
-    """Which sources a call asks for, before any of them is looked up.
+    """The sources that a call asks for, before any of them is looked up.
 
     Attributes:
-        name: of the call, for messages.
-        graph: what they are vertices of.
-        given: the users' ids, or None.
-        drawn: how many are drawn at random, or None.
-        seed: of the drawing.
+        name: that of the call, for messages.
+        graph: the graph whose vertices they are.
+        given: the user's ids, or None.
+        drawn: the number of sources drawn at random, or None.
+        seed: the seed of the drawing.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Asked(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of sources."""
         if self.given is not None:
             return len(self.given) if is_sequence(self.given) else 1
         return self.graph.num_vertices if self.drawn is None else self.drawn
 
     def choosing(self) -> Step:
-        """The memory that it takes to find them, which are those of all vertices before some are drawn, and to copy
-        the graph from a GPU."""
+        """The memory that finding them takes, the indices of all vertices if some are drawn, and copying the graph from
+        a GPU."""
         graph = self.graph
         found = held(8 * graph.num_vertices) if self.given is None else graph.looking_up(self.given)
         return in_turn(graph.making(), found)
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
         Raises:
             GraphError: a source that is not in the graph.
-            ParameterError: there are none, or one is given twice.
+            ParameterError: the list is empty, or one is given twice.
         """
         if self.given is not None:
             found = np.atleast_1d(self.graph.index_of(self.given)).astype(np.int64)
@@ -69,7 +69,8 @@ def asked_sources(name: str, graph: Graph, k: Any, sources: Any, seed: Any) -> A
     """The sources given, or k drawn at random, or all.
 
     Raises:
-        ParameterError: `k` that is no integer from 1 to n, or beside sources; a seed that is no integer of at least 0.
+        ParameterError: `k` is not an integer from 1 to n, or is given beside sources; the seed is not an integer of at
+            least 0.
     """
     n = graph.num_vertices
     if not is_integer(seed) or seed < 0:

@@ -16,9 +16,9 @@ class DependencyResult(Result):
     """Sums of dependencies over sources, on vertices or on arcs.
 
     Attributes:
-        dependency: float64: of each vertex or arc the sum over sources, before it is scaled.
-        num_sources: how many sources there were.
-        supersteps: the same.
+        dependency: float64: the sum over sources for each vertex or arc, before it is scaled.
+        num_sources: the number of sources.
+        supersteps: the number of sources, too.
     """
 
     dependency = HostArray()
@@ -39,11 +39,11 @@ class DependencyResult(Result):
         self._sources, self._weighted, self._on, self._normalized = sources, weighted, on, normalized
 
     def summary(self) -> dict[str, Any]:
-        """How many ``sources`` there were."""
+        """The number of ``sources``."""
         return {"sources": self.num_sources}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The rows of largest centrality."""
+        """The rows with the largest centrality."""
         return self._top_rows("centrality", count)
 
     @property
@@ -63,11 +63,11 @@ class DependencyResult(Result):
 
 
 def scale_factors(graph: Graph, sources: np.ndarray, normalized: bool, endpoints: bool) -> Any:
-    """What sums of dependencies are multiplied by: a number, or float64, shape (n,).
+    """The factors of sums of dependencies: a number, or float64, shape (n,).
 
-    As NetworkX has it from version 3.5 on: normalised values are divided by the number of pairs; others count each pair
-    of an undirected graph once. Sums over some sources stand for those over all: a source is no vertex between others
-    in its own paths, so it has one source less. Where that is none it has 0, and NaN in NetworkX.
+    As in NetworkX from version 3.5 on, normalised values are divided by the number of pairs; others count each pair of
+    an undirected graph once. Sums over some sources stand for those over all: a source is never between the ends of its
+    own paths, so its sum has one source less. If no other source is left, its factor is 0; NetworkX gives NaN.
     """
     n, used = graph.num_vertices, len(sources)
     pairs_of = n if endpoints else n - 1  # for each source

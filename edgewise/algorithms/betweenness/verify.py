@@ -1,10 +1,11 @@
-"""Whether dependencies are right, by other searches and other arithmetic, source by source: distances from `bfs` and
-`sssp`, counts of paths as numbers from 1 to 2 times powers of two, and dependencies handed to the vertices before. It
-takes several times as long as to find them.
+"""A check of dependencies by other searches and other arithmetic, source by source: distances from `bfs` and `sssp`,
+counts of paths as numbers from 1 to 2 times powers of two, and dependencies handed to the vertices before. It takes
+several times as long as finding them.
 
-Besides, all dependencies together are sums over pairs of a source and a vertex that it reaches. A path of h arcs has
-h - 1 vertices between its ends; so those on vertices sum to ``h - 1``, and those on arcs to ``h``, where h is the mean
-over all shortest paths of the pair. It follows from those of the vertices before; without weights it is the distance.
+Besides, the sum of all dependencies is a sum over pairs of a source and a vertex that it reaches. A path of h arcs has
+h - 1 vertices between its ends, so a pair adds ``h - 1`` to the sum over vertices and ``h`` to that over arcs; h is the
+mean over the pair's shortest paths. It follows from the means of the vertices before; without weights it is the
+distance.
 """
 
 import math
@@ -23,9 +24,9 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.text import shown
 
-#: How much sums may differ: relatively, for all that is added up is positive; or both are next to nothing.
+#: The relative difference that sums may have, since all summands are positive; and the size of sums taken for equal.
 TOLERANCE, NOTHING = 1e-7, 1e-300
-#: By how much the mean lengths of paths may be off, in all, relatively: what is left of them may be next to nothing.
+#: The relative error that all mean lengths of paths may have: their sum less the number of pairs may be near 0.
 OF_HOPS = 1e-12
 
 
@@ -37,7 +38,7 @@ def verify_dependencies(
     Args:
         graph: the graph, n vertices and m arcs.
         sources: indices, shape (k,).
-        weighted: whether arcs have the lengths of their weights.
+        weighted: whether the lengths of arcs are their weights.
         on: what dependencies are on; see `cpu`.
         total: float64, shape (n,), or (m,) on arcs.
 
@@ -75,14 +76,14 @@ def _name(graph: Graph, on: int, index: int) -> str:
 
 
 def _in_wide_dtypes(graph: Graph) -> Graph:
-    """The same arcs with weights of 64 bits, whose distances are those that dependencies go by; ids 0..n-1."""
+    """The graph with weights of 64 bits, whose distances decide dependencies, and ids 0..n-1."""
     assert graph.weights is not None
     wide = graph.weights.astype(np.float64 if graph.weights.dtype.kind == "f" else np.int64)
     return Graph.from_csr(graph.offsets, graph.targets, wide)
 
 
 def _distances(graph: Graph, source: int, weighted: bool) -> np.ndarray:
-    """Distances from the vertex of an index, shape (n,); -1 where it does not reach."""
+    """Distances from a vertex, given by its index, shape (n,); -1 for vertices that it does not reach."""
     if not weighted:
         return bfs(graph, graph.ids_of(np.array([source])).tolist()[0], device="cpu").level
     distance = sssp(graph, source, device="cpu").distance
@@ -91,13 +92,13 @@ def _distances(graph: Graph, source: int, weighted: bool) -> np.ndarray:
 
 @device_function
 def _times_power(value: Any, power: Any) -> Any:
-    """value * 2**power, where the power is at most 0 and may be far below those of floats."""
+    """value * 2**power; the power is at most 0 and may be far below the exponents of floats."""
     return math.ldexp(value, max(power, np.int64(-4000)))
 
 
 @device_function
 def _add(counts: Any, powers: Any, u: Any, v: Any) -> None:
-    """Add the count of v to that of u, each from 1 to 2 times a power of two, or 0."""
+    """Add the count of v to that of u. A count is 0, or a number from 1 to 2 times a power of two."""
     if counts[u] == 0.0:
         counts[u], powers[u] = counts[v], powers[v]
         return
@@ -137,7 +138,7 @@ def _add_up(
     expected: Any,
     sum_of_all: Any,
 ) -> None:
-    """Add what one source adds, the first vertex in the order of distances."""
+    """Add the dependencies of one source, the first vertex in `order`, which is that of distances."""
     for v in order:
         counts[v], powers[v], hops[v], dependency[v] = 0.0, 0, 0.0, 0.0
     source = order[0]

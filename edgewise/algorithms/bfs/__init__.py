@@ -4,12 +4,12 @@ Result. The level of each vertex, which is the least number of arcs on a path fr
 paths.
 
 Idea. The frontier, which is the last level found, is expanded in one of two directions. Pushing looks at the targets
-of its vertices; pulling lets each unreached vertex look for a parent among its in-neighbours, which may stop at the
-first. Most edges of a small-world graph are never looked at. Each level takes the cheaper direction.
+of its vertices; pulling lets each unreached vertex look for a parent among its in-neighbours, and stops at the first.
+Most edges of a small-world graph are never looked at. Each level takes the cheaper direction.
 
 Encoding. Levels and parents are int32, -1 for none. The frontier is a queue for each thread while pushing and a bitmap
-while pulling. The parent is the first, in the order of in-edges, that is one level higher up: of a directed graph the
-lowest index. So answers depend neither on threads nor on directions.
+while pulling. The parent is the first in-neighbour, in the order of in-edges, on the level before: in a directed graph
+the one of lowest index. So answers depend neither on threads nor on directions.
 
 Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
@@ -63,7 +63,7 @@ class BFSResult(Result):
         level: int32, shape (n,): arcs on a shortest path from the nearest source; -1 where there is none.
         parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
         max_depth: the highest level looked for, or None.
-        supersteps: levels that were expanded.
+        supersteps: the number of levels that were expanded.
     """
 
     algorithm = "bfs"
@@ -82,12 +82,12 @@ class BFSResult(Result):
 
     @cached_property
     def parent(self) -> np.ndarray:
-        """The parents as the user's ids, shape (n,); where there is none, `edgewise.result.no_vertex`, mostly -1."""
+        """The parents as the user's ids, shape (n,); `edgewise.result.no_vertex`, mostly -1, for none."""
         return ids_or_none(self.graph, self.parent_index)
 
     @cached_property
     def num_reached(self) -> int:
-        """Vertices that were reached, sources included."""
+        """The number of vertices that were reached, sources included."""
         return int(np.count_nonzero(self.level >= 0))
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -95,11 +95,11 @@ class BFSResult(Result):
         return {"level": self.level, "parent": self.parent}
 
     def summary(self) -> dict[str, Any]:
-        """How many vertices were ``reached``, and the highest level, the ``depth``."""
+        """The number of vertices ``reached``, and the highest level, the ``depth``."""
         return {"reached": self.num_reached, "depth": int(self.level.max(initial=-1))}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The vertices of lowest levels."""
+        """The vertices on the lowest levels."""
         return self._top_rows("level", count, largest=False, shown=self.level >= 0)
 
     def verify(self, graph: Graph) -> bool:
@@ -131,13 +131,13 @@ def bfs(
 ) -> BFSResult:
     """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
 
-    Pulling needs the in-edges of a directed graph. A search that finds them missing and would gain by them makes
-    them, if `memory_limit` allows; the graph keeps them, and `layout_seconds` says what that took.
-    ``Schedule(delivery=Push())`` does without. On a GPU they are always made, for the parents.
+    Pulling needs the in-edges of a directed graph. A search that would gain by them makes them if they are missing and
+    `memory_limit` allows it; the graph keeps them, and `layout_seconds` says how long that took.
+    ``Schedule(delivery=Push())`` needs none. On a GPU they are always made, for the parents.
 
     Args:
         graph: directed or undirected.
-        source: the user's id of a vertex, or a list of ids: the nearest one counts.
+        source: the user's id of a vertex, or a list of ids: levels count from the nearest.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
             ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
@@ -148,7 +148,7 @@ def bfs(
 
     Raises:
         GraphError: a source that is not in the graph.
-        ParameterError: no source, or a `max_depth` that is no integer of at least 0.
+        ParameterError: no source, or a `max_depth` that is not an integer of at least 0.
         ScheduleError: a balance or a layout on the CPU.
     """
     check_graph("bfs", graph)
@@ -198,7 +198,7 @@ def _search(
 
 
 def _cost(graph: Graph) -> tuple[float, float]:
-    """About the nanoseconds that one thread takes, and how often all wait for each other."""
+    """About the nanoseconds that one thread takes, and how often all threads wait for each other."""
     n, m = graph.num_vertices, graph.num_arcs
     return search_work(n, m), levels(n, m)
 
@@ -217,26 +217,26 @@ def as_depth(max_depth: Any) -> int:
 
 
 def _memory(graph: Graph, schedule: Schedule) -> Step:
-    """What a search takes on the CPU; one that may push makes in-edges only where there is room."""
+    """The memory of a search on the CPU; if it may push, it makes in-edges only if there is room."""
     if isinstance(schedule.delivery, Pull):
         return _memory_to_pull(graph, schedule)
     return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
 
 
 def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
-    """What a search takes on the CPU that makes in-edges on the way."""
+    """The memory of a search on the CPU that makes in-edges on the way."""
     search = searching(graph.num_vertices, threads_of("bfs", schedule))
     return in_turn(held(search.most), graph.making("in_edges"))
 
 
 def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
-    """What a search takes of a GPU's memory, these arrays of the graph included."""
+    """The GPU's memory that a search takes, with these arrays of the graph."""
     search = held(graph.num_vertices * 28 + graph.num_arcs // 4)
     return in_turn(graph.making_on_gpu(*arrays), search).most
 
 
 def _explain(run: Execution, search: Search, forced: int) -> None:
-    """A line for each run of levels of one direction."""
+    """Explain each run of levels in one direction by a line."""
     log = search.log[: search.status[LOGGED]]
     ends = np.append(log[1:, FROM_LEVEL] - 1, search.status[LEVELS])
     for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0

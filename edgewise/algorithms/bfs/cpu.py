@@ -45,8 +45,8 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, report, rewind, team_kernel
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 
-#: Nanoseconds, roughly: an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
-#: edge reads a level anywhere, a pulled one a bit that is in the cache.
+#: Rough nanoseconds for an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
+#: edge reads a level anywhere in memory, a pulled edge a bit in the cache.
 _PUSHED, _PULLED, _WAITING, _BITMAPS = 6, 1, 2, 1
 #: A slot of `claim` that levels do not use; they use 0 and 1 in turns.
 _LAST_SLOT = 2
@@ -65,7 +65,7 @@ def _forget(thread: Any, size: Any, level: Any, parent: Any) -> None:
 
 @device_function
 def _queue_sources(arcs: Any, search: Any, sources: Any) -> Any:
-    """Put the sources on level 0 and into the queue of thread 0; its tail."""
+    """Put the sources on level 0 and into the queue of thread 0. Returns its tail."""
     tail, edges = np.int64(0), np.int64(0)
     for i in range(len(sources)):
         source = np.uint64(sources[i])
@@ -80,7 +80,7 @@ def _queue_sources(arcs: Any, search: Any, sources: Any) -> Any:
 
 @device_function
 def _frontier(board: Any, row: Any, size: Any) -> Any:
-    """The vertices of the frontier and the edges that leave it."""
+    """The number of vertices in the frontier, and of edges that leave it."""
     count, edges = np.int64(0), np.int64(0)
     for thread in range(size):
         count += board[row, thread, END] - board[row, thread, BEGIN]
@@ -90,7 +90,7 @@ def _frontier(board: Any, row: Any, size: Any) -> Any:
 
 @device_function
 def _compare(n: Any, edges: Any, left: Any, unreached: Any, pulling: Any) -> Any:
-    """How many in-edges a pull would look at, and whether that is cheaper than to push."""
+    """The number of in-edges that a pull would look at, and whether that is cheaper than to push."""
     scanned = min(left, np.int64(unreached * (left / max(edges, 1))))
     cost = _PULLED * scanned + _WAITING * unreached + (0 if pulling else _BITMAPS * n)
     return scanned, cost < _PUSHED * edges
@@ -98,7 +98,7 @@ def _compare(n: Any, edges: Any, left: Any, unreached: Any, pulling: Any) -> Any
 
 @device_function
 def _log(search: Any, depth: Any, direction: Any, edges: Any, scanned: Any) -> None:
-    """Write down that a new direction begins, and why. When the log is full, its last line is written anew."""
+    """Log that a new direction begins, and why. When the log is full, its last line is overwritten."""
     line = min(search.status[LOGGED], len(search.log) - 1)
     search.log[line, FROM_LEVEL] = depth + 1
     search.log[line, DIRECTION] = direction
@@ -121,8 +121,8 @@ def traverse(
 ) -> None:
     """Find the level and the parent of every vertex within `limit` levels of the sources.
 
-    Ends early with the state WANTS_COLUMNS if it is to pull and there are no in-edges yet; called again with them,
-    it goes on where it was.
+    It ends early, with the state WANTS_COLUMNS, if it is to pull and there are no in-edges yet; called again with
+    in-edges, it goes on where it was.
     """
     board, totals, status = search.board, search.totals, search.status
     n, m, has_columns = len(search.level), len(arcs.targets), len(arcs.in_offsets) > 0

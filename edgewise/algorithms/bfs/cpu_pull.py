@@ -32,7 +32,7 @@ def make_bitmaps(thread: Any, size: Any, depth: Any, search: Any, row: Any) -> N
 
 @device_function
 def make_queues(thread: Any, size: Any, arcs: Any, search: Any, row: Any) -> Any:
-    """Make the queues of the frontier from its bitmap, a range of it for each thread; the tail of this one's."""
+    """Make the queues of the frontier from its bitmap, a range for each thread. Returns the tail of this thread's."""
     queue, frontier = search.queues[thread], search.bitmaps[row]
     words, tail, edges = len(frontier), np.int64(0), np.int64(0)
     for word in range(words * thread // size, words * (thread + 1) // size):
@@ -49,9 +49,9 @@ def make_queues(thread: Any, size: Any, arcs: Any, search: Any, row: Any) -> Any
 
 @device_function
 def pull(thread: Any, control: Any, depth: Any, arcs: Any, search: Any, row: Any) -> None:
-    """Give each unreached vertex the first of its in-edges from the frontier, if there is one.
+    """Make the source of each unreached vertex's first in-edge from the frontier its parent, if there is one.
 
-    Threads take ranges of whole words, so no two write the same one. The number of vertices found is posted as if
+    Threads take ranges of whole words, so no two write the same word. The number of vertices found is posted as if
     they stood in a queue.
     """
     frontier, found, visited = search.bitmaps[row], search.bitmaps[1 - row], search.visited
@@ -83,7 +83,7 @@ def pull(thread: Any, control: Any, depth: Any, arcs: Any, search: Any, row: Any
 
 @device_function
 def find_parents(control: Any, slot: Any, arcs: Any, search: Any) -> None:
-    """Give each vertex that has none yet its parent: the first of its in-edges from the level before."""
+    """Give each vertex without a parent its parent: the source of its first in-edge from the level before."""
     level, parent, n = search.level, search.parent, len(search.level)
     while True:
         start = claim(control, slot, _VERTICES, n)

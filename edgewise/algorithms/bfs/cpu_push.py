@@ -35,7 +35,7 @@ _NO_LEVEL = np.uint32(NONE - np.uint32(1))
 def _expand_directed(
     queue: Any, begin: Any, end: Any, depth: Any, alone: Any, arcs: Any, search: Any, mine: Any, tail: Any
 ) -> Any:
-    """Queue the new targets of vertices, and offer these as parents to all targets in the next level; the new tail.
+    """Queue the new targets of vertices, and offer these as parents to all targets on the next level. Returns the tail.
 
     The lowest offer wins, which is the first in-edge from the level before, as in pulling. The first offer, of
     which there is only one, also queues the target.
@@ -72,10 +72,10 @@ def _expand_undirected(
     mine: Any,
     tail: Any,
 ) -> Any:
-    """Queue the new neighbours of vertices, and give these their parents: the first neighbour in the level before.
+    """Queue the new neighbours of vertices, and give these their parents: the first neighbour on the level before.
 
-    Whether a neighbour is new cannot be predicted on road networks, so no branch depends on it: all are written to
-    the next place among the candidates, which moves on after a new one.
+    Whether a neighbour is new cannot be predicted on road networks, so no branch depends on it: each is written to the
+    next place among the candidates, and the place moves on only after a new one.
     """
     level, parents, held = search.level, search.parent, np.uint64(0)
     before = np.uint32(depth - np.uint32(2)) if depth > np.uint32(1) else _NO_LEVEL
@@ -126,7 +126,7 @@ def _expand(
     search: Any,
     tail: Any,
 ) -> Any:
-    """Expand a part of the owner's queue into that of this thread; the new tail."""
+    """Expand a part of the owner's queue into that of this thread. Returns the new tail."""
     queue, mine = search.queues[owner], search.queues[thread]
     if directed:
         return _expand_directed(queue, begin, end, depth, alone, arcs, search, mine, tail)
@@ -135,7 +135,7 @@ def _expand(
 
 @inlined
 def _out_edges(offsets: Any, queue: Any, begin: Any, end: Any) -> Any:
-    """The out-edges of a part of a queue."""
+    """The number of out-edges of a part of a queue."""
     edges = np.int64(0)
     for position in range(np.uint64(begin), np.uint64(end)):
         edges += degree(offsets, np.uint64(queue[position]))
@@ -175,7 +175,7 @@ def push(
 def push_alone(
     size: Any, control: Any, limit: Any, directed: Any, arcs: Any, search: Any, row: Any, tail: Any
 ) -> Any:
-    """Expand levels by thread 0 as long as they are small: long paths need no barriers at all."""
+    """Expand levels by thread 0 as long as they are small, so that long paths need no barriers."""
     board, mine, depth = search.board, search.queues[0], search.totals[row, DEPTH]
     explored, reached = search.totals[row, EXPLORED], search.totals[row, REACHED]
     level_row, after = row, 1 - row  # others may still be reading the first of these rows

@@ -1,13 +1,13 @@
-"""What the threads of a breadth-first search share, and how they tell each other about a level.
+"""The state that the threads of a breadth-first search share, and how they tell each other about a level.
 
-Levels are the truth; queues and bitmaps are views of one level, made anew when the direction changes.
+The array of levels is what counts; queues and bitmaps describe one level, and are made anew when the direction changes.
 
 Queues. Each thread keeps the vertices that it finds in a queue of its own. It expands them itself at the next
 level, for they lie in its caches, and then takes pieces of what others have left. The part of a queue that belongs
 to the current level is posted on the board.
 
-Board and totals. Two rows in turns, one for the level that is expanded and one for the next, so that one barrier
-for each level is enough: all threads read the same row and come to the same decision.
+Board and totals. They have two rows in turns, one for the level that is expanded and one for the next, so that one
+barrier for each level is enough: all threads read the same row and come to the same decision.
 """
 
 import functools
@@ -21,21 +21,21 @@ from edgewise.memory import LARGE_PAGE, Step
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.schedule import Pull, Push, Schedule
 
-#: Code of the innermost loops: calls with so many arrays would cost more than the work.
+#: For code of the innermost loops: a call with all its arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
 
 #: Levels and parents are int32 with -1 for none; kernels see the same bits unsigned.
 NONE = np.uint32(0xFFFFFFFF)
 ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 
-#: Fields of a thread's line on the board: the part of its queue, what of it was handed out, its out-edges.
+#: Fields of a thread's line on the board: the part of its queue, how far that was handed out, its out-edges.
 BEGIN, END, NEXT, EDGES = range(4)
-#: Fields of totals: the level that is expanded, and out-edges and vertices of the levels before it.
+#: Fields of totals: the level that is expanded, and the out-edges and vertices of the levels before it.
 DEPTH, EXPLORED, REACHED = range(3)
-#: Fields of status: how the kernel ended, the step and level it had come to, and how many lines the log has.
+#: Fields of status: how the kernel ended, its step and level at the end, and the number of lines in the log.
 STATE, STEP, LEVELS, LOGGED = range(4)
 FRESH, DONE, WANTS_COLUMNS = range(3)
-#: Fields of a line in the log, one for each run of levels of one direction: why it began.
+#: Fields of a line in the log, one for each run of levels in one direction: where it began, and why.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 
 _LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
@@ -44,7 +44,7 @@ _PAGE = 1024
 
 
 class Arcs(NamedTuple):
-    """The rows of a graph and its columns, unsigned; the columns are empty where it has none yet."""
+    """The out-edges and in-edges of a graph, unsigned; in-edges are empty if it has none yet."""
 
     offsets: np.ndarray
     targets: np.ndarray
@@ -58,7 +58,7 @@ def forced_direction(schedule: Schedule) -> int:
 
 
 def rows_and_columns(graph: Graph) -> Arcs:
-    """The graph as the kernel takes it, without in-edges that there are not yet."""
+    """The graph as the kernel takes it; in-edges are not made for this."""
     rows = graph.offsets, graph.targets
     columns = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
     return Arcs(*(array.view(f"u{array.itemsize}") for array in (*rows, *columns)))
@@ -69,10 +69,10 @@ class Search(NamedTuple):
 
     Attributes:
         level, parent: uint32, shape (n,).
-        queues: uint32, shape (t, n + 1): a thread never queues a vertex twice, and may write one entry in vain.
+        queues: uint32, shape (t, n + 1): a thread never queues a vertex twice, and may write one entry too many.
         candidates: uint32, shape (t, c): vertices that may be new.
         visited: uint64, shape (w,): a bit for each vertex; kept while pulling.
-        bitmaps: uint64, shape (2, w): the frontier and what it found, in turns.
+        bitmaps: uint64, shape (2, w): the frontier and the next one, in turns.
         board: int64, shape (2, t, 8).
         totals: int64, shape (2, 8).
         status: int64, shape (8,).
@@ -92,7 +92,7 @@ class Search(NamedTuple):
 
 
 def make_search(num_vertices: int, num_threads: int) -> Search:
-    """A search that has not begun. The kernel fills what is not filled here."""
+    """A search that has not begun. The kernel fills the other arrays."""
     words = -(-num_vertices // 64)
     return Search(
         level=_empty_at(num_vertices, _PAGE // 3),
@@ -109,10 +109,10 @@ def make_search(num_vertices: int, num_threads: int) -> Search:
 
 
 def _empty_at(length: int, place: int) -> np.ndarray:
-    """A uint32 array that begins at a place in its page of memory.
+    """A uint32 array that begins at a given place in its page of memory.
 
-    Large arrays all begin at the same place of a page, so what belongs to one vertex competes for one set of the
-    caches, and a load has to wait for stores that look like stores to its address. Measured on a lattice: 10% slower.
+    Otherwise large arrays all begin at the same place of a page, so the entries of one vertex compete for one set of
+    the caches, and a load waits for stores that look like stores to its address: 10% slower on a lattice.
     """
     room = np.empty(length + _PAGE, np.uint32)
     start = (place - room.ctypes.data // room.itemsize) % _PAGE
@@ -128,13 +128,13 @@ def searching(num_vertices: int, num_threads: int) -> Step:
 
 
 def search_work(num_vertices: int, num_arcs: int) -> float:
-    """About the nanoseconds that one thread takes: pulling spares most arcs of a graph that has many for a vertex."""
+    """About the nanoseconds that one thread takes: pulling skips most arcs of a graph with many for each vertex."""
     return 6 * num_vertices + 4 * min(num_arcs, 6 * num_vertices) + 0.2 * num_arcs
 
 
 @inlined
 def degree(offsets: Any, v: Any) -> Any:
-    """The number of arcs in a row."""
+    """The number of arcs in the row of a vertex."""
     return np.int64(offsets[v + ONE]) - np.int64(offsets[v])
 
 

@@ -1,4 +1,4 @@
-"""Breadth-first search as a program: levels by messages, and parents made from them as for the kernel of its own."""
+"""Breadth-first search as a program: levels by messages, and parents made from levels as for the built-in kernel."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class BreadthFirst(Program):
 
 
 def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
-    """Levels and parents on the GPU, and how many levels were expanded; arguments as of `cuda.search`."""
+    """Levels and parents on the GPU, and the number of levels expanded; the arguments are those of `cuda.search`."""
     graph_on_gpu(graph, run)  # makes in-edges, which parents need
     given: dict[str, Any] = {"source": int(sources[0])}
     if len(sources) > 1:

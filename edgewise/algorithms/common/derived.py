@@ -1,4 +1,4 @@
-"""Whether what users read of a result is what was verified: some of it is made from other arrays when it is read."""
+"""Checks that users read what was verified: some attributes of a result are made from its arrays when they are read."""
 
 from numbers import Real
 from typing import Any
@@ -12,7 +12,7 @@ from edgewise.text import shown
 
 
 def check_derived(result: Result, *names: str) -> None:
-    """Check that cached properties of a result are still what its verified arrays make of them.
+    """Check that cached properties of a result still follow from its verified arrays.
 
     Raises:
         VerificationError: naming the property and the first entry that is wrong.
@@ -34,10 +34,10 @@ def check_derived(result: Result, *names: str) -> None:
 
 
 def check_numbers(result: Result, **expected: float) -> None:
-    """Check that attributes of a result that are numbers, given by their names, are still these.
+    """Check that numbers among a result's attributes, given by name, are as expected.
 
     Raises:
-        VerificationError: naming the first that is another.
+        VerificationError: naming the first that is not.
     """
     for name, right in expected.items():
         given = getattr(result, name)
@@ -46,7 +46,7 @@ def check_numbers(result: Result, **expected: float) -> None:
 
 
 def expect_integers(**arrays: np.ndarray) -> None:
-    """Check that arrays, given by their names, hold integers. Raises VerificationError."""
+    """Check that arrays, given by name, hold integers. Raises VerificationError."""
     for name, array in arrays.items():
         if array.dtype.kind not in "iu":
             raise VerificationError(f"{name} is an array of {array.dtype}; expected integers")
@@ -56,7 +56,7 @@ def index_of_source(graph: Graph, source: Any) -> Any:
     """The index of the source that a result names, or of each of several.
 
     Raises:
-        VerificationError: it is none of the graph's vertices.
+        VerificationError: it is not a vertex of the graph.
     """
     try:
         return graph.index_of(source)

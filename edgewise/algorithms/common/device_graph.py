@@ -11,7 +11,7 @@ from edgewise.kernels.cuda.memory import finish, resident
 
 
 class GraphOnGpu(NamedTuple):
-    """Out-edges and in-edges, as kernels take them; offsets are unsigned there."""
+    """Out-edges and in-edges as kernels take them, with unsigned offsets."""
 
     offsets: Offsets
     targets: Uint32s
@@ -20,7 +20,7 @@ class GraphOnGpu(NamedTuple):
 
 
 class WeightedOnGpu(NamedTuple):
-    """The same with weights, or something else in their place where there are none."""
+    """Out-edges and in-edges with weights, or with other arrays in their place if there are none."""
 
     offsets: Offsets
     targets: Uint32s
@@ -36,7 +36,7 @@ def offset_dtype(on_gpu: GraphOnGpu | WeightedOnGpu) -> np.dtype:
 
 
 def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOnGpu:
-    """The graph on the GPU; its in-edges, too, made if it has none, or else its out-edges in their place."""
+    """The graph on the GPU with its in-edges, made if it has none; or with its out-edges in their place."""
 
     def arrays() -> GraphOnGpu:
         rows = (graph.on_gpu("offsets"), graph.on_gpu("targets"))
@@ -63,7 +63,7 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, 
 
 
 def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:
-    """Something that is made once for a graph and stays on the GPU; making it is told and timed apart."""
+    """What `make` makes, once for a graph; it stays on the GPU. Making it is explained and timed apart."""
 
     def timed() -> Any:
         with run.laying_out(what):

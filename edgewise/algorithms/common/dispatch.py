@@ -1,7 +1,7 @@
-"""Which form of an algorithm a call runs: that for the CPU, that for a GPU, or a program there.
+"""The choice between the forms of an algorithm: one for the CPU, one for a GPU, and a program on a GPU.
 
-An algorithm says what each of its forms takes of the memory and which deliveries it has, and is given back what the
-form found. All checks come first, so that a call that is refused has looked nothing up and made nothing.
+An algorithm says how much memory each of its forms takes and which deliveries it has, and gets the result of the form
+that runs. All checks come first, so that a call that is refused has looked nothing up and made nothing.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,10 @@ class Form(NamedTuple):
     """One way to carry out an algorithm.
 
     Attributes:
-        find: finds the answer; its last argument is the run. A form for a GPU is named, "bfs.cuda.search", and imported
-            when it is first used.
-        memory: tells, for a schedule, the bytes that a run takes at most at one time: of the GPU's memory if it is
-            there. A program's own arrays are not among them; it counts them itself.
+        find: finds the answer; its last argument is the run. A form for a GPU is given by name, "bfs.cuda.search", and
+            imported when it is first used.
+        memory: gives, for a schedule, the most bytes that a run takes at one time: of the GPU's memory if it runs
+            there. A program counts its own arrays itself.
         deliveries: the forms of delivery that it has.
     """
 
@@ -31,7 +31,7 @@ class Form(NamedTuple):
 
 
 def no_memory(_: Schedule) -> int:
-    """That of a form which takes nothing beside a program's own arrays."""
+    """The memory of a form that takes nothing beside a program's own arrays."""
     return 0
 
 
@@ -47,11 +47,11 @@ class Task(NamedTuple):
     form: Callable[..., Any]
 
     def find(self, *args: Any, total: int | None = None) -> tuple[Any, Execution]:
-        """What the form finds for these arguments, and the run.
+        """The answer of the form for these arguments, and the run.
 
         Args:
-            args: as the form takes them, but for the run.
-            total: the last number that progress will show, where it is known.
+            args: the arguments of the form except the run.
+            total: the last number that progress will show, if it is known.
 
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
@@ -83,12 +83,12 @@ def begin(
         graph: what it runs on.
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
-        cpu, cuda, program: the forms; where there is no program, what it is that has none: "by weights".
+        cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
 
     Raises:
         ScheduleError: an unknown device, or a schedule that the form cannot follow.
         DeviceError: device="cuda", and CUDA cannot be used.
-        ParameterError: a memory limit that is no number, or another kind of progress.
+        ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
     """
     chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
@@ -110,7 +110,7 @@ def begin(
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:
-    """A function as it is, or by the name of its algorithm, its module and itself."""
+    """A function, perhaps given by a name: its algorithm, its module and its own name."""
     if callable(find):
         return find
     module, name = find.rsplit(".", 1)

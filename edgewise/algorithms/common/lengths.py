@@ -1,4 +1,4 @@
-"""Lengths of arcs and of paths: what kernels read, and a dtype that no path overflows."""
+"""Lengths of arcs and of paths: the arrays that kernels read, and a dtype that no path overflows."""
 
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -11,7 +11,7 @@ from edgewise.kernels.cache import device_function
 
 
 class Arcs(NamedTuple):
-    """The rows of the graph: offsets and targets unsigned, and weights, none where every arc has length 1."""
+    """The rows of a graph: unsigned offsets and targets, and weights; no weights if every arc has length 1."""
 
     offsets: np.ndarray
     targets: np.ndarray
@@ -30,7 +30,7 @@ def arcs_of(graph: Graph) -> Arcs:
 
 
 def in_arcs_of(graph: Graph) -> Arcs:
-    """The in-edges in the same form, sources in the place of targets."""
+    """The in-edges as `Arcs`, with sources in the place of targets."""
     return _arcs(graph.in_offsets, graph.in_sources, graph.in_weights)
 
 
@@ -40,7 +40,7 @@ def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> 
 
 
 def arrays_both_ways(graph: Graph, weighted: bool) -> tuple[str, ...]:
-    """The arrays of a graph that runs on a GPU take, in-edges included, by their names for `Graph.on_gpu`."""
+    """The names for `Graph.on_gpu` of the arrays that runs on a GPU take, in-edges included."""
     return tuple(
         prefix + name
         for prefix, ends in (("", "targets"), ("in_", "sources"))
@@ -63,7 +63,7 @@ def weight_range(graph: Graph) -> tuple[Any, Any]:
 
 
 def distance_dtype(graph: Graph) -> np.dtype:
-    """The dtype of the weights, or int64 where n weights could sum to more; int32 without weights.
+    """The dtype of the weights, or int64 if n weights could sum to more; int32 without weights.
 
     Raises:
         GraphError: not even int64 holds n times the largest weight.

@@ -1,4 +1,4 @@
-"""Whether arguments are numbers in their range: those of Python and NumPy are, truth values are not."""
+"""Checks that arguments are numbers in their range, of Python or NumPy; truth values are refused."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -23,7 +23,7 @@ def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: flo
         least, most: the range.
 
     Raises:
-        ParameterError: it is no number, or none in the range.
+        ParameterError: it is not a number, or not in the range.
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not (is_number and least <= value <= most):
@@ -32,10 +32,10 @@ def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: flo
 
 
 def as_steps(name: str, value: Any) -> int:
-    """A number of steps of at least 0, any number above all that a run takes as one such.
+    """A number of steps, at least 0; numbers above all that a run can take become one of these.
 
     Raises:
-        ParameterError: it is no integer, or negative.
+        ParameterError: it is not an integer, or negative.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise ParameterError(f"{name} is {shown(value)}; expected an integer of at least 0")

@@ -1,6 +1,6 @@
-"""How algorithms are carried out as programs, where a schedule says more than their own kernels can do.
+"""Algorithms as programs, for schedules that their own kernels cannot follow.
 
-Those kernels deal out edges in ways that belong to them; a program runs with every strategy. Answers are the same.
+Those kernels deal out edges in their own ways; a program runs with every strategy. Answers do not differ.
 """
 
 import numpy as np
@@ -15,18 +15,18 @@ from edgewise.run import Prepared
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of messages that are values of a dtype or indices of vertices by turns."""
+    """The dtype of messages that are by turns values of a dtype and indices of vertices."""
     return np.dtype(f"{dtype.kind}8")
 
 
 def prepared_for(program: type[Program], graph: Graph, run: Execution) -> Prepared:
-    """A program to be carried out as part of a run, by its schedule."""
+    """A program to be carried out as part of a run, by the run's schedule."""
     with run.laying_out():
         return Prepared(program, graph, "cuda", run.schedule)
 
 
 def tell_schedule(run: Execution, what: str) -> None:
-    """Explain what is carried out by what the schedule says."""
+    """Explain what runs on the GPU, and by which parts of the schedule."""
     parts = {name: getattr(run.schedule, name) for name in ("delivery", "balance", "layout")}
     told = ", ".join(f"{name} {part}" for name, part in parts.items() if part != "auto")
     run.explain(f"{what} on the GPU{f': {told}' if told else ''}")
@@ -39,7 +39,7 @@ def explain(run: Execution, outcome: Outcome) -> None:
 
 
 def with_both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
-    """A graph in which every edge goes both ways, with or without its weights; made once, the graph keeps it."""
+    """The graph with every edge both ways, with or without its weights; it is made once, and the graph keeps it."""
 
     def make() -> Graph:
         ends = copy_of(graph.sources), graph.on_gpu("targets")

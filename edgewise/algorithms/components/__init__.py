@@ -1,11 +1,11 @@
-"""Connected components; of a directed graph the weak ones.
+"""Connected components; in a directed graph, the weakly connected ones.
 
 Result. A label for each vertex, equal within a component: the index of its smallest vertex.
 
 Idea. Trees of vertices grow together. A few passes over the first arcs of each vertex join most of a large component;
 then a sample finds the label that most vertices have, and the arcs between those vertices need not be looked at.
-Trees are joined by pointing the root with the larger index to the smaller, so every root is the smallest of its tree,
-whatever the order in which threads do that.
+Trees are joined by pointing the root of larger index to the other, so every root is the smallest vertex of its tree,
+in whatever order threads do that.
 
 Encoding. ``label[v]`` is the parent of v in its tree, a vertex with an index of at most v.
 
@@ -46,8 +46,8 @@ class ComponentsResult(Result):
 
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
-        num_components: how many there are.
-        supersteps: passes over all vertices, or supersteps of a program.
+        num_components: the number of components.
+        supersteps: the number of passes over all vertices, or of supersteps of a program.
     """
 
     algorithm = "components"
@@ -59,7 +59,7 @@ class ComponentsResult(Result):
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Vertices in each component, largest first, int64, shape (num_components,)."""
+        """The number of vertices in each component, largest first, int64, shape (num_components,)."""
         counts = np.bincount(self.component, minlength=1)
         return np.sort(counts[counts > 0])[::-1]
 
@@ -68,7 +68,7 @@ class ComponentsResult(Result):
         return {"component": self.component}
 
     def summary(self) -> dict[str, Any]:
-        """How many ``components`` there are."""
+        """The number of ``components``."""
         return {"components": int(self.num_components)}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
@@ -99,10 +99,10 @@ def connected_components(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> ComponentsResult:
-    """The connected components of a graph, directions ignored. The same labels for every number of threads.
+    """The connected components of a graph, directions ignored. Labels do not depend on the number of threads.
 
     In-edges of a directed graph are used if it has them already; they are not made for this. A run as a program lays
-    the edges of a directed graph out both ways, which the graph keeps.
+    the edges of a directed graph out both ways; the graph keeps that.
 
     Args:
         graph: directed or undirected; weights are not looked at.
@@ -114,7 +114,7 @@ def connected_components(
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
 
     Raises:
-        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
     """
     check_graph("connected_components", graph)
     found, run = begin_components(
@@ -131,7 +131,7 @@ def begin_components(
     progress: Progress,
     memory_limit: int | None,
 ) -> Task:
-    """The search for components, checked, of a call of this name. What it finds is for `ComponentsResult`."""
+    """The checked call `name` to find components. What it finds is for `ComponentsResult`."""
     return begin(
         name,
         graph,
@@ -148,12 +148,12 @@ def begin_components(
 
 
 def _memory(graph: Graph) -> int:
-    """What a run takes on the CPU."""
+    """The memory that a run takes on the CPU."""
     return in_turn(graph.making(), held(4 * graph.num_vertices + 8 * _words_inside(graph))).most
 
 
 def _gpu_memory(graph: Graph) -> int:
-    """What a run takes of a GPU's memory: in-edges are brought there where the graph has them."""
+    """The GPU's memory that a run takes: in-edges are copied there if the graph has them."""
     arrays = ("offsets", "targets", *(("in_offsets", "in_sources") if graph.has_in_edges else ()))
     return in_turn(graph.making_on_gpu(*arrays), held(4 * graph.num_vertices)).most
 
@@ -179,12 +179,12 @@ def _work(graph: Graph) -> float:
 
 
 def _words_inside(graph: Graph) -> int:
-    """Words of a bitmap of vertices, which directed graphs need."""
+    """The words of a bitmap of vertices, which only directed graphs need."""
     return -(-graph.num_vertices // 64) if graph.directed else 0
 
 
 def _explain(graph: Graph, run: Execution, found: np.ndarray) -> None:
-    """What was done about the largest component, and why."""
+    """Explain what was done about the largest component, and why."""
     share = f"{found[SAMPLED] / SAMPLE:.0%} of a sample was in one component"
     if found[SKIPPED]:
         run.explain(f"{share}: arcs inside it were skipped")
@@ -204,7 +204,7 @@ def _unsigned(array: np.ndarray) -> np.ndarray:
 
 @team_kernel
 def _union_find(thread: Any, size: Any, control: Any, offsets: Any, targets: Any, root: Any) -> None:
-    """Find each vertex's root by one thread: disjoint sets with path halving (Tarjan and van Leeuwen 1984)."""
+    """Find each vertex's root, by one thread: disjoint sets with path halving (Tarjan and van Leeuwen 1984)."""
     for v in range(len(root)):
         for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
             a, b = np.int64(v), np.int64(targets[k])
@@ -248,7 +248,7 @@ def verify_components(graph: Graph, component: np.ndarray, num_components: int) 
 
 
 def check_labels(graph: Graph, component: np.ndarray, num_components: int) -> None:
-    """Check that labels are indices of vertices that have them, none above a vertex that has it, and their number.
+    """Check that each label is the index of the smallest vertex that has it, and check their number.
 
     Raises:
         VerificationError: naming the first vertex that is wrong.

@@ -1,12 +1,12 @@
 """The steps of connected components on the CPU: hook, compress, link, look at the rest.
 
-`label` is a forest: ``label[v]`` is a vertex of the same component with an index of at most v, and a root's own
-index. Hooking and linking point a root to a lower vertex, so there are no cycles, whatever threads do at the same
-time. Compressing points every vertex to its root.
+`label` is a forest: ``label[v]`` is a vertex of the same component with an index of at most v; for a root it is v.
+Hooking and linking point a root to a lower vertex, so there are no cycles, whatever threads do at the same time.
+Compressing points every vertex to its root.
 
 Linking takes a compare-and-swap and a walk to two roots, for vertices anywhere in memory. Hooking takes neither, and
-does most of the work first: every vertex points to the lowest of its first targets, and then every root, of which few
-are left, to the lowest tree that one of its targets is in.
+does most of the work first: every vertex points to the lowest of its first targets; then every root, of which few are
+left, points to the lowest tree that one of its targets is in.
 """
 
 from typing import Any
@@ -17,14 +17,14 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
 
-#: Targets of each vertex that are hooked to, and that are linked before all others.
+#: The number of targets of each vertex that it is hooked to, and of those that are linked before all others.
 _HOOKED, _LINKED = 3, 2
 #: Vertices handed out at a time, a multiple of the bits in a word.
 _PIECE = 1024
-#: Vertices in the sample, and how many of them in one component make it worth skipping.
+#: The size of the sample, and how many vertices of it in one component make that worth skipping.
 SAMPLE, _ENOUGH = 1024, 960
-#: What the kernel finds: the label of the largest component and how much of the sample has it, whether arcs of that
-#: component were skipped, how many roots there are, and the passes over all vertices.
+#: Results of the kernel: the label of the largest component and how much of the sample has it, whether arcs of that
+#: component were skipped, the number of roots, and that of passes over all vertices.
 LARGEST, SAMPLED, SKIPPED, ROOTS, PASSES = range(5)
 
 _ONE, _SIX, _LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
@@ -32,7 +32,7 @@ _ONE, _SIX, _LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 
 @device_function
 def _hook(control: Any, slot: Any, offsets: Any, targets: Any, label: Any) -> None:
-    """Point each vertex to the lowest of itself and its first targets. No branch depends on which that is."""
+    """Point each vertex to the lowest of itself and its first targets, without a branch that depends on it."""
     n = len(label)
     while True:
         start = claim(control, slot, _PIECE, n)
@@ -65,7 +65,7 @@ def _hook_roots(control: Any, slot: Any, offsets: Any, targets: Any, label: Any)
 
 @device_function
 def _compress(control: Any, slot: Any, label: Any) -> Any:
-    """Point each vertex to its root; the number of roots in the pieces of this thread."""
+    """Point each vertex to its root. Returns the number of roots in this thread's pieces."""
     n, roots = len(label), np.int64(0)
     while True:
         start = claim(control, slot, _PIECE, n)
@@ -93,7 +93,7 @@ def _link(label: Any, u: Any, v: Any) -> None:
 
 @device_function
 def _link_one(control: Any, slot: Any, offsets: Any, targets: Any, place: Any, label: Any) -> None:
-    """Link each vertex to one of its targets, counted from the last: it was hooked to the first ones."""
+    """Link each vertex to one of its targets, counted from the last, since it was hooked to the first ones."""
     n = len(label)
     while True:
         start = claim(control, slot, _PIECE, n)
@@ -107,7 +107,7 @@ def _link_one(control: Any, slot: Any, offsets: Any, targets: Any, place: Any, l
 
 @device_function
 def find_largest(label: Any) -> Any:
-    """The label that most of a sample has, if one has most of it, a vertex that has it, and how many of the sample do:
+    """The label of more than half of a sample, if there is one, a vertex that has it, and how many of the sample do:
     the vote of Boyer and Moore (1991)."""
     n, largest, vertex, votes, count = len(label), label[0], 0, 0, 0
     for i in range(SAMPLE):
@@ -141,8 +141,8 @@ def _link_rest(
 ) -> None:
     """Link along all arcs of vertices outside the largest component.
 
-    Vertices inside are skipped, or, where it is marked, linked along their arcs to the outside: a bit of a bitmap
-    tells faster than a label which those are.
+    Vertices inside it are skipped or, if it is marked, linked along their arcs to the outside: a bit of a bitmap tells
+    faster than a label which arcs these are.
     """
     n = len(label)
     while True:
@@ -187,16 +187,16 @@ def connect(
 
     Args:
         offsets, targets: the rows, unsigned.
-        in_offsets, in_sources: the columns of a directed graph that has them already; else empty.
+        in_offsets, in_sources: the in-edges of a directed graph that has them already; else empty.
         label: uint32, shape (n,), filled here; n is not 0.
         inside: uint64, a bit for each vertex of a directed graph.
-        found: int64, what `LARGEST` to `PASSES` name; zeros.
+        found: int64, the results `LARGEST` to `PASSES`; zeros.
     """
     _hook(control, 0, offsets, targets, label)
     if _meet(thread, size, control, 1):
         return
     passes = 1
-    for _ in range(2 if directed else 1):  # neighbours know each other: one round does what can be done
+    for _ in range(2 if directed else 1):  # undirected neighbours know each other: one round is enough
         _hook_roots(control, 1, offsets, targets, label)
         if _meet(thread, size, control, passes + 1):
             return

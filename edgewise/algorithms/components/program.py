@@ -10,7 +10,7 @@ from edgewise.program.declare import ACTIVE, HALT, MIN, Program, vertex
 
 
 class Components(Program):
-    """The smallest index that a path leads from, where every edge goes both ways."""
+    """For each vertex the smallest index from which a path leads to it, if every edge goes both ways."""
 
     component = vertex("int32")
     combine = MIN
@@ -36,7 +36,7 @@ class Components(Program):
 def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """Labels on the GPU, the number of components, and supersteps.
 
-    Labels travel along edges, so those of a directed graph are laid out both ways; the graph keeps that.
+    Labels travel along edges, so the edges of a directed graph are laid out both ways; the graph keeps that.
     """
     search = prepared_for(Components, with_both_ways(graph, False, run), run)
     outcome = search.carry_out(run, {}, None)

@@ -1,21 +1,21 @@
 """Minimum spanning forests.
 
-Result. The edges of a forest that joins whatever the graph joins, and has the least weight of all that do.
+Result. The edges of a forest that joins whatever the graph joins, and has the least weight of all such forests.
 
 Idea. The lightest edge that leaves a set of vertices is in every minimum spanning forest, if no two edges are equally
-heavy. So all components take the lightest edges that leave them at the same time and grow together, until no edge
-leaves any. There are at most half as many after each round.
+heavy. So all components take, at the same time, the lightest edges that leave them, and grow together until no edge
+leaves any. Each round at least halves the number of components that an edge leaves.
 
-Ties. Of equally heavy edges that with the lower index of an end comes first, then that with the lower index of the
-other. So there is one answer, whatever threads do.
+Ties. Equally heavy edges are ordered by the lower index of their ends, then by the higher. So there is one answer,
+whatever threads do.
 
-Encoding. A weight is compared as it is, integer or float, and the total is exact: a Python integer, or the float that
-is nearest to the sum.
+Encoding. Weights are compared in their own dtype, and the total is exact: a Python integer, or the float nearest to the
+sum.
 
 References. Borůvka (1926); the cycle property, by which answers are verified, is Tarjan's "red rule", in "Data
 Structures and Network Algorithms" (1983), chapter 6.
 
-Steps. `cpu`.
+Steps. `cpu`; on a GPU `cuda`.
 """
 
 from functools import cached_property
@@ -55,11 +55,12 @@ class MSTResult(Result):
 
     Attributes:
         source_index, target_index: int32, shape (num_edges,): the lower and the higher index of each edge's ends; edges
-            are in the order of these.
-        weight: shape (num_edges,), in the dtype of the graph's weights: of each edge; int32 ones without weights.
-        num_edges: edges of the forest.
-        num_components: trees, those of a single vertex included.
-        supersteps: rounds.
+            are sorted by these.
+        weight: the weight of each edge, shape (num_edges,), in the dtype of the graph's weights; int32 ones without
+            weights.
+        num_edges: the number of edges of the forest.
+        num_components: the number of trees, those of a single vertex included.
+        supersteps: the number of rounds.
     """
 
     algorithm = "mst"
@@ -73,12 +74,12 @@ class MSTResult(Result):
 
     @cached_property
     def source(self) -> np.ndarray:
-        """The users' ids of the ends of lower index, shape (num_edges,)."""
+        """The user's ids of the ends of lower index, shape (num_edges,)."""
         return self.graph.ids_of(self.source_index)
 
     @cached_property
     def target(self) -> np.ndarray:
-        """The users' ids of the other ends, shape (num_edges,)."""
+        """The user's ids of the other ends, shape (num_edges,)."""
         return self.graph.ids_of(self.target_index)
 
     @cached_property
@@ -91,11 +92,11 @@ class MSTResult(Result):
         return {"source": self.source, "target": self.target, "weight": self.weight}
 
     def table(self) -> dict[str, np.ndarray]:
-        """The same: there is no column of vertices."""
+        """`columns`: there is no column of vertices."""
         return self.columns()
 
     def summary(self) -> dict[str, Any]:
-        """How many ``edges`` and ``components`` there are, and the ``total_weight``."""
+        """The numbers of ``edges`` and ``components``, and the ``total_weight``."""
         return {
             "edges": self.num_edges,
             "components": self.num_components,
@@ -125,16 +126,16 @@ def mst(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> MSTResult:
-    """A minimum spanning forest of an undirected graph. The same on every device and for every number of threads, but
-    for the sign of weights that are 0.0 or -0.0.
+    """A minimum spanning forest of an undirected graph. It depends neither on the device nor on the number of threads,
+    but for the sign of weights that are 0.0 or -0.0.
 
     Without weights every edge has the weight 1. Self-loops are in no forest, and of parallel edges only the lightest
-    can be.
+    can be in one.
 
     Args:
         graph: undirected, or directed with `symmetrize`.
-        symmetrize: take each arc of a directed graph for an edge, which needs in-edges: they are made if there are none
-            yet, and the graph keeps them.
+        symmetrize: take each arc of a directed graph for an edge. This needs in-edges, which are made if there are none
+            yet; the graph keeps them.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
@@ -144,7 +145,7 @@ def mst(
 
     Raises:
         GraphError: a directed graph without `symmetrize`.
-        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
     """
     check_graph("mst", graph)
     check_flags(ParameterError, "mst: ", symmetrize=symmetrize)
@@ -180,13 +181,13 @@ def _work(graph: Graph) -> float:
 
 
 def _memory(graph: Graph, weight: np.dtype) -> int:
-    """What a run takes on the CPU."""
+    """The memory that a run takes on the CPU."""
     making = graph.making("in_edges") if graph.directed else graph.making()
     return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
 
 
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:
-    """What a run takes of a GPU's memory."""
+    """The GPU's memory that a run takes."""
     making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
     arcs = graph.num_arcs * (1 + graph.directed)
     return in_turn(making, held(rounds_bytes(graph.num_vertices, arcs, weight))).most

@@ -1,17 +1,17 @@
 """Borůvka's rounds on the CPU: every component takes its lightest edge to another, and such components grow together.
 
-Edges are in a strict order, by weight, then by the lower and the higher index of their ends, so components that take
-edges at the same time make no cycle but a pair that takes one edge from both sides. Such a pair keeps the lower of its
-two roots.
+Edges are in a strict order, by weight, then by the lower and the higher index of their ends. So components that take
+edges at the same time make no cycle, except a pair that takes one edge from both sides. Such a pair keeps the lower of
+its two roots.
 
 A round has four steps, each over a list or range that threads take pieces of. *Look*: each vertex that may still have
 an edge to another component finds its lightest, and offers it to its root. *Join*: a root points to the component at
 the other end of the lightest edge offered. *Follow*: such chains are shortened. *Rename*: every vertex learns its root.
 
-What makes it fast. Weights are compared before it is asked whether a target is in another component: that is a look
-anywhere in memory. A vertex looks at its arcs again only after its lightest edge came to lie inside its component.
-Vertices without an edge to another component leave the list. Once one component has most of the vertices, it takes no
-edges any more, since whoever is left beside it takes one to it.
+What makes it fast. Weights are compared before the components of targets, which are read anywhere in memory. A vertex
+looks at its arcs again only after its lightest edge came to lie inside its component. Vertices without an edge to
+another component leave the list. Once one component has most of the vertices, it takes no more edges, since the other
+components take edges to it.
 
 Reference. Borůvka (1926), as Nešetřil, Milková and Nešetřilová, "Otakar Borůvka on minimum spanning tree problem",
 Discrete Mathematics 233 (2001), have it.
@@ -27,8 +27,8 @@ from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
 
-#: What the kernel counts: edges of the forest, rounds, a vertex of the component that has most vertices or -1, and
-#: vertices and roots in the lists, of this round and of the next in turns.
+#: Results of the kernel: the number of edges of the forest, and of rounds; a vertex of the component that has most
+#: vertices, or -1; the number of vertices and of roots in the lists, of this round and of the next in turns.
 EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
 #: Vertices handed out at a time.
 _PIECE = 1024
@@ -62,7 +62,7 @@ class Forest(NamedTuple):
 
 
 def make_forest(num_vertices: int, weight: np.dtype) -> Forest:
-    """A forest that has not begun; the kernel fills what has to be."""
+    """A forest that has not begun. The kernel fills what needs values."""
     one = (num_vertices,)
     shapes = [one, one, one, one, one, (2, num_vertices), (2, num_vertices), one, one, one]
     dtypes = [np.uint32] * 4 + [weight] + [np.uint32] * 4 + [weight]
@@ -70,7 +70,7 @@ def make_forest(num_vertices: int, weight: np.dtype) -> Forest:
 
 
 def forest_bytes(num_vertices: int, weight: np.dtype) -> int:
-    """The memory of a forest, of sorting its edges, and of these."""
+    """The memory of a forest, of its sorted edges, and of sorting them."""
     return num_vertices * (10 * 4 + 2 * weight.itemsize) + num_vertices * (8 + 2 * 4 + weight.itemsize)
 
 
@@ -89,7 +89,7 @@ def _plant(control: Any, forest: Any) -> None:
 
 @inlined_function
 def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target: Any) -> Any:
-    """The lighter of an edge of v and its arcs to other components."""
+    """The lightest of a given edge of v and of its arcs to other components."""
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
         u, here = arcs.targets[k], length(arcs, k)
         if (here < weight or (here == weight and u < target)) and component[u] != mine:
@@ -99,7 +99,7 @@ def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target:
 
 @inlined_function
 def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any) -> Any:
-    """The same while each vertex is a component: two loops without branches, for nobody can predict the lightest."""
+    """`_lightest` while each vertex is a component: two loops without branches, for these could not be predicted."""
     least, first, own = heaviest, _NONE, np.uint32(v)
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
         here = length(arcs, k)
@@ -136,9 +136,9 @@ def _offer(forest: Any, root: Any, v: Any) -> None:
 def _look(
     control: Any, rows: Any, columns: Any, both: Any, heaviest: Any, forest: Any, found: Any, turn: Any
 ) -> None:
-    """Offer the lightest edges of listed vertices; list those that have one again.
+    """Offer the lightest edges of listed vertices, and list the vertices that have one again.
 
-    Edges to other components only become fewer, so the lightest stays what it is as long as it is one.
+    Edges to other components only become fewer, so the lightest stays the lightest as long as it leads to another.
     """
     live, count, component = forest.live[turn], found[LIVE + turn], forest.component
     giant, first_round = component[found[GIANT]] if found[GIANT] >= 0 else _NONE, found[ROUNDS] == 0
@@ -185,7 +185,7 @@ def _list(listed: Any, start: Any, end: Any, following: Any, found: Any, counter
 
 @device_function
 def _join(control: Any, forest: Any, found: Any, turn: Any) -> None:
-    """Let listed roots join others by their lightest edges; list those again that others join and that join none."""
+    """Let listed roots join others by their lightest edges; list again those that others join and that join none."""
     roots, count, chosen, component = forest.roots[turn], found[ROOTS + turn], forest.chosen, forest.component
     while True:
         start = claim(control, _JOIN, _PIECE, count)
@@ -220,7 +220,7 @@ def _join(control: Any, forest: Any, found: Any, turn: Any) -> None:
 
 @device_function
 def _follow(control: Any, forest: Any, found: Any, turn: Any) -> None:
-    """Point each listed root to the root of what it has joined, and all on the way there; forget what was chosen."""
+    """Point each listed root, and all on the way, to the root of the component that it has joined; reset `chosen`."""
     roots, count, above = forest.roots[turn], found[ROOTS + turn], forest.above
     while True:
         start = claim(control, _FOLLOW, _PIECE, count)
@@ -265,8 +265,9 @@ def grow(
     """Find a minimum spanning forest.
 
     Args:
-        rows, columns: as `common.lengths.arcs_of` has them; each edge is in both, or in `rows` from both of its ends.
-        both: which of the two.
+        rows, columns: out-edges and in-edges, as of `common.lengths.arcs_of`; each edge is in both, or in `rows` from
+            both of its ends.
+        both: whether to look at both.
         heaviest: no weight is above it.
         forest: see `Forest`; filled here.
         found: int64, (FOUND_WORDS,): see EDGES; zeros, -1 for GIANT, the number of vertices for LIVE and ROOTS.
@@ -314,7 +315,7 @@ def grow(
 def _sort_by(
     keys: Any, source: Any, target: Any, weight: Any, begins: Any, low: Any, high: Any, heavy: Any
 ) -> None:
-    """Put edges into the order of their keys, those of equal keys staying in their order; `begins` is overwritten."""
+    """Sort edges by their keys, stably; `begins` is overwritten."""
     for i in range(len(begins)):
         begins[i] = 0
     for i in range(np.uint64(len(keys))):
@@ -331,7 +332,7 @@ def _sort_by(
 def sort_edges(
     thread: Any, size: Any, control: Any, source: Any, target: Any, weight: Any, begins: Any, spare: Any
 ) -> None:
-    """Put edges into the order of their lower ends, then their higher ones, by one thread, in O(n + k).
+    """Sort edges by their lower ends, then by their higher ends, by one thread, in O(n + k).
 
     Args:
         source, target: uint32, shape (k,): afterwards the lower and the higher end of each edge.

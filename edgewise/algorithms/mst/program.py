@@ -1,4 +1,4 @@
-"""A minimum spanning forest as a program: a round finds the lightest edges of vertices, a kernel joins by them."""
+"""A minimum spanning forest as a program: it finds the lightest edges of vertices, and a kernel joins by them."""
 
 import functools
 from typing import Any
@@ -25,8 +25,8 @@ from edgewise.program.declare import (
 
 
 class LightestEdges(Program):
-    """Of each vertex the lightest edge to another component, where every edge goes both ways: of equally heavy ones
-    that with the lowest index of the other end. The first superstep finds its weight, the second that end."""
+    """For each vertex the lightest edge to another component, if every edge goes both ways; of equally heavy edges, the
+    one whose other end has the lowest index. The first superstep finds the weight, the second that end."""
 
     component = vertex("int32")
     lightest = vertex(WEIGHT, init=INFINITY)
@@ -62,10 +62,10 @@ def edges_program(weight: np.dtype) -> type[Program]:
 
 
 def forest(graph: Graph, weight: np.dtype, run: Execution) -> tuple[Any, Any, Any, int]:
-    """A minimum spanning forest; arguments and result as of `cuda.spanning_forest`.
+    """A minimum spanning forest; arguments and result are those of `cuda.spanning_forest`.
 
-    Each round is a run of a program, which finds the lightest edges of vertices, and a kernel that joins components by
-    them. Edges of a directed graph are laid out both ways; the graph keeps that.
+    In each round a run of the program finds the lightest edges of vertices, and a kernel joins components by them.
+    Edges of a directed graph are laid out both ways; the graph keeps that.
     """
     wide, rounds, n = wide_dtype(weight), 0, graph.num_vertices
     grown = plant(n, wide)

@@ -1,9 +1,9 @@
-"""Whether edges are a minimum spanning forest, in near-linear time.
+"""A check that edges are a minimum spanning forest, in near-linear time.
 
 They are one if they are edges of the graph, make no cycle, join the ends of every edge of the graph, and no edge of the
 graph is lighter than the heaviest on the path between its ends: the cycle property. Trees are put together once more by
-their edges, the lightest first, each time the smaller below the larger. In that tree weights do not fall on the way up,
-and the way is short, at most log n: the heaviest edge on the path between two vertices is met where their ways join.
+their edges, the lightest first, each time the smaller below the larger. In the new tree weights do not fall on the way
+up, and a way has at most log n steps: the heaviest edge on the path between two vertices is met where their ways join.
 """
 
 import math
@@ -20,7 +20,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.text import shown
 
-#: What is wrong: an edge of the forest closes a cycle; an arc's ends are not joined; an arc is lighter than the path
+#: Kinds of errors: an edge of the forest closes a cycle; an arc's ends are not joined; an arc is lighter than the path
 #: between its ends.
 _CYCLE, _APART, _LIGHTER = range(3)
 
@@ -73,7 +73,7 @@ def verify_forest(
 
 
 def exact_sum(weights: np.ndarray) -> int | float:
-    """The sum of finite weights: exact for integers; for floats the nearest float, infinite beyond their range."""
+    """The sum of finite weights: exact for integers; for floats the nearest float, infinite beyond the range."""
     if weights.dtype.kind != "f":
         return sum(weights.tolist())
     try:
@@ -92,7 +92,7 @@ def _edge(graph: Graph, source: np.ndarray, target: np.ndarray, edge: Any) -> st
 
 
 def _hang(source: np.ndarray, target: np.ndarray, n: int, parent: np.ndarray) -> None:
-    """For each edge, write it to one of its ends such that no vertex has two: that to its parent in its tree."""
+    """Write each edge to one of its ends, such that no vertex has two: the edge to its parent in its tree."""
     ends, other = np.concatenate([source, target]), np.concatenate([target, source])
     order = np.argsort(ends, kind="stable")
     begins = np.searchsorted(ends[order], np.arange(n + 1))
@@ -178,7 +178,7 @@ def _check(
     seen: Any,
     wrong: Any,
 ) -> None:
-    """Look at every arc: whether it is an edge of the forest, and whether the path between its ends is no heavier."""
+    """Check every arc: whether it is an edge of the forest, and that the path between its ends is no heavier."""
     for u in range(len(above)):
         for k in range(np.int64(arcs.offsets[u]), np.int64(arcs.offsets[u + 1])):
             v, here = np.int64(arcs.targets[k]), length(arcs, k)

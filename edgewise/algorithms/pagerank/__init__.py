@@ -3,12 +3,12 @@
 Result. The stationary distribution of a walk that follows an arc with probability ``damping`` and otherwise jumps.
 
 Idea. Power iteration. Each vertex gathers what its in-neighbours give, in a fixed order, so nothing is written by two
-threads. What a vertex gives along one arc is computed once for the next iteration, as soon as its rank
-is known: one random read for each arc.
+threads. What a vertex gives along one arc is computed once, as soon as its rank is known, so the next iteration takes
+one random read for each arc.
 
 Encoding. ``share[v]`` is the rank of v over its out-degree (over the sum of its weights, if they are used). Vertices
-without out-arcs give their rank to all by the jump distribution, as NetworkX does. Changes and dangling rank are summed
-in blocks of fixed size and the blocks in order: the same bits for every number of threads.
+without out-arcs give their rank to all by the jump distribution, as in NetworkX. Changes and dangling rank are summed
+in blocks of fixed size, and the blocks in order, so the bits do not depend on the number of threads.
 
 Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
 from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
@@ -43,10 +43,10 @@ class PageRankResult(Result):
 
     Attributes:
         rank: shape (n,), of the dtype asked for.
-        iterations: iterations that were run.
-        converged: whether the last iteration changed at most tol.
+        iterations: the number of iterations that were run.
+        converged: whether `residual` is at most `tol`.
         residual: the sum of absolute changes of the last iteration.
-        tol: the change that was asked for.
+        tol: the tolerance that was asked for.
         damping: the probability of following an arc.
     """
 
@@ -75,7 +75,7 @@ class PageRankResult(Result):
         return {"rank": self.rank}
 
     def summary(self) -> dict[str, Any]:
-        """How many ``iterations`` there were, and whether ranks ``converged``."""
+        """The number of ``iterations``, and whether ranks ``converged``."""
         return {"iterations": int(self.iterations), "converged": bool(self.converged)}
 
     @property
@@ -137,23 +137,23 @@ def pagerank(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> PageRankResult:
-    """Rank vertices by how often a random walk visits them. Parallel arcs count each.
+    """Rank vertices by how often a random walk visits them. Each of several parallel arcs counts.
 
     Args:
         graph: directed, or undirected (each edge both ways).
         damping: probability of following an arc, 0 to 1.
-        tol: end when the absolute changes of an iteration sum to at most this, whatever the number of vertices. None
-            is 1e-8 in float64 and 1e-6 in float32, whose rounding alone can change about 1e-7 for ever; 0 runs all
-            iterations. Ranks are then within ``tol * damping / (1 - damping)`` of the exact ones, in sum.
-        max_iterations: end in any case. Not converging is no error: see ``converged``. An iteration changes at most
-            ``2 * damping ** (k - 1)`` after k of them: 119 are enough for 1e-8 with a damping of 0.85.
+        tol: end when the absolute changes of an iteration sum to at most this, whatever the number of vertices. Ranks
+            are then within ``tol * damping / (1 - damping)`` of the exact ones, in sum. None means 1e-8 in float64 and
+            1e-6 in float32, where rounding alone can change about 1e-7 forever; 0 runs all iterations.
+        max_iterations: the most iterations. Not converging is not an error: see ``converged``. Iteration k changes at
+            most ``2 * damping ** (k - 1)``: 119 are enough for 1e-8 with a damping of 0.85.
         personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
-            array of shape (n,); not negative, not all 0; uniform without it.
-        start: the ranks to begin with, in the same form; uniform without it.
+            array of shape (n,); not negative, not all 0; uniform if left out.
+        start: the ranks to begin with, given like `personalization`; uniform if left out.
         weighted: follow arcs in proportion to the graph's weights, which must not be negative.
-        dtype: float64, or float32: half the memory; each iteration rounds its ranks, so that a rank carries a relative
-            error of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, of this
-            dtype on a GPU else.
+        dtype: float64, or float32 for half the memory: each iteration rounds its ranks, so a rank has a relative error
+            of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, and of this dtype
+            in the GPU's own kernel.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
             program.
@@ -190,22 +190,22 @@ def pagerank(
 
 
 def default_tolerance(kind: np.dtype) -> float:
-    """The change of an iteration at which ranks of this dtype are right to the digits that users read."""
+    """The tolerance at which ranks of this dtype are right to the digits that users read."""
     return 1e-6 if kind == np.float32 else 1e-8
 
 
-#: Iterations that ranks mostly take to converge; each has two barriers.
+#: The iterations that ranks mostly take to converge; each has two barriers.
 _LIKELY_ITERATIONS = 20
 _ROUNDS = 2 * _LIKELY_ITERATIONS
 
 
 def _work(num_vertices: int, num_arcs: int, iterations: int) -> float:
-    """About the nanoseconds that one thread takes for so many iterations."""
+    """About the nanoseconds that one thread takes for `iterations` iterations."""
     return (1.5 * num_vertices + 0.5 * num_arcs) * iterations
 
 
 def _memory(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
-    """What a run takes on the CPU: the walk, in the dtype of ranks, too, and three arrays of ranks."""
+    """The memory that a run takes on the CPU: the walk, again in the dtype of ranks, and three arrays of ranks."""
     n = graph.num_vertices
     given = distributing(graph, personalization, start)
     of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
@@ -214,7 +214,7 @@ def _memory(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, 
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool) -> int:
-    """What a run takes of a GPU's memory."""
+    """The GPU's memory that a run takes."""
     from edgewise.algorithms.pagerank import cuda
 
     return cuda.running(graph, kind, weighted).most
@@ -255,7 +255,7 @@ def _web(walk: Walk, kind: np.dtype) -> Web:
 
 
 class Parameters(NamedTuple):
-    """What was asked for: the dtype of ranks, the damping, the change that is small enough, the most iterations."""
+    """The checked parameters: the dtype of ranks, the damping, the tolerance, the most iterations."""
 
     kind: np.dtype
     damping: float

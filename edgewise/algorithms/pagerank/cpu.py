@@ -1,8 +1,8 @@
 """The steps of PageRank on the CPU: gather, settle, sum up, decide.
 
-Blocks of `BLOCK` vertices are what threads take and what sums are made of: within a block in a fixed order, then over
-the blocks in theirs. A block stays in the first-level cache from the gathering to its last step, and all but the
-gathering and the sums is plain arithmetic on arrays, which the compiler turns into vector instructions.
+Threads take blocks of `BLOCK` vertices, and sums are made of blocks: within a block in a fixed order, then over the
+blocks in theirs. A block stays in the first-level cache from the gathering to its last step, and all but the gathering
+and the sums is plain arithmetic on arrays, which the compiler turns into vector instructions.
 """
 
 from typing import Any, NamedTuple
@@ -19,12 +19,12 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 
 
 class Web(NamedTuple):
-    """What the walk follows.
+    """The arcs and probabilities of the walk.
 
     Attributes:
-        in_offsets, in_sources: the columns of the graph, unsigned.
-        in_weights: of any dtype; empty where arcs count alike.
-        scale: shape (n,): what a vertex's rank is multiplied with for one arc (of weight 1); 0 without out-arcs.
+        in_offsets, in_sources: the in-edges of the graph, unsigned.
+        in_weights: of any dtype; empty if all arcs count alike.
+        scale: shape (n,): the factor of a vertex's rank that goes along one arc (of weight 1); 0 without out-arcs.
         jump: shape (n,): the jump distribution, or empty for the uniform one.
     """
 
@@ -36,13 +36,13 @@ class Web(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """What an iteration changes.
+    """The arrays that an iteration changes.
 
     Attributes:
         rank: shape (n,).
         shares: shape (2, n + 1): rank times scale, for this iteration and for the next. The last element stays 0.
         partial: float64, shape (2, blocks): the change and the dangling rank of each block.
-        sums: float64, shape (2,): those of all.
+        sums: float64, shape (2,): the sums over all blocks.
         counters: int64.
     """
 
@@ -55,9 +55,9 @@ class Ranks(NamedTuple):
 
 @device_function
 def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs made up to four.
+    """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs padded to four.
 
-    A single sum would wait for each addition; a loop over the last arcs would end where no processor guesses it.
+    A single sum would wait for each addition; processors could not predict the end of a loop over the last arcs.
     """
     sources, num_arcs, nobody = web.in_sources, np.uint64(len(web.in_sources)), np.uint64(len(share) - 1)
     arc = np.uint64(web.in_offsets[first])
@@ -98,7 +98,7 @@ def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered
 
 @device_function
 def _mix_in_jumps(web: Any, damping: Any, spread: Any, first: Any, last: Any, values: Any) -> None:
-    """New ranks from what was gathered; `spread` is the rank that is handed out by the jump distribution."""
+    """Turn gathered sums into new ranks; `spread` is the rank that is handed out by the jump distribution."""
     if len(web.jump):
         for v in range(first, last):
             values[v] = spread * web.jump[v] + damping * values[v]
@@ -110,7 +110,7 @@ def _mix_in_jumps(web: Any, damping: Any, spread: Any, first: Any, last: Any, va
 
 @device_function
 def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
-    """How much ranks change in a block, and the new rank of its vertices without out-arcs; four sums side by side."""
+    """The change of ranks in a block, and the new rank of its vertices without out-arcs; four sums side by side."""
     changed_a, changed_b, changed_c, changed_d = 0.0, 0.0, 0.0, 0.0
     dangling_a, dangling_b, dangling_c, dangling_d = 0.0, 0.0, 0.0, 0.0
     v = first
@@ -135,7 +135,7 @@ def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
 
 @device_function
 def _store_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> None:
-    """Ranks from the new values, and the values into shares."""
+    """Store the new values as ranks, and turn them into shares."""
     for v in range(first, last):
         new = values[v]
         rank[v] = new
@@ -144,7 +144,7 @@ def _store_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Non
 
 @device_function
 def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
-    """Add up the blocks in their order, and decide."""
+    """Add up the blocks in their order, and decide whether to end."""
     for which in range(2):
         total = 0.0
         for block in range(ranks.partial.shape[1]):
@@ -165,7 +165,7 @@ def iterate(
     enough: Any,
     limit: Any,
 ) -> None:
-    """Run iterations until one changes at most `enough`, if that is not 0, and `limit` of them at most.
+    """Run at most `limit` iterations, until one changes at most `enough`, if that is not 0.
 
     The first pass changes nothing: it only turns the ranks to begin with into shares.
     """

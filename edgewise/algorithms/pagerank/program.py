@@ -22,8 +22,8 @@ from edgewise.program.declare import (
 
 
 class PageRank(Program):
-    """Ranks, as in `pagerank`. Each vertex starts with `begin`, besides the rank that it is given, and has the part
-    `even` of all jumps, besides its `jump`. Sums are float64."""
+    """Ranks, as in `pagerank`. Each vertex starts with `begin` in addition to the rank given for it, and gets the share
+    `even` of all jumps in addition to its `jump`. Sums are float64."""
 
     damping = parameter("float64")
     enough = parameter("float64")
@@ -99,7 +99,7 @@ def ranks_program(dtype: np.dtype, weighted: bool) -> type[Program]:
 def rank(
     walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
-    """Ranks on the GPU; arguments as of `cuda.rank`."""
+    """Ranks on the GPU; the arguments are those of `cuda.rank`."""
     each = 1 / walk.graph.num_vertices
     arrays = {"rank": start, "jump": walk.jump, "scale": walk.scale if walk.weighted else None}
     given = {

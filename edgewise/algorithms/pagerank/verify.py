@@ -1,4 +1,4 @@
-"""Whether ranks are those of PageRank: all iterations, or the last ones, repeated in float64 by NumPy's sums.
+"""A check of PageRank's ranks: all iterations, or the last ones, are repeated in float64 by NumPy's sums.
 
 An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
 iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
@@ -16,7 +16,7 @@ from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
 from edgewise.text import shown
 
-#: All iterations are repeated if they look at so many vertices and arcs in all: some seconds.
+#: All iterations are repeated if they look at no more than this many vertices and arcs in all: some seconds.
 WORK = 1 << 28
 #: Products and roundings that lead to a rank; on a GPU there are more, and additions in its dtype: those of most rows,
 #: and of arcs that a block looks at together.
@@ -25,12 +25,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Outcome(NamedTuple):
-    """What is verified.
+    """The outcome of a run that is verified.
 
     Attributes:
         rank: shape (n,).
         iterations, residual, converged, tol: as in `PageRankResult`.
-        limit: iterations at most.
+        limit: the most iterations.
         begin: the ranks to begin with, float64, shape (n,), or None for uniform ones.
         shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
         on_gpu: whether ranks were found on a GPU, which rounds more often.
@@ -71,11 +71,11 @@ class Precision(NamedTuple):
 
 
 def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
-    """Check ranks, and how they are said to have come about, in O(n + m) for each iteration that is repeated.
+    """Check ranks, and the numbers reported with them, in O(n + m) for each iteration that is repeated.
 
-    All iterations are repeated from the start where that is work for some seconds (`WORK`). Else the last one is, from
-    what it began with, and one more: that finds any rank that is off by more than rounding, and more iterations than
-    there were where they would have changed ranks less.
+    All iterations are repeated from the start if that takes at most some seconds (`WORK`). Else the last one is
+    repeated, from the shares that it began with, and one more is made. That finds any rank that is off by more than
+    rounding, and a reported number of iterations after which ranks would have changed less.
 
     Raises:
         VerificationError: naming the vertex that is wrong, or what else is.
@@ -137,7 +137,7 @@ def next_ranks(walk: Walk, rank: np.ndarray) -> np.ndarray:
 
 
 def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
-    """What each vertex gathers over its in-edges, of what each gives along one arc (of weight 1)."""
+    """The sum that each vertex gathers over its in-edges, if `shares` go along each arc (of weight 1)."""
     graph = walk.graph
     given = shares[graph.sources]
     if walk.weighted and graph.weights is not None:
@@ -146,12 +146,12 @@ def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
 
 
 def _mixed(walk: Walk, spread: float, gathered: np.ndarray) -> np.ndarray:
-    """Ranks of what was gathered and of what is handed out by the jump distribution."""
+    """Ranks from the gathered sums and the rank that is handed out by the jump distribution."""
     return spread * _jump(walk) + walk.damping * gathered
 
 
 def _jump(walk: Walk) -> Any:
-    """The jump distribution; the part of each vertex, where it is uniform."""
+    """The jump distribution; one number if it is uniform."""
     return 1 / walk.graph.num_vertices if walk.jump is None else walk.jump
 
 
@@ -166,7 +166,7 @@ def _rounding(walk: Walk, rank: np.ndarray, precision: Precision) -> float:
 
 
 def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
-    """Refuse ranks of another shape, negative ones and NaN."""
+    """Refuse ranks of another shape, negative ranks and NaN."""
     n = walk.graph.num_vertices
     if rank.dtype.kind != "f":
         raise VerificationError(f"rank is an array of {rank.dtype}; expected floats")
@@ -179,7 +179,7 @@ def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
 
 
 def _check_end(outcome: Outcome, num_vertices: int) -> None:
-    """Refuse a residual that is none, and iterations and `converged` that do not fit it."""
+    """Refuse a residual that is impossible, and `iterations` and `converged` that do not fit it."""
     iterations, residual, tol = outcome.iterations, outcome.residual, outcome.tol
     if not 0 <= residual < np.inf:
         raise VerificationError(f"the residual is {residual}; expected a finite number of at least 0")
@@ -218,8 +218,8 @@ def _repeat_all(walk: Walk, outcome: Outcome) -> None:
 def _repeat_last(walk: Walk, outcome: Outcome) -> None:
     """Repeat the last iteration.
 
-    What vertices without out-arcs began it with is not known. So what they handed out is taken from the sum of ranks,
-    and the residual is compared with the changes of the other vertices.
+    The ranks that vertices without out-arcs began it with are not known. So what they handed out is taken from the sum
+    of ranks, and the residual is compared with the changes of the other vertices.
     """
     exact, shares = outcome.rank.astype(np.float64), outcome.shares().astype(np.float64)
     precision, gathered, gives = outcome.precision, _gathered(walk, shares), walk.scale > 0
@@ -253,8 +253,8 @@ def _share_of_rounding(walk: Walk, precision: Precision) -> float:
 def _compare(
     walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, each: np.ndarray, what: str
 ) -> None:
-    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; numbers so small that they
-    have fewer digits aside."""
+    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; denormal numbers may differ
+    more."""
     difference = np.abs(again - rank)
     shares = difference / (each + float(np.finfo(rank.dtype).tiny) * (1 + walk.graph.in_degree))
     one_is_wrong = bool((shares > 1).any())

@@ -16,10 +16,10 @@ from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn
 from edgewise.text import shown
 
-#: Sums of weights up to this, and down to one over this, leave room in float32 for what is computed with them.
+#: Sums of weights from 1 / _EXTREME to _EXTREME leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
 _ROWS_PER_PIECE = 1024
-#: An id in a list, its index and its value in an array each.
+#: Bytes of an id in a list, with its index and its value in arrays.
 _ID_BYTES = 3 * 8
 _ONE = np.uint64(1)
 
@@ -28,10 +28,10 @@ class Walk:
     """The random walk on a graph.
 
     Attributes:
-        graph: the graph; its weights are those given, or, where sums of these could leave float32, such that the
+        graph: the graph; its weights are those given or, if sums of these could leave float32, scaled so that the
             heaviest arc from each vertex has the weight 1.
         jump: the jump distribution, shape (n,), float64, or None for the uniform one.
-        scale: what a vertex's rank is multiplied with for one arc (of weight 1): 0 without out-arcs; float64, (n,).
+        scale: the factor of a vertex's rank that goes along one arc (of weight 1), 0 without out-arcs; float64, (n,).
     """
 
     def __init__(self, graph: Graph, damping: float, jump: np.ndarray | None, weighted: bool) -> None:
@@ -51,7 +51,7 @@ class Walk:
 
 
 def walking(graph: Graph, weighted: bool) -> Step:
-    """The host's memory that a walk takes with its scale, and in-edges of its graph."""
+    """The host's memory that a walk takes, with its scale and the in-edges of its graph."""
     n, m = graph.num_vertices, graph.num_arcs
     scale = Step(8 * n, 9 * n)
     if not weighted:
@@ -69,7 +69,7 @@ def has_moderate_weights(graph: Graph) -> bool:
 
 
 def _with_moderate_weights(graph: Graph) -> Graph:
-    """The graph, or one of the same walk: only ratios of the weights of a vertex's arcs count."""
+    """The graph, or one with other weights but the same walk: only ratios of the weights of a vertex's arcs count."""
     if has_moderate_weights(graph):
         return graph
     assert graph.weights is not None
@@ -98,7 +98,7 @@ def _sum_rows(thread: Any, size: Any, control: Any, offsets: Any, weights: Any, 
 
 @team_kernel
 def _find_heaviest(thread: Any, size: Any, control: Any, offsets: Any, weights: Any, most: Any) -> None:
-    """The largest weight of each row, or 1 where it is 0 or there is none."""
+    """Find the largest weight of each row, or 1 if that is 0 or the row is empty."""
     while True:
         start = claim(control, 0, _ROWS_PER_PIECE, len(most))
         if start == len(most):
@@ -125,8 +125,8 @@ def _divide_rows(
 
 
 def distributing(graph: Graph, *given: Mapping[Any, float] | np.ndarray | None) -> Step:
-    """The memory that `distribution` takes for each that is given: for each id its index and its value; and once what
-    the graph keeps to look up ids."""
+    """The memory that `distribution` takes for these: for each id its index and its value; and once what the graph
+    keeps to look up ids."""
     n = graph.num_vertices
     looking_up = [graph.looking_up(())] if any(isinstance(each, Mapping) for each in given) else []
     sizes = [_ID_BYTES * len(each) if isinstance(each, Mapping) else 0 for each in given if each is not None]
@@ -158,7 +158,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
 
 
 def _as_floats(name: str, values: Collection[Any]) -> np.ndarray:
-    """Numbers of any kind, integers of any size among them, as float64."""
+    """Numbers of any kind, also large integers, as float64."""
     if not all(isinstance(value, Real | np.bool_) for value in values):
         raise ParameterError(f"pagerank: {name} has the values {shown(list(values))}; expected numbers")
     try:
@@ -168,12 +168,12 @@ def _as_floats(name: str, values: Collection[Any]) -> np.ndarray:
 
 
 class Ranked(NamedTuple):
-    """What the iterations leave.
+    """The result of the iterations.
 
     Attributes:
-        rank: shape (n,), here or on the GPU.
+        rank: shape (n,), on the host or on the GPU.
         iterations, residual: as in `PageRankResult`.
-        shares: gives what the last iteration began with: each vertex's rank times its `Walk.scale`.
+        shares: gives the shares that the last iteration began with: each vertex's rank times its `Walk.scale`.
     """
 
     rank: Any

@@ -3,12 +3,13 @@
 Result. A label for each vertex, equal where each of two vertices can be reached from the other: the index of the
 smallest vertex of the component.
 
-Idea. What one vertex reaches and what reaches it have its component in common, and every other component lies in one
-of the three sets that are left. Most graphs have one component that is larger than all others by far. So two
-breadth-first searches from a vertex with many arcs, which take the cheaper direction at each level, find nearly
-everything; most other vertices are alone, as their arcs show; a depth-first search finds the components of the rest.
+Idea. The vertices that one vertex reaches and those that reach it have its component in common, and every other
+component lies in one of the three sets that are left. Most graphs have one component that is larger than all others by
+far. So two breadth-first searches from a vertex with many arcs, which take the cheaper direction at each level, find
+nearly everything; most other vertices are alone, as their arcs show; a depth-first search finds the components of the
+rest.
 
-Work. O(n + m) on every graph, a path or a cycle of a million vertices, too: searches skip from level to level, and the
+Work. O(n + m) on every graph, also on a path or a cycle of a million vertices: small levels cost little, and the
 depth-first search is linear.
 
 References. Fleischer, Hendrickson and Pinar, "On identifying strongly connected components in parallel", IPDPS
@@ -16,8 +17,8 @@ Workshops 2000 (forward and backward); McLendon et al., JPDC 65 (2005) (trimming
 and coloring-based parallel algorithms for strongly connected components", IPDPS 2014 (one pair of searches, then
 something else).
 
-Steps. `bfs.cpu`, on the rows and on the columns; `cpu` splits the vertices. On a GPU `cuda` finds the
-same labels with trimming first and colours in place of the depth-first search.
+Steps. `bfs.cpu`, on the out-edges and on the in-edges; `cpu` splits the vertices. On a GPU `cuda` finds the same
+labels: it trims first, and spreads colours in place of the depth-first search.
 """
 
 from typing import Any
@@ -53,9 +54,9 @@ class SCCResult(ComponentsResult):
 
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
-        num_components: how many there are.
-        supersteps: levels of both searches, on a GPU supersteps in which both go on; of an undirected graph, as
-            `ComponentsResult` has it.
+        num_components: the number of components.
+        supersteps: the number of levels of both searches, or on a GPU of supersteps in which both go on; for an
+            undirected graph, as in `ComponentsResult`.
     """
 
     algorithm = "scc"
@@ -86,10 +87,10 @@ def scc(
     progress: Progress = None,
     memory_limit: int | None = None,
 ) -> SCCResult:
-    """The strongly connected components of a graph. The same labels on every device, for every number of threads.
+    """The strongly connected components of a graph. Labels depend neither on the device nor on the number of threads.
 
-    In-edges of a directed graph are made if it has none yet; the graph keeps them, and `layout_seconds` says what that
-    took. Of an undirected graph these are the connected components.
+    In-edges of a directed graph are made if it has none yet; the graph keeps them, and `layout_seconds` says how long
+    that took. In an undirected graph these are the connected components.
 
     Args:
         graph: directed or undirected; weights are not looked at.
@@ -101,7 +102,7 @@ def scc(
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
 
     Raises:
-        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
     """
     check_graph("scc", graph)
     how = device, schedule, progress, memory_limit
@@ -126,7 +127,7 @@ def scc(
 
 
 def _memory(graph: Graph, schedule: Schedule) -> int:
-    """What a run takes on the CPU."""
+    """The memory that a run takes on the CPU."""
     n = graph.num_vertices
     search = searching(n, threads_of("scc", schedule))
     making = graph.making("in_edges", "out_degree", "in_degree")
@@ -134,8 +135,8 @@ def _memory(graph: Graph, schedule: Schedule) -> int:
 
 
 def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
-    """What a run takes of a GPU's memory: these arrays of the graph, arrays of vertices, and two lists of pieces of
-    arcs both ways."""
+    """The GPU's memory that a run takes: these arrays of the graph, arrays of vertices, and two lists of pieces of arcs
+    both ways."""
     run = held(72 * graph.num_vertices + graph.num_arcs // 2)
     return in_turn(graph.making_on_gpu(*arrays), run).most
 

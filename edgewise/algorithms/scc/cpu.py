@@ -1,12 +1,12 @@
 """The steps of strongly connected components on the CPU, after two searches from one vertex.
 
-A component lies inside one of four sets: reached by both searches, by one of them, or by none. The first set is a
-component. Of the others, a vertex that has no target, or no source, in its own set is alone. What is left is small on
-most graphs; one thread finds its components by a depth-first search, in linear time on every graph.
+A component lies inside one of four sets: vertices reached by both searches, by only one or only the other, or by none.
+The first set is a component. In the others, a vertex that has no target, or no source, in its own set is alone. The
+rest is small in most graphs; one thread finds its components by a depth-first search, in linear time on every graph.
 
 The depth-first search is Tarjan's as Pearce writes it, with a stack instead of calls. ``low[v]`` is 0 for a vertex
-that was not seen, then the lowest number that is known to be reached from it, and in the end the largest integer: a
-minimum over it changes nothing, so vertices of finished components need no test.
+that was not seen, then the lowest number that it is known to reach, and in the end the largest integer: that never
+changes a minimum, so vertices of finished components need no test.
 
 References. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1 (1972). Pearce, "A
 space-efficient algorithm for finding strongly connected components", Information Processing Letters 116 (2016).
@@ -20,8 +20,8 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, team_kernel
 
-#: What the kernel finds: the lowest vertex that both searches reached, how many did, how many others are alone, and
-#: the components of all kinds.
+#: Results of the kernel: the lowest vertex that both searches reached, the number of vertices that both reached, the
+#: number of others that are alone, and that of all components.
 LOWEST, BOTH, ALONE, COMPONENTS = range(4)
 #: Vertices handed out at a time; steps of the depth-first search between two looks at whether the run was cancelled.
 _PIECE, _LOOK = 1024, 1 << 18
@@ -35,8 +35,8 @@ class Depth(NamedTuple):
 
     Attributes:
         low: uint32, shape (n,).
-        path, number, following: of the vertices on the path to where it is: uint32, uint32 and int64, shape (n,): the
-            vertex, its number in the order of visits, the next of its arcs.
+        path, number, following: uint32, uint32 and int64, shape (n,): for each vertex on the current path, the vertex,
+            its number in the order of visits, and the next of its arcs.
         waiting: uint32, shape (n,): vertices whose component is not complete, in the order in which they were left.
     """
 
@@ -48,13 +48,13 @@ class Depth(NamedTuple):
 
 
 def make_depth(num_vertices: int) -> Depth:
-    """A search that has not begun; the kernel fills `low`."""
+    """A search that has not begun. The kernel fills `low`."""
     low, path, number, waiting = (np.empty(num_vertices, np.uint32) for _ in range(4))
     return Depth(low, path, number, np.empty(num_vertices, np.int64), waiting)
 
 
 def depth_bytes(num_vertices: int) -> int:
-    """The memory that such a search may write to."""
+    """The memory that a depth-first search may write to."""
     return 24 * num_vertices
 
 
@@ -112,7 +112,8 @@ def _label(
 
 @device_function
 def _close(left: Any, lowest: Any, v: Any, low: Any, waiting: Any, component: Any) -> Any:
-    """Complete the component whose first vertex is v: vertices that wait and reached no lower number; those left."""
+    """Complete the component whose first vertex is v: the waiting vertices that reach no lower number. Returns the
+    number of vertices that still wait."""
     label, begin = v, left
     while begin > 0 and low[waiting[np.uint64(begin - 1)]] >= lowest:
         begin -= 1
@@ -127,7 +128,7 @@ def _close(left: Any, lowest: Any, v: Any, low: Any, waiting: Any, component: An
 
 @device_function
 def _search(control: Any, offsets: Any, targets: Any, depth: Any, component: Any) -> Any:
-    """Find the components of vertices whose `low` is 0, by one thread; how many there are."""
+    """Find the components of vertices whose `low` is 0, by one thread. Returns their number."""
     low, path, number, following, waiting = depth
     left, visits, components, steps = np.int64(0), np.uint32(0), np.int64(0), np.int64(0)
     for root in range(np.uint64(len(low))):
@@ -185,11 +186,11 @@ def split(
     """Label each vertex with the lowest index in its strongly connected component, and count the components.
 
     Args:
-        arcs: the rows and columns, as for `bfs.cpu.traverse`.
-        forward, backward: uint32, shape (n,): levels of the two searches, the largest integer where they did not come.
+        arcs: out-edges and in-edges, as for `bfs.cpu.traverse`.
+        forward, backward: uint32, shape (n,): levels of the two searches, the largest integer for vertices not reached.
         depth: see `make_depth`.
         component: uint32, shape (n,), filled here.
-        found: int64, what `LOWEST` to `COMPONENTS` name; zeros but for the first, which is n.
+        found: int64, the results `LOWEST` to `COMPONENTS`; zeros but for the first, which is n.
     """
     _find_both(control, forward, backward, found)
     if barrier(control, size):

@@ -1,10 +1,10 @@
-"""Strongly connected components as programs: what `cuda` does in one kernel, in calls of three programs.
+"""Strongly connected components as programs: the steps of the kernel in `cuda`, by calls of three programs.
 
-Programs send along out-edges only, so what looks against arcs is run on the graph with all arcs turned round, which
-stays with the graph. *Trim* takes away vertices without an arc in inside their group, *Reach* finds what can be reached
+Programs send along out-edges only, so steps against arcs run on the graph with all arcs reversed; the graph keeps it.
+*Trim* takes away vertices without an in-edge from their own group, *Reach* finds the vertices that can be reached
 inside a group, *Colours* spreads the largest priority inside groups. Between calls, groups are made on the host.
 
-Rounds of colours are the depth of a random search tree, O(log n) expected on every graph.
+The number of rounds of colours is the depth of a random search tree, O(log n) expected on every graph.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ KNOWN = -1
 
 
 class Trim(Program):
-    """Vertices to which no arc leads from another one in their group, and those to which none does without them."""
+    """Vertices without an in-edge from another vertex of their group, and those without one once these are gone."""
 
     group = vertex("int32")
     sources = vertex("int32")
@@ -46,7 +46,7 @@ class Trim(Program):
 
     @staticmethod
     def vertex_compute(v: Any, message: Any, state: Any) -> Any:
-        # All say that they are there, then each says once that it was taken away.
+        # All vertices send in the first superstep; then each sends once, when it is taken away.
         state.sources[v] = message if state.superstep == 1 else state.sources[v] - message
         if state.sources[v] == 0 and not state.alone[v]:
             state.alone[v] = True
@@ -55,7 +55,7 @@ class Trim(Program):
 
 
 class Reach(Program):
-    """What arcs inside groups lead to from vertices that are given as reached."""
+    """The vertices that arcs inside groups lead to from vertices that are given as reached."""
 
     group = vertex("int32")
     reached = vertex("bool")
@@ -105,7 +105,7 @@ class Colours(Program):
         return HALT
 
 
-#: Carries out a program with these values for its fields: one of its fields, and supersteps.
+#: Carries out a program with values for its fields; returns one of its fields, and the supersteps.
 _CarryOut = Callable[..., tuple[np.ndarray, int]]
 
 
@@ -113,8 +113,8 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
     """Labels, the number of components, and supersteps of the two searches.
 
     Args:
-        graph: directed, at least one vertex; it keeps its arcs turned round.
-        run: the run that this is; its limit is for each call of a program.
+        graph: directed, with at least one vertex; it keeps its reverse.
+        run: the run; its limit holds for each call of a program.
     """
     tell_schedule(run, "programs")
     n = graph.num_vertices
@@ -136,7 +136,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         run.explain(
             f"{searched:,} of {n:,} vertices are in the component of vertex {shown(name)}: two searches"
         )
-    # Any order will do that has nothing to do with the graph's.
+    # Any order will do that does not depend on the graph.
     priority, rounds = np.random.default_rng(0).permutation(n).astype(np.int32), 0
     while True:
         _trim(trims, group, carry_out)
@@ -153,13 +153,13 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
 
 
 def _turned_round(graph: Graph) -> Graph:
-    """The graph with each arc from its target to its source, on the GPU."""
+    """The graph with each arc reversed, on the GPU."""
     ends = graph.on_gpu("targets"), copy_of(graph.sources)
     return Graph.from_edges(*ends, num_vertices=graph.num_vertices)
 
 
 def _trim(trims: list[Prepared], group: np.ndarray, carry_out: _CarryOut) -> None:
-    """Take vertices out of their groups that are alone by their arcs. Each is its own label from the start."""
+    """Take vertices that are alone by their arcs out of their groups. Their labels are their own from the start."""
     for each in trims:
         alone, _ = carry_out(each, "alone", group=group)
         group[alone] = KNOWN
@@ -168,7 +168,7 @@ def _trim(trims: list[Prepared], group: np.ndarray, carry_out: _CarryOut) -> Non
 def _search(
     start: int, reaches: list[Prepared], group: np.ndarray, component: np.ndarray, carry_out: _CarryOut
 ) -> int:
-    """Label the component of a vertex, and group the rest by which searches from it came; their supersteps."""
+    """Label the component of a vertex, and group the rest by the searches that reached them. Returns supersteps."""
     sources = np.arange(len(group)) == start
     (forward, there), (backward, back) = (
         carry_out(each, "reached", group=group, reached=sources) for each in reaches
@@ -182,7 +182,7 @@ def _search(
 
 
 def _label(collected: np.ndarray, colour: np.ndarray, component: np.ndarray) -> None:
-    """Give vertices of each colour that were collected the smallest of them as label."""
+    """Label the collected vertices of each colour with the smallest of them."""
     vertices = np.flatnonzero(collected)
     _, first, place = np.unique(colour[vertices], return_index=True, return_inverse=True)
     component[vertices] = vertices[first][place]

@@ -1,8 +1,8 @@
-"""Whether labels are the strongly connected components of a graph, in near-linear time.
+"""A check that labels are the strongly connected components of a graph, in near-linear time.
 
-No component is too large: from the vertex that names it, its vertices are reached along arcs inside it, and against
-them. None is too small: with components as vertices there is no cycle, for taking away those that no arc leads to, one
-after the other, leaves none.
+No component is too large: the vertex that names it reaches its vertices along arcs inside it, and against such arcs.
+None is too small: the graph of components has no cycle, for taking away components that no arc leads to, one after the
+other, leaves none.
 """
 
 from typing import Any
@@ -69,7 +69,7 @@ def _reach_inside(
     queue: Any,
     tail: Any,
 ) -> None:
-    """Mark what is reached from the queue along arcs between equal labels."""
+    """Mark the vertices that are reached from the queue along arcs between equal labels."""
     for i in range(tail):
         reached[queue[i]] = True
     head = 0
@@ -98,11 +98,11 @@ def _take_away(
     queue: Any,
     left: Any,
 ) -> None:
-    """Take components away that no arc leads to from one that is left; `left` counts them down.
+    """Take components away that no arc leads to from another that is left; `left` counts down.
 
     Args:
         order, begins: vertices by label, and where those of each label begin.
-        entering: zeros; for each label, arcs that lead to its component from others that are left.
+        entering: zeros; for each label, the number of arcs to its component from others that are left.
     """
     n = len(labels)
     for v in range(n):

@@ -3,12 +3,12 @@
 Result. The least sum of weights over all paths from the source, for each vertex, and a tree of such paths.
 
 Idea. Vertices wait in buckets of width delta by their tentative distance; the lowest bucket is emptied until it stays
-empty (delta-stepping). A small delta wastes no work, a large one gives every thread enough. With negative weights,
+empty (delta-stepping). A small delta wastes no work, a large one gives every thread enough. Negative weights take
 Bellman-Ford in supersteps instead.
 
-Encoding. Distances have the dtype of the weights, int64 where sums of int32 could pass it, int32 without weights. A
-vertex that was not reached has inf, or the largest value of an integer dtype. Integers stay exact; a float distance
-is the least, over all paths, of the sum rounded from left to right. `cpu_distances` tells how threads share distances.
+Encoding. Distances have the dtype of the weights, int64 if sums of int32 could pass it, int32 without weights. A vertex
+that was not reached has inf, or the largest value of an integer dtype. Integers stay exact; a float distance is the
+least, over all paths, of the sum rounded from left to right. `cpu_distances` tells how threads share distances.
 
 Reference. Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003);
 Bellman, "On a routing problem", Quarterly of Applied Mathematics 16 (1958).
@@ -63,9 +63,9 @@ from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
 
-#: A GPU wants wider buckets by this factor: more work in vain, fewer supersteps.
+#: The factor by which buckets are wider on a GPU: more wasted work, but fewer supersteps.
 _GPU_DELTA = 3.0
-#: The narrowest bucket: one over it is finite.
+#: The narrowest bucket: its reciprocal is finite.
 _LEAST_DELTA = float(np.finfo(np.float64).tiny)
 _SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
@@ -75,11 +75,11 @@ class SSSPResult(Result):
 
     Attributes:
         source: the user's id of the source.
-        distance: shape (n,): inf, or the largest value of an integer dtype, where a vertex was not reached.
-        parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source, and where a vertex
-            was not reached.
-        supersteps: buckets emptied, or supersteps of Bellman-Ford or of a program. Buckets may depend on the number of
-            threads.
+        distance: shape (n,): inf, or the largest value of an integer dtype, for vertices that were not reached.
+        parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source and for vertices that
+            were not reached.
+        supersteps: the number of buckets emptied, which may depend on the number of threads, or of supersteps of
+            Bellman-Ford or of a program.
     """
 
     algorithm = "sssp"
@@ -91,12 +91,12 @@ class SSSPResult(Result):
 
     @cached_property
     def parent(self) -> np.ndarray:
-        """The parents as the user's ids, shape (n,); where there is none, `edgewise.result.no_vertex`, mostly -1."""
+        """The parents as the user's ids, shape (n,); `edgewise.result.no_vertex`, mostly -1, for none."""
         return ids_or_none(self.graph, self.parent_index)
 
     @cached_property
     def num_reached(self) -> int:
-        """Vertices that a path from the source leads to, itself included."""
+        """The number of vertices that were reached, the source included."""
         return int(np.count_nonzero(self.distance != unreached_value(self.distance.dtype)))
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -104,12 +104,12 @@ class SSSPResult(Result):
         return {"distance": self.distance, "parent": self.parent}
 
     def summary(self) -> dict[str, Any]:
-        """How many vertices were ``reached``, and the distance of the ``farthest``."""
+        """The number of vertices ``reached``, and the distance of the ``farthest``."""
         reached = self.distance[is_finite(self.distance)]
         return {"reached": self.num_reached, "farthest": reached.max().item() if len(reached) else None}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The vertices of least distances."""
+        """The vertices with the least distances."""
         return self._top_rows("distance", count, largest=False)
 
     def verify(self, graph: Graph) -> bool:
@@ -138,15 +138,15 @@ def sssp(
 ) -> SSSPResult:
     """Shortest paths from one vertex to all others. In a graph without weights every edge has length 1.
 
-    Answers do not depend on threads, on delta, or on the order of the work. Of several parents that give the same
-    distance, the lowest index among those nearer to the source is taken (`cpu_path_tree`); with negative weights, the
-    lowest of those that gave it first.
+    Answers do not depend on threads, on delta, or on the order of the work. Of several parents that give equal
+    distances, the one of lowest index among those nearer to the source is taken (`cpu_path_tree`); with negative
+    weights, the lowest of those that gave it first.
 
     Args:
         graph: weights may be negative, as long as no negative cycle can be reached.
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
-            It changes the time only. A run as a program has no buckets.
+            It changes only the time. A run as a program has no buckets.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
             weights, or a schedule with a balance, a layout or a buffer, make it run as a program; else there is no
             delivery but ``Push()``.
@@ -161,7 +161,7 @@ def sssp(
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
         ParameterError: a delta that is not positive and finite.
-        ScheduleError: a balance or a layout on the CPU, or a delivery that there is not.
+        ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
     """
     check_graph("sssp", graph)
     looking_up = graph.looking_up(source)
@@ -195,7 +195,7 @@ def sssp(
 
 
 def _memory(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
-    """What a run takes on the CPU."""
+    """The memory that a run takes on the CPU."""
     n = graph.num_vertices
     if _is_signed(graph):
         found = searching(n, dtype)
@@ -210,7 +210,7 @@ def _memory(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
 
 
 def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
-    """What a run takes of a GPU's memory."""
+    """The GPU's memory that a run takes."""
     making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
     run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
     return in_turn(making, held(run)).most
@@ -219,7 +219,7 @@ def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
 def _on_cpu(
     graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
 ) -> _Paths:
-    """Distances, parents and supersteps."""
+    """Distances, parents and supersteps on the CPU."""
     if _is_signed(graph):
         return _by_bellman_ford(graph, start, dtype, run)
     width = _auto_delta(graph) if delta == "auto" else delta
@@ -229,7 +229,7 @@ def _on_cpu(
 def _on_gpu(
     graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
 ) -> _Paths:
-    """The same on the GPU, where no weight is negative."""
+    """Distances, parents and supersteps on the GPU, if no weight is negative."""
     from edgewise.algorithms.sssp import cuda
 
     width = gpu_delta(graph) if delta == "auto" else delta
@@ -239,14 +239,14 @@ def _on_gpu(
 def _as_program(
     graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
 ) -> _Paths:
-    """The same by a program, for weights of any sign. There are no buckets, so `delta` changes nothing."""
+    """Distances, parents and supersteps by a program, for weights of any sign. `delta` is not used."""
     from edgewise.algorithms.sssp import program
 
     return _attach_orphans(graph, start, program.shortest_paths(graph, start, dtype, run), run)
 
 
 def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], run: Execution) -> _Paths:
-    """What was found on the GPU, with parents for the vertices there that only arcs of length zero reach."""
+    """The result of a GPU, with parents for the vertices that only arcs of length zero reach."""
     distance, parent, supersteps, orphans = found
     if orphans:
         from edgewise.kernels.cuda.memory import host_copy
@@ -259,7 +259,7 @@ def _attach_orphans(graph: Graph, start: int, found: tuple[Any, Any, int, int], 
 
 
 def _refuse_overflow(graph: Graph, start: int, distance: Any) -> None:
-    """Refuse distances that left the range of floats: infinite ones, or those of the targets of reached vertices.
+    """Refuse distances that left the range of floats: those that are infinite, though the vertex can be reached.
 
     Raises:
         GraphError: naming a vertex that has no finite distance, though it can be reached.
@@ -298,7 +298,7 @@ def _may_have_orphans(graph: Graph, dtype: np.dtype) -> bool:
 
 
 def _inner_dtype(graph: Graph, dtype: np.dtype) -> np.dtype:
-    """The dtype that distances have during the search: int32 where they fit, for those of 32 bits take less."""
+    """The dtype of distances during the search: int32 if they fit, since these take less memory."""
     short = dtype == np.int64 and weight_range(graph)[1] * graph.num_vertices < np.iinfo(np.int32).max
     return np.dtype(np.int32) if short else dtype
 
@@ -311,8 +311,8 @@ def _work(graph: Graph) -> float:
 def _auto_delta(graph: Graph) -> float:
     """A width that was fast on graphs of every kind.
 
-    The fewer neighbours vertices have, the fewer of them a bucket of a given width holds, and the less work is done
-    in vain when it is made wider: both with about the square of the degree.
+    The fewer neighbours vertices have, the fewer vertices a bucket of a given width holds, and the less work a wider
+    bucket wastes: both grow with about the square of the degree.
     """
     if not graph.weighted or graph.num_arcs == 0:
         return 1.0
@@ -323,12 +323,12 @@ def _auto_delta(graph: Graph) -> float:
 
 
 def gpu_delta(graph: Graph) -> float:
-    """The same for a GPU."""
+    """`_auto_delta` for a GPU."""
     return _GPU_DELTA * _auto_delta(graph)
 
 
 def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> _Paths:
-    """Distances, parents and supersteps, where no weight is negative."""
+    """Distances, parents and supersteps, if no weight is negative."""
     n, work, arcs, heaviest = graph.num_vertices, _work(graph), arcs_of(graph), weight_range(graph)[1]
     delta = max(delta, heaviest * n / MAX_BUCKETS)
     run.explain(f"delta-stepping with buckets of width {delta:.4g}")

@@ -5,14 +5,14 @@ thread's own buckets of GAP (Beamer, Asanović, Patterson 2015) and the bucket f
 2020): a thread goes on with what it has put into the current bucket itself before it waits for the others.
 
 A superstep empties the lowest bucket. Each thread publishes the chunks of its part of the bucket, works on its own
-first, because their vertices lie in its caches, and then on what the others have left. What the superstep adds to
-the bucket beyond `FUSED` entries is left for the next one. While the bucket is small, thread 0 works alone, bucket
-after bucket, with no barrier between.
+first, because their vertices lie in its caches, and then on what the others have left. A thread goes on with what it
+adds to the bucket as long as that is at most `FUSED` entries; the rest is left for the next superstep. While the bucket
+is small, thread 0 works alone, bucket after bucket, with no barrier between.
 
 An entry is worked on if it still has its vertex's distance, so each vertex is worked on once for each distance that
-it had at such a time, whatever the number of entries. Distances only fall, and the last is worked on: at the end no
-arc can lower anything. That has one solution, the least over all paths (float addition is monotone, so this holds
-for rounded sums from left to right as well), which is why threads and order have no part in the answer.
+it had at such a time, whatever the number of entries. Distances only fall, and the last is worked on, so at the end no
+arc can lower anything. Only the least distances over all paths satisfy that (float addition is monotone, so this holds
+for rounded sums from left to right as well); that is why the answer depends neither on threads nor on the order.
 """
 
 from typing import Any
@@ -44,13 +44,13 @@ from edgewise.kernels.cpu.team import barrier, cancelled, report, team_kernel
 
 #: A bucket of fewer entries is left to thread 0.
 ALONE = 256
-#: Entries of its own in the current bucket that a thread goes on with.
+#: The most entries of its own in the current bucket that a thread goes on with.
 FUSED = 1024
-#: Entries ahead of the one worked on: its arcs are fetched, and twice as far ahead its place in the rows.
+#: How many entries ahead of the current one arcs are fetched; offsets are fetched twice as far ahead.
 AHEAD = np.uint64(4)
 
 #: Columns of the board: a thread's lowest bucket, its entries there, whether the pool ran out; then the chunks that
-#: it published: the first, how many, and how many were taken.
+#: it published: the first, their number, and the number taken.
 LOWEST, ENTRIES, RAN_OUT, FIRST, CHUNKS, TAKEN = (np.uint64(column) for column in range(6))
 LINE = 8
 _ONE = np.uint64(1)
@@ -75,7 +75,7 @@ def _reach(buckets: Any, position: Any, end: Any, arcs: Any, state: Any) -> None
 def _work_on(
     buckets: Any, thread: Any, current: Any, chunk: Any, entries: Any, arcs: Any, state: Any
 ) -> None:
-    """Offer the neighbours of a chunk's vertices their distances."""
+    """Offer the targets of a chunk's vertices distances."""
     like = buckets.distance
     position = np.uint64(chunk * CHUNK)
     end = position + np.uint64(entries)
@@ -98,7 +98,7 @@ def _work_on(
 def _empty(
     buckets: Any, thread: Any, control: Any, owner: Any, current: Any, limit: Any, arcs: Any, state: Any
 ) -> None:
-    """Work on an owner's part of the current bucket, and on what that adds, while it has at most `limit` entries."""
+    """Work on an owner's part of the current bucket, and on entries that this adds, while at most `limit` are left."""
     slot = slot_of(current)
     while 0 < buckets.size[owner, slot] <= limit and not cancelled(control):
         left, chunk = buckets.size[owner, slot], buckets.head[owner, slot]
@@ -112,7 +112,7 @@ def _empty(
 
 @device_function
 def _lowest(buckets: Any, board: Any, size: Any) -> Any:
-    """The lowest bucket of all threads, its entries, and whether the pool ran out, as they all read it."""
+    """The lowest bucket of all threads, its entries, and whether the pool ran out; all threads read the same."""
     lowest, entries, ran_out = np.int64(NO_BUCKET), np.int64(0), np.int64(0)
     for other in range(np.uint64(size)):
         ran_out |= board[other, RAN_OUT]
@@ -134,7 +134,7 @@ def _post(buckets: Any, board: Any, thread: Any, current: Any) -> None:
 
 @device_function
 def _alone(buckets: Any, board: Any, control: Any, size: Any, current: Any, arcs: Any, state: Any) -> Any:
-    """Thread 0 empties buckets of all threads until one is large, none is left, or the pool runs out."""
+    """Empty the buckets of all threads, by thread 0, until one is large, none is left, or the pool runs out."""
     limit = np.int64(NO_BUCKET if size == 1 else 4 * ALONE)
     entries = np.int64(0)
     while current < NO_BUCKET and (entries < ALONE or size == 1) and not cancelled(control):
@@ -211,8 +211,8 @@ def delta_stepping(
 
     Args:
         arcs: `Arcs`.
-        state: of `make_state`; need not be filled.
-        buckets: of `make_buckets`, empty.
+        state: from `make_state`; it need not be filled.
+        buckets: from `make_buckets`, empty.
         board: int64, shape (threads, LINE).
         work: int64, shape (chunks,): room for the chunks of one bucket.
         source: uint64, the index of the source.

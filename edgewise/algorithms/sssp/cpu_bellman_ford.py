@@ -2,13 +2,13 @@
 
 Bellman, "On a routing problem" (1958); Moore (1959) for the queue. In each superstep the vertices whose distance fell
 in the one before offer it along their arcs. All read the distances of the step before, so after step k a vertex has
-the least weight of a walk of at most k arcs, its parent is the lowest index that gave it that, and threads have no
-part in the answer. Without a negative cycle nothing falls any more in step n.
+the least weight of a walk of at most k arcs, its parent is the lowest index that gave it that, and the answer does not
+depend on threads. Without a negative cycle no distance falls in step n.
 
-If something falls in step n, the parents contain a cycle (Cherkassky and Goldberg, "Negative-cycle detection
+If a distance falls in step n, the parents contain a cycle (Cherkassky and Goldberg, "Negative-cycle detection
 algorithms", Mathematical Programming 85, 1999): else each distance would be that of a path of parents, at most n - 1
-arcs long, and there would have been nothing to lower. A cycle of parents is a negative cycle whenever it appears, and
-it mostly appears soon, so the driver stops to look after 1, 2, 4, 8... supersteps and after n.
+arcs long, and there would have been nothing to lower. A cycle of parents is always a negative cycle, and it mostly
+appears soon, so the driver stops to look for one after 1, 2, 4, 8... supersteps and after n.
 """
 
 from typing import Any, NamedTuple
@@ -24,16 +24,16 @@ from edgewise.memory import Step
 
 _PIECE = 64
 _ONE = np.uint64(1)
-#: Words: the superstep, the vertices in the queue and in the next one.
+#: Words: the superstep, the number of vertices in the queue and in the next one.
 STEP, QUEUED, FOUND = 0, 8, 16
 
 
 class Search(NamedTuple):
-    """What Bellman-Ford keeps from superstep to superstep.
+    """The state of Bellman-Ford between supersteps.
 
     Attributes:
-        distance: shape (n,): after the last superstep.
-        offered: the same dtype: the least that was offered; equal to `distance` between supersteps.
+        distance: shape (n,): distances after the last superstep.
+        offered: as `distance`: the least distance that was offered; equal to `distance` between supersteps.
         parent: uint32, shape (n,).
         queued_in: int64, shape (n,): the last superstep that put a vertex into a queue.
         queues: uint32, shape (2, n): the vertices that fell in the last superstep, and those of this one.
@@ -61,8 +61,8 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
 
 
 def searching(num_vertices: int, dtype: np.dtype) -> Step:
-    """The memory that a search takes for distances of this dtype, of which these and parents are kept, and to look for
-    a cycle."""
+    """The memory that a search takes for distances of this dtype, with that to look for a cycle; distances and parents
+    are kept."""
     state = num_vertices * (2 * dtype.itemsize + 4 + 8 + 8)
     return Step(num_vertices * (dtype.itemsize + 4), state + looking_for_cycle(num_vertices))
 
@@ -82,7 +82,7 @@ def _offer(arcs: Any, search: Any, u: Any, step: Any) -> None:
 
 @device_function
 def _become_parent(arcs: Any, search: Any, u: Any) -> None:
-    """Make a vertex the parent of those that it lowered, unless one of a lower index gave them the same."""
+    """Make a vertex the parent of those that it lowered, unless one of lower index gave them an equal distance."""
     distance = search.distance[u]
     for arc in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + _ONE])):
         v = np.uint64(arcs.targets[arc])
@@ -93,7 +93,7 @@ def _become_parent(arcs: Any, search: Any, u: Any) -> None:
 
 @team_kernel
 def bellman_ford(thread: Any, size: Any, control: Any, arcs: Any, search: Any, until: Any) -> None:
-    """Run supersteps up to number `until`, or as long as distances fall."""
+    """Run supersteps up to number `until`, as long as distances fall."""
     words = search.words
     step, queued = words[STEP], words[QUEUED]
     while step < until and queued > 0:

@@ -1,16 +1,16 @@
-"""The buckets of delta-stepping: for each thread, vertices by how far their tentative distance is.
+"""The buckets of delta-stepping: for each thread, vertices by their tentative distances.
 
 Bucket k holds the vertices with tentative distances in [k * delta, (k + 1) * delta). A thread writes into its own
-buckets only. The `NEAR` buckets from the current one on lie in a ring; what is farther goes to one more list, the
-far list, and is dealt out when the ring comes near to it, so any delta and any weights will do.
+buckets only. The `NEAR` buckets from the current one on lie in a ring; vertices farther away go to one more list, the
+far list, and are dealt out when the ring comes near to them, so any delta and any weights will do.
 
 Chunks. A bucket is a chain of chunks of `CHUNK` entries from a pool that all threads share; nothing is allocated
-while threads run. An entry is a vertex and the distance that it was given; entries are never removed, and one whose
-vertex has got a shorter distance since is recognised by that and passed over.
+while threads run. An entry is a vertex and the distance that it was given. Entries are never removed: if the vertex has
+got a shorter distance since, the entry is passed over.
 
-The pool has a bound and vertices may be entered any number of times, so it can run out. Then the entry is dropped
-and `LOST` is set, and after the superstep the buckets are made anew from the tentative distances, each vertex once
-(`rebuild`). The pool has room for twice that, so another n entries are made before it can happen again.
+The pool is bounded and vertices may be entered any number of times, so it can run out. Then the entry is dropped and
+`LOST` is set, and after the superstep the buckets are made anew from the tentative distances, each vertex once
+(`rebuild`). The pool has room for twice that, so another n entries are made before it can run out again.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from edgewise.kernels.cpu.atomics import atomic_add
 CHUNK = 128
 NEAR = 128
 FAR = np.uint64(NEAR)
-#: The number of a bucket that there is not.
+#: The number that stands for no bucket.
 NO_BUCKET = 1 << 62
 #: Bucket numbers stay below this, where float64 still tells one from the next.
 MAX_BUCKETS = 2.0**50
@@ -41,7 +41,7 @@ class Buckets(NamedTuple):
     Attributes:
         head, size: int64, shape (threads, lists): the newest chunk of each list, and its number of entries.
         spare: int64, shape (threads, line): a chain of chunks for reuse.
-        far_least: int64, shape (threads, line): no bucket in the far list has a lower number.
+        far_least: int64, shape (threads, line): a lower bound on the buckets of vertices in the far list.
         vertex, distance: the pool of entries, uint32 and the dtype of distances, shape (chunks * CHUNK,).
         following: int64, shape (chunks,): the next chunk of a chain.
         words: int64: see `FRESH` and the others.
@@ -60,7 +60,7 @@ class Buckets(NamedTuple):
 
 
 def bucket_chunks(num_vertices: int, num_threads: int) -> int:
-    """The size of the pool: each vertex twice, and one chunk that is not full for each list."""
+    """The size of the pool, in chunks: for each vertex twice, and one chunk that is not full for each list."""
     return 2 * num_vertices // CHUNK + num_threads * (NEAR + 2)
 
 
@@ -95,7 +95,7 @@ def slot_of(bucket: Any) -> Any:
 
 @device_function
 def chunk_entries(left: Any) -> Any:
-    """Entries in the first chunk of a chain that holds `left` in all: only the newest may not be full."""
+    """The number of entries in the first chunk of a chain of `left` entries: only the newest may not be full."""
     return ((left - 1) & (CHUNK - 1)) + 1
 
 
@@ -118,7 +118,7 @@ def push(buckets: Any, thread: Any, current: Any, v: Any, distance: Any) -> None
 
 @device_function
 def _begin_chunk(buckets: Any, thread: Any, slot: Any) -> Any:
-    """Put a chunk before a list; False if the pool is used up."""
+    """Put a new chunk before a list. False if the pool is used up."""
     chunk = buckets.spare[thread, np.uint64(0)]
     if chunk >= 0:
         buckets.spare[thread, np.uint64(0)] = buckets.following[np.uint64(chunk)]
@@ -134,7 +134,7 @@ def _begin_chunk(buckets: Any, thread: Any, slot: Any) -> Any:
 
 @device_function
 def give_back(buckets: Any, thread: Any, chunk: Any) -> Any:
-    """Keep a chunk for reuse; the one that followed it."""
+    """Keep a chunk for reuse. Returns the one that followed it."""
     following = buckets.following[np.uint64(chunk)]
     buckets.following[np.uint64(chunk)] = buckets.spare[thread, np.uint64(0)]
     buckets.spare[thread, np.uint64(0)] = chunk
@@ -154,7 +154,7 @@ def next_bucket(buckets: Any, thread: Any, current: Any) -> Any:
 
 @device_function
 def deal_far(buckets: Any, thread: Any, current: Any, state: Any) -> None:
-    """Enter what is in a thread's far list anew, now that the ring is near."""
+    """Enter the vertices of a thread's far list anew, now that the ring is near."""
     left, chunk = buckets.size[thread, FAR], buckets.head[thread, FAR]
     buckets.size[thread, FAR] = 0
     buckets.far_least[thread, np.uint64(0)] = NO_BUCKET

@@ -1,14 +1,14 @@
-"""How delta-stepping holds tentative distances, so that threads can lower them at the same time.
+"""The tentative distances of delta-stepping, which threads lower at the same time.
 
-Distances of 32 bits lie packed with their parents: ``state[v]`` is a uint64 with the bits of the distance above and
+Distances of 32 bits are packed with their parents: ``state[v]`` is a uint64 with the bits of the distance above and
 the parent's index below. Distances are not negative, so these words order as the distances do (floats too), and one
-compare-and-swap lowers a distance, or lowers the parent among those that give the same distance. Once the distances
-are final, each vertex has thereby met all its parents, and the lowest index has stayed: the parents do not depend on
-the threads either.
+compare-and-swap lowers a distance, or lowers the parent among those that give the same distance. When the distances
+are final, each vertex has met all its parents, and the lowest index has stayed: the parents do not depend on threads
+either.
 
-Distances of 64 bits lie alone: ``state`` is the array of distances, and parents are found afterwards.
+Distances of 64 bits are not packed: ``state`` is the array of distances, and parents are found afterwards.
 
-A step of length zero offers no parent, for such parents can lead round in a circle; see `cpu_path_tree`.
+An arc of length zero offers no parent, for such parents can form a cycle; see `cpu_path_tree`.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ _HALF = np.uint64(32)
 
 
 def make_state(num_vertices: int, dtype: Any) -> np.ndarray:
-    """Room for the distances of this dtype, shape (n,)."""
+    """An array for distances of this dtype, with parents if these have 32 bits; shape (n,)."""
     packed = np.dtype(dtype).itemsize == 4
     return np.empty(num_vertices, np.uint64 if packed else dtype)
 
@@ -56,7 +56,7 @@ def _distance_in_typed(state: Any, v: Any, like: Any) -> Any:
 
 
 def start(state: Any, v: Any, distance: Any, parent: Any) -> None:
-    """Store a distance, and a parent where the state has room for it. For kernels."""
+    """Store a distance, and a parent if the state has room for it. For kernels."""
 
 
 @overload(start, strict=False, jit_options=KERNEL_OPTIONS)

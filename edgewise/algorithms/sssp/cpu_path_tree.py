@@ -1,10 +1,10 @@
-"""Parents for finished distances: the lowest index rule, and no cycles on arcs that add nothing.
+"""Parents for final distances: the lowest index is taken, and arcs that add nothing make no cycles.
 
-An arc (u, v) of weight w is tight if distance[u] + w is distance[v]; every parent is the source of a tight arc. Where
-that arc is from a smaller distance the parents lead to ever smaller distances and cannot form a cycle. Arcs of weight
-0 (and floats that rounding makes no difference) join equal distances and can. So a vertex takes, of its tight arcs
-from smaller distances, the one of the lowest source. Only a vertex that has none is attached to one of equal distance
-that already has its place, in rounds outwards from those that have one; of the candidates of a round, the lowest.
+An arc (u, v) of weight w is tight if distance[u] + w is distance[v]; every parent is the source of a tight arc. Parents
+at smaller distances lead to ever smaller distances and cannot form a cycle. Arcs of weight 0 (and float weights that
+are lost in rounding) join equal distances, and can form one. So a vertex takes, of its tight arcs from smaller
+distances, the one with the lowest source. Only a vertex without such an arc is attached to one of equal distance that
+is placed already, in rounds outwards from the placed vertices; of the candidates of a round it takes the lowest.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from edgewise.text import shown
 _ONE = np.uint64(1)
 #: Vertices, and arcs, that a thread takes at a time.
 _VERTICES, _ARCS = 64, 16_384
-#: In `level`: a vertex that looks for no parent, and one that does. Later, the round in which it found one.
+#: In `level`: a vertex that needs no parent, and one that waits for one; later, the round in which it found one.
 PLACED, WAITING = 0, -1
 
 
@@ -42,11 +42,11 @@ def unpack(
     distance: Any,
     parent: Any,
 ) -> None:
-    """Part packed words into distances and parents (uint32).
+    """Split packed words into distances and parents (uint32).
 
     Args:
-        state: words with distances of the dtype of `like`; `unreached` where there is none.
-        distance: of that dtype, or a wider integer; `beyond` is put where there is none.
+        state: words with distances of the dtype of `like`; `unreached` stands for none.
+        distance: of that dtype, or a wider integer; `beyond` stands for none.
     """
     n = len(state)
     for v in range(np.uint64(n * thread // size), np.uint64(n * (thread + 1) // size)):
@@ -62,7 +62,7 @@ def unpack(
 def nearer_parents(
     thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
 ) -> None:
-    """The lowest source of a tight arc from a smaller distance, for each vertex; `parent` (uint32) is all `NONE`."""
+    """Give each vertex the lowest source of a tight arc from a smaller distance; `parent` (uint32) is all `NONE`."""
     num_arcs = len(arcs.targets)
     while True:
         start = claim(control, 0, _ARCS, num_arcs)
@@ -95,13 +95,13 @@ def attach(
     order: Any,
     tail: Any,
 ) -> None:
-    """Parents for vertices that only arcs of length zero reach.
+    """Find parents for vertices that only arcs of length zero reach.
 
     Args:
         parent: uint32.
         level: int32, `PLACED` or `WAITING`.
         order: uint32, shape (n,): the placed vertices, then room for those that find their place.
-        tail: int64, shape (1,): how many stand in `order`.
+        tail: int64, shape (1,): the number of vertices in `order`.
     """
     begin, end, turn = np.int64(0), tail[0], np.int32(PLACED + 1)
     if barrier(control, size):  # all have read the tail
@@ -140,7 +140,7 @@ def _attach_targets(
 def attach_rest(
     arcs: Any, distance: np.ndarray, parent: np.ndarray, start: int, unreached: Any, run: Execution
 ) -> None:
-    """Find parents for the vertices that only arcs of length zero reach, if there are any."""
+    """Find parents for vertices that only arcs of length zero reach, if there are any."""
     placed = parent != NONE
     placed[start] = True
     reached = distance != unreached
@@ -154,8 +154,8 @@ def attach_rest(
 
 
 def attaching(num_vertices: int) -> Step:
-    """The memory that `attach_rest` takes: who is placed, who is reached, both in one, levels, the order, and in which
-    place of it each comes."""
+    """The memory that `attach_rest` takes: marks of placed vertices, of reached ones and of both, levels, the order,
+    and the indices that make it."""
     return Step(0, num_vertices * (4 * 1 + 4 + 4 + 8))
 
 
@@ -171,14 +171,14 @@ def mark_targets(
 
 
 def looking_for_cycle(num_vertices: int) -> int:
-    """The memory that `first_on_cycle` takes: where steps lead, where twice as many do, and that as indices."""
+    """The memory that `first_on_cycle` takes: the ends of walks, those of walks twice as long, and these as indices."""
     return 18 * num_vertices
 
 
 def first_on_cycle(parent: np.ndarray) -> int | None:
     """The lowest vertex on a cycle of parents (-1 for none), or None; O(n log n).
 
-    After 2**k >= n steps along the parents a vertex has come to the end of its chain, or round a cycle.
+    After 2**k >= n steps along the parents a walk has come to the end of its chain, or is on a cycle.
     """
     n = len(parent)
     following = np.append(np.where(parent < 0, n, parent), n)
@@ -189,10 +189,10 @@ def first_on_cycle(parent: np.ndarray) -> int | None:
 
 
 def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
-    """Refuse a cycle of parents, which is one of negative weight while distances still fall.
+    """Refuse a cycle of parents, which has a negative weight while distances still fall.
 
     Raises:
-        NegativeCycleError: it names a vertex on the cycle.
+        NegativeCycleError: naming a vertex on the cycle.
     """
     cycle = first_on_cycle(parent)
     if cycle is not None:

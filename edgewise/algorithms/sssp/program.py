@@ -1,5 +1,5 @@
-"""Shortest paths as programs. Parents are made from distances as for the kernel of their own or, where weights are
-negative, are part of the program."""
+"""Shortest paths as programs. Parents are made from distances as for the GPU's own kernel or, if weights are negative,
+by the program itself."""
 
 import functools
 from typing import Any
@@ -27,7 +27,8 @@ from edgewise.program.declare import (
     vertex,
 )
 
-#: Supersteps of Bellman-Ford before a negative cycle is looked for; then so many times as many, from the start.
+#: The supersteps of Bellman-Ford after which a negative cycle is looked for, counted from the start; and the factor by
+#: which that number grows each time.
 FIRST_LOOK, LOOK_AGAIN = 64, 8
 
 
@@ -60,10 +61,10 @@ class ShortestPaths(Program):
 
 
 class BellmanFord(Program):
-    """Distances and parents over weights of any sign, as `cpu_bellman_ford` finds them: two supersteps for each of its.
+    """Distances and parents over weights of any sign, as of `cpu_bellman_ford`, with two supersteps for each of its.
 
-    In odd ones, vertices whose distance fell offer it along their edges. In even ones they offer themselves as parents
-    to those that they lowered.
+    In odd supersteps, vertices whose distance fell offer it along their edges. In even ones they offer themselves as
+    parents to those that they lowered.
     """
 
     source = parameter("int64")
@@ -115,7 +116,7 @@ def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
 
 
 def shortest_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> tuple[Any, Any, int, int]:
-    """Distances and parents on the GPU, supersteps, and how many vertices were reached but have no parent yet.
+    """Distances and parents on the GPU, supersteps, and the number of vertices reached but without a parent yet.
 
     Raises:
         NegativeCycleError: a negative cycle can be reached.

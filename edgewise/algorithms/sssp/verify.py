@@ -19,8 +19,8 @@ _BLOCK = 1 << 22
 def verify_paths(graph: Graph, start: int, distance: np.ndarray, parent: np.ndarray) -> bool:
     """Check distances and parents against the graph, in O(n log n + m), arcs in blocks.
 
-    Nothing is too long if no arc gives its target a smaller distance. Nothing is too short, and nothing reached that
-    is not, if the parents lead to the source along arcs that give exactly the distances. Together they leave one
+    No distance is too long if no arc gives its target a smaller one. None is too short, and no vertex wrongly counts as
+    reached, if the parents lead to the source along arcs that give exactly the distances. Together these leave one
     answer, whatever the signs of the weights.
 
     Raises:

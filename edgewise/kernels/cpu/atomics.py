@@ -32,7 +32,7 @@ def _read_modify_write(operation: str) -> Any:
 
 #: ``atomic_add(array, i, x)`` adds to an integer element and returns the old value.
 atomic_add = _read_modify_write("add")
-#: ``atomic_and(array, i, x)`` keeps these bits only and returns the old value (integers).
+#: ``atomic_and(array, i, x)`` keeps only the bits of x and returns the old value (integers).
 atomic_and = _read_modify_write("and")
 #: ``atomic_exchange(array, i, x)`` stores and returns the old value (integers).
 atomic_exchange = _read_modify_write("xchg")
@@ -141,8 +141,8 @@ yield_processor = types.ExternalFunction("sched_yield", types.int32())
 
 
 def unwrapped(typing_context: Any, value: Any) -> Any:
-    """What an intrinsic is made of, here and for GPUs: the value of an optional that is known not to be None; any other
-    value as it is."""
+    """The value of an optional that is known not to be None; any other value as it is. An intrinsic for CPUs and GPUs
+    is made of this."""
     inner = value.type if isinstance(value, types.Optional) else value
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

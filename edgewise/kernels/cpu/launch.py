@@ -8,7 +8,7 @@ import numpy as np
 from edgewise.kernels.costs import best_threads
 from edgewise.kernels.cpu.team import available_threads, run_alone, team
 
-#: Nanoseconds. What takes longer runs beside the calling thread, which an interruption (Ctrl-C) reaches at once then.
+#: Nanoseconds. A longer kernel runs without the calling thread, so an interruption (Ctrl-C) reaches that at once.
 INTERRUPTIBLE = 20_000_000
 
 
@@ -30,7 +30,7 @@ def launch_on(
     long: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Run a team kernel on so many threads; one alone is the calling one, unless the kernel takes long.
+    """Run a team kernel on `threads` threads; one is the calling thread, unless the kernel takes long.
 
     Args:
         threads: the size of the team.

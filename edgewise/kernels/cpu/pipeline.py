@@ -39,8 +39,8 @@ def _simplifying_passes(codegen: Any) -> Any:
 class _Library(JITCodeLibrary):
     """The code of a function, each part simplified by itself.
 
-    Without that the whole cannot be optimised as well: loops in functions that are inlined keep conditions that do not
-    change in them, which made a search that pulls twice as slow.
+    Without that, the whole cannot be optimised as well: loops in inlined functions keep conditions that do not change
+    in them, which made a search that pulls slower (docs/design/compiling.md).
     """
 
     def add_llvm_module(self, module: Any) -> None:
@@ -53,7 +53,7 @@ class _Library(JITCodeLibrary):
 
 
 class FunctionLibrary(_Library):
-    """The code of a function that only kernels call: not linked with what it calls, not translated."""
+    """The code of a function that only kernels call: neither linked with what it calls nor translated."""
 
     def add_linking_library(self, library: Any) -> None:
         self._linking_libraries.append(library)
@@ -69,11 +69,11 @@ class FunctionLibrary(_Library):
 
 
 class KernelLibrary(_Library):
-    """The code of a kernel and of all functions behind it, optimised together.
+    """The code of a kernel and of all functions that it calls, optimised together.
 
-    Only the kernel's own names are seen by other code of the process. numba numbers functions as they are compiled, so
-    those behind two kernels may have the same names if different processes compiled the kernels; the loader would take
-    the one for the other.
+    Only the kernel's own names are visible to other code of the process. numba numbers functions as they are compiled,
+    so functions of two kernels may have the same names if different processes compiled them; the loader would take one
+    for the other.
     """
 
     def finalize(self) -> None:
@@ -93,8 +93,8 @@ class KernelLibrary(_Library):
     def _link(self, libraries: list[Any]) -> None:
         """Link what is called, until nothing is missing that the libraries have.
 
-        LLVM takes of a library only what the code so far calls. A function may be called later alone: by another one
-        than the first whose library names it, which may turn out not to need it once it is simplified.
+        LLVM takes from a library only what the code so far calls. A function may be needed only later: the first
+        function whose library names it may turn out not to call it once it is simplified, and another one may.
         """
         found: list[tuple[set[str], Any]] = []
         for library in libraries:
@@ -120,7 +120,7 @@ class KernelLibrary(_Library):
 
 
 def _reachable(libraries: list[Any]) -> Iterator[Any]:
-    """The libraries and those behind them, each once."""
+    """The libraries and those of the functions that they call, each once."""
     seen, waiting = set(), list(reversed(libraries))
     while waiting:
         library = waiting.pop()
@@ -132,7 +132,7 @@ def _reachable(libraries: list[Any]) -> Iterator[Any]:
 
 
 class _FunctionLowering(lowering.Lower):
-    """Without the environment of a Python function; the few things that need it declare it."""
+    """Lowering without the environment of a Python function; the few things that need one declare it."""
 
     def emit_environment_object(self) -> None:
         """Emit nothing."""
@@ -159,14 +159,14 @@ class LowerFunction(typed_passes.NativeLowering):
 
 
 class _Start:
-    """The state in which numba chooses passes."""
+    """The state of a compilation when numba chooses passes."""
 
     func_ir, flags = None, compiler.Flags()
 
 
 @functools.cache
 def _passes_to(lower: Any) -> Passes:
-    """numba's passes with another one that lowers."""
+    """numba's passes with another pass for lowering."""
     chosen = compiler.DefaultPassBuilder.define_nopython_pipeline(_Start).passes
     passes = [(lower if kind is typed_passes.NativeLowering else kind, text) for kind, text in chosen]
     return Passes("nopython", passes, _pass_registry, postproc, errors)
@@ -179,7 +179,7 @@ class KernelCompiler(compiler.CompilerBase):
     lower: Any = typed_passes.NativeLowering
 
     def define_pipelines(self) -> list[Any]:
-        """The passes, which leave code in the library."""
+        """The passes; they leave code in the library."""
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
@@ -199,7 +199,7 @@ class FunctionCompiler(KernelCompiler):
             self.state.typingctx = typing
 
     def define_pipelines(self) -> list[Any]:
-        """The passes, which translate nothing."""
+        """The passes; they translate nothing."""
         self.state.flags.no_compile = True
         return super().define_pipelines()
 
@@ -216,9 +216,9 @@ class Function(CPUDispatcher):
         raise TypeError(f"{self.__name__} is for kernels only; what Python calls is made by `kernel`")
 
     def compile(self, signature: Any) -> Any:
-        """Compile the function for a signature, if it was not yet; what calls know it by.
+        """Compile the function for a signature, once. Returns the object by which calls refer to it.
 
-        numba's own also times the compiler and LLVM, each call of it in every function that waits for this one.
+        numba's own method also times the compiler and LLVM, once for each function that waits for this one.
         """
         arguments, returned = sigutils.normalize_signature(signature)
         with global_compiler_lock, self._compiling_counter:
@@ -234,14 +234,14 @@ class Function(CPUDispatcher):
 
 
 class InnerFunction(Function):
-    """A function of edgewise's own that only kernels call, compiled once for all constants that it is called with."""
+    """A function of edgewise's own that only kernels call, compiled once for all constant arguments."""
 
     def get_call_template(self, arguments: Any, keywords: Any) -> Any:
-        """What numba asks for a call's signature."""
+        """The template of a call, by which numba finds its signature."""
         plain = [_plain(kind) for kind in arguments]
         return super().get_call_template(plain, {name: _plain(kind) for name, kind in keywords.items()})
 
 
 def _plain(kind: Any) -> Any:
-    """The type of an argument, that of any integer for a constant one."""
+    """The type of an argument; for a constant integer, that of any integer."""
     return kind.literal_type if isinstance(kind, types.IntegerLiteral) else kind

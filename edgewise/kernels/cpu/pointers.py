@@ -1,8 +1,8 @@
-"""Arrays handed to a kernel as a table of addresses and lengths, and read there as typed pointers.
+"""Arrays passed to a kernel as a table of addresses and lengths, and read there as typed pointers.
 
-An array argument is seven words that every function passes on, and its index may be negative; a pointer is one
-word and its index is what it says. Measured on the kernel of a program with two fields: compiling takes half the
-time, a call 20 µs less.
+An array argument is seven words that every function passes on, and its index may be negative; a pointer is one word
+and is never indexed from the end. Measured on the kernel of a program with two fields: compiling takes half the time,
+a call 20 µs less.
 
 Where numba is told to check bounds (NUMBA_BOUNDSCHECK=1), kernels read arrays from the table instead.
 """
@@ -20,7 +20,7 @@ from numba.np.arrayobj import populate_array
 
 
 class BooleanPointer(types.CPointer):
-    """A pointer to booleans, a byte each. numba's own stores and loads a bit there and fails (0.68)."""
+    """A pointer to booleans of a byte each. numba's own pointer stores and loads a bit and fails (0.68)."""
 
     def __init__(self) -> None:
         super().__init__(types.boolean)
@@ -79,7 +79,7 @@ def pointer_to(element: Any) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, length: Any) -> Any:
-    """An array of a type, of so many elements from an address on."""
+    """An array of type `kind` with `length` elements from the address `data` on."""
     made = context.make_array(kind)(context, builder)
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     populate_array(made, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
@@ -98,7 +98,7 @@ def words_at(typing_context: Any, address: Any) -> Any:
 
 @intrinsic
 def array_at(typing_context: Any, pointer: Any, first: Any, end: Any) -> Any:
-    """``array_at(pointer, first, end)``: the elements first to end as an array, which users' functions can measure."""
+    """``array_at(pointer, first, end)``: the elements from first to before end as an array, which has a length."""
     kind = types.Array(pointer.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -117,7 +117,7 @@ def element_pointer(context: Any, builder: Any, container_type: Any, container: 
 
 
 def checked_pointer(context: Any, builder: Any, container_type: Any, container: Any, index: Any) -> Any:
-    """`element_pointer` of what is read or written: an array's index is checked where numba is told to check bounds."""
+    """`element_pointer` for a read or a write: an array's index is checked if numba is told to check bounds."""
     if isinstance(container_type, types.Array) and context.enable_boundscheck:
         length = context.make_array(container_type)(context, builder, container).nitems
         cgutils.do_boundscheck(context, builder, index, length)

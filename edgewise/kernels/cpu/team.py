@@ -11,12 +11,12 @@ to Python. The functions below are for use inside kernels:
     left or the run was cancelled. Thread 0 calls ``rewind(control, slot)`` between two uses, with a barrier
     on either side; there are `NUM_SLOTS` slots.
 ``report(control, done)``
-    what a progress display shows (any integer that grows).
+    sets the number that a progress display shows (any integer that grows).
 
 Kernels are compiled by `team_kernel`. The thread that called `Team.run` is one of the team, unless the kernel takes
-long: then it waits in Python meanwhile, so Ctrl-C and progress are handled there at once, and the team leaves at its
-next barrier or piece. Pieces must therefore stay far below half a second. A cancelled run always ends in an exception:
-its arrays hold nothing of use.
+long: then it waits in Python and handles Ctrl-C and progress at once, and a cancelled team leaves at its next barrier
+or piece. A piece must therefore take far less than half a second. A cancelled run always ends in an exception: its
+arrays hold nothing of use.
 """
 
 import functools
@@ -36,7 +36,7 @@ from edgewise.kernels.cpu.workers import LOOKS_BEFORE_YIELD, Crew
 from edgewise.kernels.cpu.workers import team_kernel as team_kernel
 from edgewise.text import shown
 
-#: Offsets in the control array, a cache line (8 words) apart; that of `_CANCEL` lies between.
+#: Offsets in the control array, a cache line (8 words) apart; `_CANCEL` lies between them.
 _ARRIVED, _GENERATION, _PROGRESS, _SLOTS = 0, 8, 24, 32
 NUM_SLOTS = 4
 
@@ -94,7 +94,7 @@ _Job = tuple[Callable[..., Any], tuple[Any, ...], "queue.SimpleQueue[BaseExcepti
 
 
 def _lead(inbox: "queue.SimpleQueue[_Job]") -> None:
-    """The life of the thread that takes part in long kernels in place of their callers."""
+    """The loop of the thread that takes part in long kernels in place of their callers."""
     while True:
         function, arguments, done = inbox.get()
         failure: BaseException | None = None
@@ -128,13 +128,13 @@ class Team:
         Args:
             function: a kernel from `team_kernel`, compiled here if its arguments have new types.
             args: what follows ``control`` in the kernel's parameters.
-            long: whether an interruption or `progress` should not wait for the kernel's end; it begins later then.
+            long: whether an interruption and `progress` should not wait for the kernel's end; it then begins later.
             progress: for a long kernel, called about ten times a second with the number last given to ``report``; an
                 exception raised there ends the run.
 
         Raises:
             KeyboardInterrupt: after the threads have left the kernel.
-            ScheduleError: called from `progress` of another run, for whose end it would wait forever.
+            ScheduleError: called from `progress` of another run, whose end it would wait for forever.
         """
         if self._caller == threading.get_ident():
             raise ScheduleError(
@@ -182,7 +182,7 @@ class Team:
             raise failure
 
     def _flush(self) -> None:
-        """Wait until the leading thread has left what it was given, whatever interrupts the waiting."""
+        """Wait until the leading thread has finished its job, whatever interrupts the waiting."""
         done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         assert self._leader is not None
         self._leader.put((_nothing, (), done))
@@ -198,7 +198,7 @@ def _nothing() -> None:
     """A job that does nothing."""
 
 
-#: Threads of a run: more than any machine has processors. And digits of their number.
+#: The most threads of a run, more than any machine has processors; and the most digits of their number.
 MOST_THREADS, _MOST_DIGITS = 4096, 20
 
 
@@ -217,7 +217,7 @@ def available_threads() -> int:
 
 @functools.cache
 def _processors() -> int:
-    """The processors that the process may use when this is first asked: some systems take long to tell."""
+    """The processors that the process may use when this is first called: some systems take long to tell."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,13 +1,13 @@
-"""Threads below Python that kernels are handed to, without a turn at the interpreter for each.
+"""Threads below Python that run kernels without each taking the interpreter's lock.
 
-A Python thread that takes a kernel from a queue needs the interpreter's lock to do so, and to tell of its end: 38 µs
-for each of sixteen threads. The workers here are threads that enter `serve`, compiled, once and never return. They wait
-for a ticket, a number that `call_together` raises, first by looking at it again and again, then asleep. With it they
+A Python thread that takes a kernel from a queue needs the interpreter's lock to do so, and to report its end: 38 µs for
+each of sixteen threads. The workers here are threads that enter the compiled function `serve` once and stay in it. They
+wait for a ticket, a number that `call_together` raises, first by reading it again and again, then asleep. With it they
 find the address of a function and that of its arguments.
 
-`team_kernel` compiles a kernel ``kernel(thread, size, control, *arguments)`` with two functions around it: one that
-takes the arguments from memory, whose address the workers are given, and one that Python calls, ``(crew, size, control,
-*arguments)``, which puts them there and takes part itself as thread 0.
+`team_kernel` compiles a kernel ``kernel(thread, size, control, *arguments)`` with two functions around it: one takes
+the arguments from memory, and the workers are given its address; the other, ``(crew, size, control, *arguments)``, is
+called by Python, puts the arguments into memory and takes part itself as thread 0.
 """
 
 import ctypes
@@ -30,16 +30,16 @@ from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, spin_pause, yield_processor
 from edgewise.kernels.cpu.pointers import words_at
 
-#: Words of a crew: the address of `call_together`; workers that have not ended yet; the function; its arguments. Words
-#: of a worker follow: its ticket; its mutex; its condition.
+#: Words of a crew: the address of `call_together`; the number of workers that have not finished; the function; its
+#: arguments. Words of each worker follow: its ticket; its mutex; its condition.
 CALL, LEFT, FUNCTION, ARGUMENTS = 0, 8, 16, 17
 _FIRST, TICKET, MUTEX, CONDITION, _WORDS = 24, 0, 8, 16, 24
-#: Words before a kernel's arguments: how a call of it failed, two words; the address of its control array. In that
-#: array, the word that has the others leave.
+#: Words before a kernel's arguments: two for how a call of it failed; the address of its control array. CANCEL is the
+#: word of that array that makes the other threads leave.
 _FAILED, _CONTROL, CANCEL = 0, 2, 16
-#: Looks at the ticket before a worker sleeps: some 50 µs. Algorithms call several kernels in turn.
+#: How often a worker reads the ticket before it sleeps: some 50 µs. Algorithms call several kernels in turn.
 LOOKS = 2000
-#: Looks at what other threads do after which the processor is left to them between two.
+#: How often a waiting thread looks before it yields the processor between two looks.
 LOOKS_BEFORE_YIELD = 100
 
 _lock, _unlock = (
@@ -53,7 +53,7 @@ _wake = types.ExternalFunction("pthread_cond_signal", types.int32(types.intp))
 def _call(typing_context: Any, function: Any, thread: Any, arguments: Any) -> Any:
     """Call the function at an address with the number of a thread and the address of its arguments.
 
-    If it raises, and no other did before, leave there what, and have the other threads leave the kernel.
+    If it raises, and no other call did before, store what it raised there, and make the other threads leave the kernel.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -80,7 +80,7 @@ def _call(typing_context: Any, function: Any, thread: Any, arguments: Any) -> An
 
 @device_function
 def _wait(crew: Any, own: Any, seen: Any) -> None:
-    """Wait until the ticket of the worker whose words begin at `own` is another than that seen."""
+    """Wait until the ticket of the worker whose words begin at `own` differs from `seen`."""
     words = words_at(crew)
     for _ in range(LOOKS):
         if atomic_load(words, own + TICKET) != seen:
@@ -95,7 +95,7 @@ def _wait(crew: Any, own: Any, seen: Any) -> None:
 
 @kernel
 def serve(crew: Any, worker: Any) -> None:
-    """The life of a worker, which counts from 0. A function of address 0 ends it."""
+    """The loop of worker number `worker`, counted from 0. A function of address 0 ends it."""
     words, own, seen = words_at(crew), _FIRST + _WORDS * worker, 0
     while True:
         _wait(crew, own, seen)
@@ -110,7 +110,7 @@ def serve(crew: Any, worker: Any) -> None:
 
 @kernel
 def call_together(crew: Any, size: Any, function: Any, arguments: Any) -> None:
-    """Call a function on the calling thread and on the first workers, `size` in all, and wait for their ends."""
+    """Call a function on the calling thread and on the first ``size - 1`` workers, and wait until all have finished."""
     words = words_at(crew)
     words[LEFT] = size - 1
     words[FUNCTION] = function
@@ -133,7 +133,7 @@ def call_together(crew: Any, size: Any, function: Any, arguments: Any) -> None:
 
 @functools.cache
 def _compiled() -> int:
-    """The address of `call_together`; that and `serve` are compiled, or loaded, when this is first asked for."""
+    """The address of `call_together`; it and `serve` are compiled, or loaded, at the first call."""
     serve.compile((types.intp,) * 2)
     kinds = (types.intp,) * 4
     call_together.compile(kinds)
@@ -145,7 +145,7 @@ class Crew:
     """A fixed number of workers, asleep until a kernel is called with `address`; they end with this object.
 
     Raises:
-        ScheduleError: the system has no room for so many threads.
+        ScheduleError: the system did not start all threads.
     """
 
     def __init__(self, workers: int, name: str) -> None:
@@ -172,13 +172,13 @@ class Crew:
 
 
 def _dismiss(words: np.ndarray, address: int, workers: int, process: int) -> None:
-    """End workers, who read the words until then. A forked child has none."""
+    """End the workers, which read the words until then. A forked child has none."""
     if os.getpid() == process:
         call_together(address, workers + 1, 0, 0)
 
 
 def _hand_over(inner: Any) -> Any:
-    """What a kernel's outer function calls: it puts the arguments where all threads find them."""
+    """The intrinsic that a kernel's outer function calls: it puts the arguments where all threads find them."""
 
     @intrinsic
     def hand_over(typing_context: Any, crew: Any, size: Any, control: Any, arguments: Any) -> Any:
@@ -245,8 +245,8 @@ def team_kernel(function: Callable[..., Any] | None = None, *, key: str | None =
     """Compile a kernel ``kernel(thread, size, control, *arguments)`` for teams; see `edgewise.kernels.cache.kernel`.
 
     Returns:
-        A function ``(crew, size, control, *arguments)`` that has `size` threads run the kernel, the calling one among
-        them; with one thread the crew is not looked at.
+        A function ``(crew, size, control, *arguments)`` that runs the kernel on `size` threads, the calling thread
+        among them; with one thread it does not use the crew.
     """
     if function is None:
         return functools.partial(team_kernel, key=key)
