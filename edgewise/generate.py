@@ -71,10 +71,10 @@ def rmat(
     if num_vertices is None:
         assert scale is not None
         num_vertices = 1 << _checked("scale", scale, 0, 30)
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    if not _is_number(edge_factor) or not _is_number(edge_factor * num_vertices):
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    if not _is_number(edge_factor) or not _is_number(float(edge_factor) * num_vertices):
         raise GraphError(f"edge_factor is {shown(edge_factor)}; expected a number of at least 0")
-    num_edges = _checked("the number of edges", round(edge_factor * num_vertices), 0, 2**40)
+    num_edges = _checked("the number of edges", round(float(edge_factor) * num_vertices), 0, 2**40)
     _check_room("rmat", num_vertices, num_edges)
     levels = (num_vertices - 1).bit_length()
     limits = _limits(probabilities)
@@ -105,8 +105,9 @@ def uniform(
     weights: Range | None = None,
 ) -> Graph:
     """A graph whose edges join two random vertices each. O(edges). The arguments are those of `rmat`."""
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    _check_room("uniform", num_vertices, _checked("num_edges", num_edges, 0, 2**40))
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    num_edges = _checked("num_edges", num_edges, 0, 2**40)
+    _check_room("uniform", num_vertices, num_edges)
     source = _integers(seed, _SOURCE, num_edges, num_vertices)
     target = _integers(seed, _TARGET, num_edges, num_vertices)
     return _graph(source, target, num_vertices, seed, weights, directed, simple)
@@ -136,8 +137,8 @@ def lattice(
     Raises:
         GraphError: an argument out of range.
     """
-    _checked("rows", rows, 1, 2**31 - 1)
-    _checked("columns", columns, 1, 2**31 - 1)
+    rows = _checked("rows", rows, 1, 2**31 - 1)
+    columns = _checked("columns", columns, 1, 2**31 - 1)
     _checked("rows * columns", rows * columns, 1, 2**31 - 1)
     check_flags(GraphError, directed=directed)
     if not _is_number(one_way):
@@ -188,11 +189,11 @@ def skewed(
     Raises:
         GraphError: an argument out of range.
     """
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    _checked("heavy", heavy, 0, num_vertices)
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    heavy = _checked("heavy", heavy, 0, num_vertices)
     heavy_degree = num_vertices if heavy_degree is None else heavy_degree
-    _checked("light_degree", light_degree, 0, 2**31 - 1)
-    _checked("heavy_degree", heavy_degree, 0, 2**31 - 1)
+    light_degree = _checked("light_degree", light_degree, 0, 2**31 - 1)
+    heavy_degree = _checked("heavy_degree", heavy_degree, 0, 2**31 - 1)
     _check_room("skewed", num_vertices, heavy * heavy_degree + (num_vertices - heavy) * light_degree)
     degree = np.full(num_vertices, light_degree)
     degree[_permutation(num_vertices, seed)[:heavy]] = heavy_degree
@@ -204,7 +205,7 @@ def skewed(
 @naming_memory_errors
 def star(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from vertex 0 to every other one; weights as in `rmat`."""
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
     _check_room("star", num_vertices, num_vertices - 1)
     target = np.arange(1, num_vertices, dtype=np.int32)
     return _graph(np.zeros_like(target), target, num_vertices, seed, weights, directed, simple=False)
@@ -213,7 +214,7 @@ def star(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Ra
 @naming_memory_errors
 def path(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from each vertex to the next; weights as in `rmat`."""
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
     _check_room("path", num_vertices, num_vertices - 1)
     vertices = np.arange(num_vertices, dtype=np.int32)
     return _graph(vertices[:-1], vertices[1:], num_vertices, seed, weights, directed, simple=False)
@@ -222,7 +223,7 @@ def path(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Ra
 @naming_memory_errors
 def cycle(num_vertices: int, *, seed: int = 0, directed: bool = True, weights: Range | None = None) -> Graph:
     """Edges from each vertex to the next, and from the last to the first; weights as in `rmat`."""
-    _checked("num_vertices", num_vertices, 1, 2**31 - 1)
+    num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
     _check_room("cycle", num_vertices, num_vertices - 1)
     vertices = np.arange(num_vertices, dtype=np.int32)
     return _graph(vertices, np.roll(vertices, -1), num_vertices, seed, weights, directed, simple=False)
@@ -264,13 +265,13 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
     if not pair or not all(map(_is_number, bounds)) or bounds[0] > bounds[1]:
         raise GraphError(f"weights is {shown(bounds)}; expected None, or the smallest and the largest weight")
     low, high = bounds
-    if isinstance(low, int) and isinstance(high, int):
-        for bound in bounds:
-            _checked("a weight", bound, -(2**63), 2**63 - 1)
+    if is_integer(low) and is_integer(high):
+        low, high = (_checked("a weight", bound, -(2**63), 2**63 - 1) for bound in bounds)
         dtype = np.int32 if low >= -(2**31) and high < 2**31 else np.int64
         span = _checked("the number of different weights", high - low + 1, 1, 2**32)
         return (_integers(seed, _WEIGHT, count, span, np.int64) + low).astype(dtype)
     # NumPy rounds after each operation, where compiled code might fuse two of them.
+    low, high = float(low), float(high)
     return low + (high - low) * (_integers(seed, _WEIGHT, count, 2**32, np.int64) * 2.0**-32)
 
 
@@ -291,9 +292,8 @@ def _checked(name: str, value: Any, low: int, high: int) -> int:
 
 def _key(seed: int, stream: int) -> np.uint64:
     """Where the random numbers of one purpose start."""
-    _checked("seed", seed, 0, 2**64 - 1)
     mixed = 0
-    for part in (seed, stream):
+    for part in (_checked("seed", seed, 0, 2**64 - 1), stream):
         mixed = int(mix64(np.uint64((mixed ^ part) + 0x9E3779B97F4A7C15 & (2**64 - 1))))
     return np.uint64(mixed)
 
@@ -309,7 +309,7 @@ def _happens(share: float, name: str, seed: int, stream: int, count: int) -> np.
     """Whether each of ``count`` events of this probability happens."""
     if not _is_number(share) or not 0 <= share <= 1:
         raise GraphError(f"{name} is {shown(share)}; expected a share from 0 to 1")
-    return _integers(seed, stream, count, 2**32, np.int64) < round(share * 2**32)
+    return _integers(seed, stream, count, 2**32, np.int64) < round(float(share) * 2**32)
 
 
 def _permutation(count: int, seed: int) -> np.ndarray:

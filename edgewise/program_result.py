@@ -8,7 +8,7 @@ import numpy as np
 from edgewise.engine.contract import Ending, Outcome
 from edgewise.errors import GraphError, VerificationError
 from edgewise.execution import Execution
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import Specification
 from edgewise.result import Result, ids_or_none
@@ -45,6 +45,7 @@ class ProgramResult(Result):
             the "layout" (`Schedule.layout`) made for it, and of the "run" with its results; else empty.
     """
 
+    algorithm = "program"
     aggregates: dict[str, Any]
     ended: str
     phase_seconds: dict[str, float]
@@ -105,15 +106,19 @@ class ProgramResult(Result):
         return {**self.aggregates, "ended": self.ended}
 
     def verify(self, graph: Graph) -> bool:
-        """Run the program again in plain Python and compare: slow, a microsecond or more for each edge visited.
+        """Run the program again in plain Python and compare fields and aggregates: slow, a microsecond or more for each
+        edge visited.
 
         Floats may differ by rounding (relative 1e-6 for float32, 1e-9 for float64). Asynchronous programs take other
         supersteps than the reference, so only their ends are compared.
 
         Raises:
-            VerificationError: a vertex differs, and the message names the first; or an asynchronous program was cut
-                short.
+            VerificationError: a value differs, and the message names the first; or the graph has another size, or an
+                asynchronous program was cut short.
         """
+        check_graph(f"{type(self).__name__}.verify", graph)
+        if (graph.num_vertices, graph.num_arcs) != (self.graph.num_vertices, self.graph.num_arcs):
+            raise VerificationError(f"the result is of {self.graph!r}; got {graph!r}")
         prepared = self._prepared if graph is self.graph else self._prepared.on(graph)
         limit: int | None = self.supersteps
         if prepared.program.asynchronous:
@@ -125,12 +130,28 @@ class ProgramResult(Result):
             limit = None
         expected = prepared.reference(self._given, limit)
         for name, values in expected.vertex_fields.items():
-            got = self.fields[name]
-            tolerance = {"float32": 1e-6, "float64": 1e-9}.get(str(values.dtype), 0.0)
-            same = np.isclose(got, values, rtol=tolerance, atol=tolerance, equal_nan=True)
-            if not same.all():
-                v = int(np.argmin(same))
+            wrong = _first_different(self.fields[name], values)
+            if wrong is not None:
+                vertex, got = graph.ids_of([wrong]).tolist()[0], self.fields[name][wrong]
                 raise VerificationError(
-                    f"{name} of vertex {graph.ids_of(np.array([v]))[0]} is {got[v]}; the reference has {values[v]}"
+                    f"{name} of vertex {shown(vertex)} is {got}; the reference has {values[wrong]}"
                 )
+        for name, values in expected.edge_fields.items():
+            wrong = _first_different(self.edge_fields[name], values)
+            if wrong is not None:
+                got = self.edge_fields[name][wrong]
+                raise VerificationError(f"{name} of arc {wrong} is {got}; the reference has {values[wrong]}")
+        for name, value in expected.aggregates.items():
+            got, right = np.atleast_1d(self.aggregates[name]), np.atleast_1d(value)
+            if _first_different(got, right, of_float64=1e-6) is not None:
+                raise VerificationError(f"{name} is {self.aggregates[name]}; the reference has {value}")
         return True
+
+
+def _first_different(got: np.ndarray, expected: np.ndarray, of_float64: float = 1e-9) -> int | None:
+    """The first place where values differ by more than rounding, or None."""
+    if got.shape != expected.shape:
+        raise VerificationError(f"got an array of shape {got.shape}; expected {expected.shape}")
+    tolerance = {"float32": 1e-6, "float64": of_float64}.get(str(expected.dtype), 0.0)
+    same = np.isclose(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return None if same.all() else int(np.argmin(same))

@@ -9,13 +9,15 @@ import numpy as np
 from edgewise.errors import (
     GraphError,
     MissingDependencyError,
+    ParameterError,
     ParseError,
     ProgramError,
     VerificationError,
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.text import listed
+from edgewise.graph.checks import is_integer
+from edgewise.text import listed, shown
 
 #: The columns of a file as text, by name.
 Columns = Mapping[str, list[str]]
@@ -129,6 +131,7 @@ class Result(ABC):
             largest: whether the largest values come first, else the smallest.
             shown: whether each row may be shown; by default, rows with finite values may be.
         """
+        count = check_count(count)
         table = self.table()
         known = np.flatnonzero(is_finite(table[column]) if shown is None else shown)
         keys = table[column][known]
@@ -189,6 +192,13 @@ class Result(ABC):
         )
 
 
+def check_count(count: Any) -> int:
+    """A number of rows. Raises ParameterError for anything but an integer of at least 0."""
+    if not is_integer(count) or count < 0:
+        raise ParameterError(f"top: count is {shown(count)}; expected an integer of at least 0")
+    return int(count)
+
+
 def is_finite(values: np.ndarray) -> np.ndarray:
     """Whether each value is neither infinite nor the largest integer, which stands for infinity; shape (n,)."""
     if values.dtype.kind == "f":
@@ -197,9 +207,10 @@ def is_finite(values: np.ndarray) -> np.ndarray:
 
 
 def no_vertex(graph: Graph) -> Any:
-    """The value for "no vertex" among ids: "" among strings, else -1, or None if a vertex has the id -1."""
-    if len(graph.vertices) and isinstance(graph.vertices[0], str):
-        return ""
+    """The value for "no vertex" among ids: "" among strings, else -1; None if that is the id of a vertex."""
+    ids = graph.vertices
+    if len(ids) and isinstance(ids[0], str):
+        return None if (ids == "").any() else ""
     try:
         graph.index_of(-1)
     except GraphError:
@@ -278,6 +289,11 @@ class SavedColumns:
         """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"; None is written as no text."""
         texts, none = self._texts(name), no_vertex(self.graph)
         nothing = "" if none is None else str(none)
+        if none is None and self._named:
+            raise VerificationError(
+                f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in files; "
+                "verify the result right after the run, with --verify"
+            )
         index = np.full(len(texts), -1, np.int32)
         index[[text != nothing for text in texts]] = self._indices(
             [text for text in texts if text != nothing]

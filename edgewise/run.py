@@ -78,9 +78,9 @@ class Prepared:
             raise ProgramError(f"got {shown(graph)} for the graph, expected an edgewise.Graph")
         check_flags(ProgramError, "prepare: ", in_edges=in_edges)
         self.program, self.graph = program, graph
-        self._schedule = as_schedule(program.__name__, schedule)
         self._device, self._in_edges = device, in_edges
         self.found = specification(program)
+        self._schedule = as_schedule(self.found.name, schedule)
         for name in sorted(self.found.declared & ProgramResult.own_names()):
             problem = f": this name is taken, for each result has a '{name}' of its own; choose another"
             raise refusal(program, name, problem)

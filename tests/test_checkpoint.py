@@ -135,6 +135,14 @@ def test_a_run_without_an_interruption_and_one_without_sources(graph, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_link_to_the_file_stays_and_the_file_goes(graph, tmp_path):
+    target, link = tmp_path / "sums", tmp_path / "link"
+    interrupt(ew.betweenness, graph, target)
+    link.symlink_to(target)
+    assert ew.betweenness(graph, device="cpu", checkpoint=link).verify(graph)
+    assert link.is_symlink() and not target.exists()
+
+
 def test_how_values_are_scaled_may_change(graph, tmp_path):
     interrupt(ew.betweenness, graph, tmp_path / "sums", normalized=False)
     result = ew.betweenness(graph, device="cpu", checkpoint=tmp_path / "sums")
@@ -208,6 +216,7 @@ def test_damaged_files_are_refused(graph, tmp_path):
         ({"total": np.full(128, np.nan)}, "total has values that no sums"),
         ({"total": np.full(128, np.inf)}, "total has values that no sums"),
         ({"total": np.full(128, -1.0)}, "total has values that no sums"),
+        ({"total": np.full(128, 1e300)}, "total has values that no sums"),
     ],
 )
 def test_values_that_no_run_writes_are_refused(graph, tmp_path, changes, problem):

@@ -279,3 +279,20 @@ def test_arguments_that_are_refused(make: Any, message: str) -> None:
 def test_values_that_are_no_numbers_are_refused(make):
     with pytest.raises(GraphError, match="expected"):
         make()
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.uint32, np.int64, np.uint64])
+def test_integers_of_numpy_are_integers(kind):
+    five = kind(5)
+    for made in (
+        lambda n: generate.rmat(n, n, seed=n),
+        lambda n: generate.rmat(num_vertices=n, edge_factor=n, weights=(n, n)),
+        lambda n: generate.uniform(n, n, n),
+        lambda n: generate.lattice(n, n, seed=n),
+        lambda n: generate.skewed(n, n, n, n, n),
+        lambda n: generate.star(n, seed=n),
+    ):
+        one, other = made(five), made(5)
+        assert np.array_equal(one.targets, other.targets) and one.num_vertices == other.num_vertices
+        assert (one.weights is None) == (other.weights is None)
+        assert one.weights is None or np.array_equal(one.weights, other.weights)

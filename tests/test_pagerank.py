@@ -1,9 +1,11 @@
 """PageRank: a dense matrix, drawn graphs, NetworkX's conventions, planted errors, bad input."""
 
+import pickle
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from fractions import Fraction
 
 import battery
@@ -444,3 +446,50 @@ def test_ctrl_c_ends_many_iterations_of_little_work():
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     assert errors.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_in_float32_one_rank_that_is_off_by_a_hundred_thousandth_is_found(seed):
+    random = np.random.default_rng(seed)
+    graph = ew.Graph.from_edges(*random.integers(0, 60, (2, 150)), num_vertices=60)
+    result = ew.pagerank(graph, dtype=np.float32)
+    assert result.verify(graph)
+    result.rank[random.integers(60)] *= np.float32(1.00001)
+    with pytest.raises(VerificationError):
+        result.verify(graph)
+
+
+def test_in_float32_relabelled_iterations_and_residuals_are_found_beyond_rounding():
+    graph = ew.generate.rmat(16, seed=1)
+
+    def is_refused(**changed):
+        result = ew.pagerank(graph, dtype=np.float32)
+        for name, value in changed.items():
+            setattr(result, name, value)
+        with pytest.raises(VerificationError):
+            result.verify(graph)
+
+    right = ew.pagerank(graph, dtype=np.float32)
+    assert right.verify(graph)
+    is_refused(iterations=right.iterations - 1)
+    is_refused(iterations=200, residual=0.0)
+    is_refused(residual=0.0)
+
+
+def test_weights_near_the_largest_float_need_no_warning():
+    graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 0], [1e308, 1e308, 1e-310], directed=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ew.pagerank(graph, weighted=True).verify(graph)
+
+
+@pytest.mark.parametrize("option", ["personalization", "start"])
+def test_lists_of_different_lengths_are_refused(option):
+    with pytest.raises(ParameterError, match=f"{option} is .*expected numbers in one dimension"):
+        ew.pagerank(ew.generate.path(5), **{option: [[0], [1, 2]]})
+
+
+def test_ranks_survive_pickling():
+    graph = ew.generate.path(5)
+    copy = pickle.loads(pickle.dumps(ew.pagerank(graph)))
+    assert copy.verify(copy.graph)

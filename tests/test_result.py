@@ -1,5 +1,7 @@
 """What every result offers: frames, an explanation, and a short description."""
 
+import copy
+import pickle
 import sys
 
 import numpy as np
@@ -8,7 +10,13 @@ import polars
 import pytest
 
 import edgewise as ew
-from edgewise.errors import MissingDependencyError
+from edgewise.errors import (
+    GraphError,
+    MissingDependencyError,
+    ParameterError,
+    ProgramError,
+    VerificationError,
+)
 
 
 @pytest.fixture
@@ -140,3 +148,63 @@ def test_ranks_are_summed_up_and_looked_at_once_in_each_iteration(ranks) -> None
     assert ranks.summary() == {"iterations": ranks.iterations, "converged": True}
     assert ranks.top(1)["vertex"].tolist() == ["c"]
     assert ranks.edges_per_second == pytest.approx(2 * ranks.iterations / ranks.seconds)
+
+
+def test_an_empty_name_is_told_from_no_vertex() -> None:
+    graph = ew.Graph.from_edges(["", "b"], ["b", "c"])
+    assert ew.bfs(graph, "").parent.tolist() == [None, "", "b"]
+    columns = {name: [str(x) for x in values] for name, values in ew.bfs(graph, "").table().items()}
+    with pytest.raises(VerificationError, match="a vertex has the id ''"):
+        type(ew.bfs(graph, "")).verify_columns(graph, columns, source="")
+
+
+@pytest.mark.parametrize("num_vertices", [1, 2, 3, 7])
+def test_a_program_is_verified_on_graphs_of_its_size_only(num_vertices: int) -> None:
+    result = ew.run(Steps, ew.generate.path(5))
+    assert result.verify(ew.generate.path(5))
+    with pytest.raises(VerificationError, match="the result is of <Graph: 5 vertices"):
+        result.verify(ew.Graph.from_edges([], [], num_vertices=num_vertices))
+
+
+def test_aggregates_are_verified() -> None:
+    result = ew.run(Steps, ew.generate.path(5))
+    result.aggregates["reached"] += 1
+    with pytest.raises(VerificationError, match="reached is 6; the reference has 5"):
+        result.verify(result.graph)
+
+
+def test_files_of_programs_are_not_verified() -> None:
+    with pytest.raises(ProgramError, match="files of program cannot be verified"):
+        type(ew.run(Steps, ew.generate.path(5))).verify_columns(ew.generate.path(5), {})
+
+
+@pytest.mark.parametrize("count", [0.5, -1, True, "3", None])
+def test_numbers_of_rows_that_are_none_are_refused(count: object) -> None:
+    for result in (ew.bfs(ew.generate.path(5), 0), ew.scc(ew.generate.path(5))):
+        with pytest.raises(ParameterError, match="top: count is"):
+            result.top(count)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("indices", ["a", 10**5000, [[0], [1, 2]], [0.5], [5], [-1]], ids=range(6))
+def test_indices_that_are_none_are_refused(indices: object) -> None:
+    with pytest.raises(GraphError):
+        ew.generate.path(5).ids_of(indices)
+
+
+def test_what_is_no_program_cannot_be_prepared() -> None:
+    for program in (None, True, 3):
+        with pytest.raises(ProgramError, match="expected a subclass of edgewise"):
+            ew.prepare(program, ew.generate.path(5))  # type: ignore[arg-type]
+
+
+def test_a_depth_is_kept_as_an_integer() -> None:
+    result = ew.bfs(ew.generate.path(5), 0, max_depth=np.int64(2))
+    assert type(result.max_depth) is int and result.verify(result.graph)
+
+
+def test_graphs_and_results_are_copied_and_pickled_after_programs_ran() -> None:
+    graph = ew.generate.path(5)
+    ew.run(Steps, graph)
+    for each in (pickle.loads(pickle.dumps(graph)), copy.deepcopy(graph)):
+        assert np.array_equal(each.targets, graph.targets) and ew.run(Steps, each).summary()["reached"] == 5
+    assert pickle.loads(pickle.dumps(ew.bfs(graph, 0))).level.tolist() == [0, 1, 2, 3, 4]

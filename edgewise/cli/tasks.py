@@ -121,9 +121,7 @@ def algorithms() -> dict[str, Callable[..., Result]]:
     exported = [getattr(edgewise, name) for name in edgewise.__all__]
     functions = [each for each in exported if inspect.isfunction(each)]
     return {
-        kind.algorithm: each
-        for each in functions
-        if (kind := _result_of(each)) and hasattr(kind, "algorithm")
+        kind.algorithm: each for each in functions if (kind := _result_of(each)) not in (None, ProgramResult)
     }
 
 

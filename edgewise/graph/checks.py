@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column, check_not_masked
+from edgewise.graph.ids import MAX_VERTICES, Ids, as_array, as_id_column
 from edgewise.text import shown
 
 
@@ -70,9 +70,7 @@ def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
 
 def as_rows(offsets: Any, targets: Any, weights: np.ndarray | None) -> csr.Rows:
     """Compressed sparse rows from arrays of any integers; arrays that have the right dtype are shared."""
-    check_not_masked(offsets, "offsets")
-    check_not_masked(targets, "targets")
-    offsets, targets = np.asarray(offsets), np.asarray(targets)
+    offsets, targets = as_array(offsets, "offsets"), as_array(targets, "targets")
     check_rows(offsets, targets)
     if weights is not None and len(weights) != len(targets):
         raise GraphError(f"weights has {len(weights):,} entries; targets has {len(targets):,}")

@@ -19,7 +19,7 @@ from edgewise.graph.checks import (
     ids_in_order,
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column, check_not_masked, is_sequence
+from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
 from edgewise.graph.making import making_array, stored
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
@@ -28,7 +28,7 @@ from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
-from edgewise.text import html_table
+from edgewise.text import html_table, shown
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
@@ -67,6 +67,10 @@ class Graph:
         self.edge_numbers: np.ndarray | None = None
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but the programs that are laid out for this graph."""
+        return {**vars(self), "programs": OrderedDict()}
 
     @property
     def itself(self) -> "Graph":
@@ -344,16 +348,12 @@ class Graph:
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
-        check_not_masked(indices, "the array of indices")
-        indices = np.asarray(indices)
-        if indices.size == 0:
-            return self._ids.of(indices.astype(np.int64))
-        if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= self.num_vertices:
-            raise GraphError(
-                f"ids_of got {indices.dtype} from {indices.min()} to {indices.max()}; expected indices "
-                f"0..{self.num_vertices - 1}"
-            )
-        return self._ids.of(indices)
+        found, n = as_array(indices, "the array of indices"), self.num_vertices
+        if found.size == 0:
+            return self._ids.of(np.empty(found.shape, np.int64))
+        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+            raise GraphError(f"ids_of got {shown(indices)}; expected indices from 0 to {n - 1}")
+        return self._ids.of(found)
 
     @cached_property
     def sources(self) -> np.ndarray:

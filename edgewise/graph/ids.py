@@ -26,6 +26,16 @@ def check_not_masked(column: Any, name: str, error: type[EdgewiseError] = GraphE
         )
 
 
+def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, arrays: Any = np) -> Any:
+    """Values as an array of NumPy or, as `arrays`, of CuPy; nested lists of different lengths, say, are none. Raises
+    this error."""
+    check_not_masked(values, name, error)
+    try:
+        return arrays.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise error(f"{name} is {shown(values)}; expected numbers in one dimension") from None
+
+
 def is_sequence(ids: Any) -> bool:
     """Whether these are several ids, not one."""
     return isinstance(ids, list | tuple | range) or (isinstance(ids, np.ndarray) and ids.ndim > 0)

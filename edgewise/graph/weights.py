@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.graph.ids import check_not_masked
+from edgewise.graph.ids import as_array
 
 _KEPT = (np.int32, np.int64, np.float32, np.float64)
 _WIDER = (np.int32, np.float32)
@@ -19,8 +19,7 @@ def as_weights(weight: Any, arrays: Any = np) -> Any:
     Raises:
         GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
     """
-    check_not_masked(weight, "weight")
-    array = arrays.asarray(weight)
+    array = as_array(weight, "weight", arrays=arrays)
     if array.ndim != 1:
         raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
     if array.dtype.kind in "iuf":

@@ -95,6 +95,7 @@ class Checkpoint:
         self.path, self._name = Path(path), name
         check_place(self.path)
         self._graph, self._what = digest(*arcs), digest(name, *what)
+        self._num_vertices = len(arcs.offsets) - 1
         self._last: tuple[int, np.ndarray] | None = None
         self._written, self._warned = time.monotonic(), False
 
@@ -124,7 +125,9 @@ class Checkpoint:
         except Exception as error:  # a bad file can cause any error
             # NumPy's text would have the user load pickled objects.
             raise self._refusal(f"is damaged, or no checkpoint ({type(error).__name__})") from None
-        if not (np.isfinite(sums) & (sums >= 0)).all() or (done == 0 and sums.any()):
+        # From one source, a vertex or an arc depends on no more paths than there are other vertices.
+        most = done * self._num_vertices * (1 + 1e-9)
+        if not ((sums >= 0) & (sums <= most)).all():
             raise self._refusal(f"is damaged: total has values that no sums over {done} sources have")
         if found != self._digest(done, sums):
             raise self._refusal("is damaged: done and total are not those that were written together")
@@ -216,6 +219,6 @@ class Checkpoint:
     ) -> None:
         # A graph that is refused has no sums.
         if kind is None or issubclass(kind, GraphError):
-            self.path.unlink(missing_ok=True)
+            self.path.resolve().unlink(missing_ok=True)
         else:
             self._write()

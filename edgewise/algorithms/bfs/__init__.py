@@ -174,7 +174,7 @@ def bfs(
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     found, run = task.find(graph, sources, limit)
-    return BFSResult(graph, run, found, source, max_depth)
+    return BFSResult(graph, run, found, source, None if max_depth is None else limit)
 
 
 def _search(

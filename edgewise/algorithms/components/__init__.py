@@ -36,7 +36,7 @@ from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
-from edgewise.result import Columns, HostArray, Result, SavedColumns
+from edgewise.result import Columns, HostArray, Result, SavedColumns, check_count
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
 
@@ -74,7 +74,7 @@ class ComponentsResult(Result):
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
         """The largest components: the vertex that labels each, ``component``, and its ``size`` in vertices."""
         labels, sizes = np.unique(self.component, return_counts=True)
-        order = np.argsort(-sizes, kind="stable")[:count]
+        order = np.argsort(-sizes, kind="stable")[: check_count(count)]
         return {"component": self.graph.ids_of(labels[order]), "size": sizes[order]}
 
     def verify(self, graph: Graph) -> bool:

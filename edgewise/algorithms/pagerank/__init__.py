@@ -16,6 +16,7 @@ from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004
 Steps. `cpu`: gather, settle, sum up, decide.
 """
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -227,7 +228,7 @@ def _rank(
     n = walk.graph.num_vertices
     if n == 0:
         nobody = np.empty(0, kind)
-        return Ranked(nobody, iterations=0, residual=0.0, shares=lambda: nobody)
+        return Ranked(nobody, iterations=0, residual=0.0, shares=nobody.copy)
     run.make_in_edges(walk.graph)
     web = _web(walk, kind)
     rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
@@ -238,7 +239,12 @@ def _rank(
     run.launch(iterate, *arguments, work=work, rounds=_ROUNDS, at_most=at_most)
     run.explain("pull: each vertex gathers over its in-edges")
     iterations = int(ranks.counters[DONE])
-    return Ranked(rank, iterations, float(ranks.sums[0]), lambda: shares[iterations & 1][:-1])
+    last = functools.partial(_without_last, shares[iterations & 1])
+    return Ranked(rank, iterations, float(ranks.sums[0]), last)
+
+
+def _without_last(values: np.ndarray) -> np.ndarray:
+    return values[:-1]
 
 
 def _web(walk: Walk, kind: np.dtype) -> Web:

@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph, csr
-from edgewise.graph.ids import check_not_masked
+from edgewise.graph.ids import as_array
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn
@@ -75,7 +75,7 @@ def _with_moderate_weights(graph: Graph) -> Graph:
     assert graph.weights is not None
     most = np.empty(graph.num_vertices)
     launch(_find_heaviest, graph.offsets, graph.weights, most, work=graph.num_arcs)
-    if most.min() >= 1 / _EXTREME and most.max() * graph.num_arcs <= _EXTREME:
+    if most.min() >= 1 / _EXTREME and most.max() <= _EXTREME / graph.num_arcs:
         return graph
     weights = np.empty(graph.num_arcs)
     launch(_divide_rows, graph.offsets, graph.weights, most, weights, work=graph.num_arcs)
@@ -139,8 +139,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     if isinstance(given, Mapping):
         values[graph.index_of(list(given))] = _as_floats(name, given.values())
     else:
-        check_not_masked(given, f"pagerank: {name}", ParameterError)
-        array = np.asarray(given)
+        array = as_array(given, f"pagerank: {name}", ParameterError)
         if array.shape != values.shape or array.dtype.kind not in "biuf":
             raise ParameterError(
                 f"pagerank: {name} is an array of {array.dtype} and shape {array.shape}; expected numbers of shape "
