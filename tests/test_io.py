@@ -1006,3 +1006,34 @@ def test_what_killed_processes_leave_is_cleared(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         write(generate.path(3), tmp_path / "graph.txt")
     assert sorted(tmp_path.iterdir()) == sorted([held, young, other, tmp_path / "graph.txt"])
+
+
+DIMACS_TEXT = "p sp 3 2\na 1 2 5\na 2 3 7\n"
+MARKET_TEXT = "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 5\n2 3 7\n"
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".edges", ".dat", ""])
+@pytest.mark.parametrize(
+    "text",
+    [DIMACS_TEXT, "c x y z\n" * 20_000 + DIMACS_TEXT, "c two\n" * 20_000 + DIMACS_TEXT, MARKET_TEXT],
+    ids=["dimacs", "dimacs after long comments", "dimacs after comments of two words", "matrix market"],
+)
+def test_first_lines_that_cannot_be_mistaken_say_what_a_file_is(tmp_path, suffix, text):
+    path = tmp_path / f"graph{suffix}"
+    path.write_text(text)
+    graph = read(path)
+    assert graph.sources.tolist() == [0, 1] and graph.targets.tolist() == [1, 2]
+    assert graph.weights.tolist() == [5, 7] and graph.num_vertices == 3
+
+
+@pytest.mark.parametrize("text", ["p sp\nsp c\n", "c cat\n" * 20_000 + "p sp\n", "p sp x y\n"])
+def test_names_like_those_of_other_formats_stay_names(tmp_path, text):
+    path = tmp_path / "graph.txt"
+    path.write_text(text)
+    assert "p" in read(path).vertices.tolist()
+
+
+def test_reads_long_edge_lists_of_the_name_c(tmp_path):
+    path = tmp_path / "graph"
+    path.write_text("c cat\n" * 3_000_000)
+    assert read(path).num_edges == 3_000_000

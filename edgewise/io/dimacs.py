@@ -15,6 +15,8 @@ from edgewise.text import shortened
 
 _COMMENTS = "c"
 _WEIGHT_COLUMN = 3
+#: Characters of comments before the problem line of a file whose name does not say that it is of this format.
+_LONGEST_COMMENTS = 2**24
 
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
@@ -40,11 +42,17 @@ def _read_problem(file: TextFile) -> Sizes:
 
 
 def _looks_like(file: TextFile) -> bool:
-    """Whether the first line after the comments is a problem line. Names may begin with c, too, so only a few lines are
-    read."""
-    lines = file.head.decode(errors="replace").split("\n")
-    first = next((line for line in lines if is_data(line, _COMMENTS)), "")
-    return first.split()[:2] == ["p", "sp"]
+    """Whether the first line after lines of the word c is a problem line. The comments that are read for that are of
+    limited length, for c may be a name, too."""
+    length = 0
+    for line in file.lines():
+        words, length = line.split(), length + len(line)
+        if words and words[0] != _COMMENTS:
+            sizes = words[2:]
+            return words[:2] == ["p", "sp"] and len(sizes) == 2 and all(size.isdecimal() for size in sizes)
+        if length > _LONGEST_COMMENTS:
+            break
+    return False
 
 
 DIMACS = Format(

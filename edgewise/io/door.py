@@ -128,8 +128,10 @@ def _by_name(name: Any) -> Format:
 
 
 def _by_looks(file: TextFile) -> Format:
-    """The format by the suffix, else the first that recognises the content, else an edge list."""
+    """The format by the suffix, else the first that recognises the content, else an edge list. Files that are called
+    edge lists may be of a format whose first lines cannot be mistaken."""
     for known in FORMATS:
-        if file.suffix in known.suffixes:
+        if file.suffix in known.suffixes and known is not EDGE_LIST:
             return known
-    return next((known for known in FORMATS if known.looks_like(file)), EDGE_LIST)
+    candidates = (MATRIX_MARKET, DIMACS) if file.suffix in EDGE_LIST.suffixes else FORMATS
+    return next((known for known in candidates if known.looks_like(file)), EDGE_LIST)

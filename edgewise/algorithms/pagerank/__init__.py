@@ -87,8 +87,13 @@ class PageRankResult(Result):
         """Check that these are the ranks: see `verify.verify_outcome`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_numbers(self, tol=self._asked)
-        same = graph is self.graph and self.damping == self._walk.damping
-        walk = self._walk if same else Walk(graph, self.damping, self._walk.jump, self._walk.weighted)
+        own, shares = self._walk, self._shares
+        same = graph is self.graph and self.damping == own.damping
+        walk = own if same else Walk(graph, self.damping, own.jump, own.weighted)
+        if not same and graph.num_vertices == self.graph.num_vertices:
+            # The weights of each vertex count in proportion only, so another graph may have other scales.
+            ratio = np.divide(walk.scale, own.scale, out=np.zeros_like(own.scale), where=own.scale > 0)
+            shares = functools.partial(self._scaled_shares, ratio)
         outcome = Outcome(
             self.rank,
             self.iterations,
@@ -97,10 +102,13 @@ class PageRankResult(Result):
             self.tol,
             self._limit,
             self._begin,
-            self._shares,
+            shares,
             self._on_gpu,
         )
         return verify_outcome(walk, outcome)
+
+    def _scaled_shares(self, ratio: np.ndarray) -> np.ndarray:
+        return self._shares() * ratio
 
     @classmethod
     def verify_columns(
