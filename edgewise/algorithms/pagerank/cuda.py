@@ -266,7 +266,7 @@ def _make_apply(cast: Any, jumps: bool) -> Any:
 
     @device_function
     def apply(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
-        """A row's new rank; by how much it changed, and the rank if it has no out-arcs."""
+        """A row's new rank; by how much it changed, and the rank if it has no out-edges."""
         handed = spread * np.float64(jump) if jumps else spread
         value, change = cast(handed + damping * np.float64(total)), 0.0
         if keep:
