@@ -275,8 +275,8 @@ def _begin_buckets(places, offsets, pool, shared):
     block_barrier()
 
 
-def make_sort_kernel(logarithmic):
-    """The kernel, for buckets that are equally wide by the key, or by the logarithm of the key + 1."""
+def _make_buckets(logarithmic):
+    """Device functions ``make_scale(largest, smallest, num_buckets)`` and ``bucket_of(key, scale)``."""
 
     @device_function
     def scaled(key):
@@ -310,6 +310,12 @@ def make_sort_kernel(logarithmic):
             return top, span, np.uint64(_ALL_BITS // span), last, True
         return top, span, (np.uint64(last) << np.uint64(50)) // np.uint64(span), last, False
 
+    return make_scale, bucket_of
+
+
+def _make_count(bucket_of):
+    """A device function that counts the keys of a block's range."""
+
     @device_function
     def count(given, begin, end, scale, pool, held):
         """Count the keys of each bucket. Of the last tile, this thread holds its keys; afterwards, of the first."""
@@ -322,6 +328,12 @@ def make_sort_kernel(logarithmic):
             first -= TILE
             if first >= begin:
                 _load(given, first, end, held)
+
+    return count
+
+
+def _make_place(bucket_of):
+    """A device function that writes the keys of a block's range in their new order."""
 
     @device_function
     def place(given, begin, end, scale, places, offsets, pool, shared, held, keys, positions):
@@ -358,6 +370,14 @@ def make_sort_kernel(logarithmic):
                     key = pool[i]
                     keys[np.uint32(i + offsets[bucket_of(key, scale)])] = key
             block_barrier()
+
+    return place
+
+
+def make_sort_kernel(logarithmic):
+    """The kernel, for buckets that are equally wide by the key, or by the logarithm of the key + 1."""
+    make_scale, bucket_of = _make_buckets(logarithmic)
+    count, place = _make_count(bucket_of), _make_place(bucket_of)
 
     def sort_kernel(it):
         """Sort; see `Sorting`."""

@@ -26,6 +26,7 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     device_function,
     fence,
+    inlined,
     lane,
     num_blocks,
     shuffle,
@@ -157,8 +158,41 @@ def held_in(queue: Any, block: Any) -> Any:
     return min(np.int64(block.counts[ENTRIES + queue]), np.int64(LOCAL))
 
 
+def _make_waits(applies: bool) -> tuple[Any, Any]:
+    """Device functions for the thread that waits, at the begin and at the end of a superstep.
+
+    With `applies`, what blocks wrote in a superstep is seen by others in the next.
+    """
+
+    @inlined
+    def await_others(done, before, queue, block, control):
+        """Wait until all blocks have done `done` supersteps. Empty the queue that the next superstep fills."""
+        arrivals = (done + 1) // 2 * num_blocks()
+        block.tally[TALLY_WORDS] = await_arrivals(control, _word(done), before, arrivals)
+        if applies:
+            fence()
+        block.counts[ENTRIES + 1 - queue] = 0
+        block.counts[HUBS + 1 - queue] = 0
+
+    @inlined
+    def say_done(step, done, queue, block, control, host):
+        """Say that this block has done a superstep, and how many vertices its queue holds."""
+        held = np.int64(block.counts[ENTRIES + queue])
+        if held > LOCAL:
+            held = np.int64(OVERFLOW)
+        if block_index() == 0 and step % LOOK == 0:
+            host[PROGRESS] = step
+            if host[CANCEL] != 0:
+                held = np.int64(ABORT)
+        if applies:
+            fence()
+        arrive(control, _word(done), held)
+
+    return await_others, say_done
+
+
 def make_few(
-    visit: Callable[..., Any], is_current: Callable[..., Any], settle: Callable[..., Any] | None = None
+    visit: Callable[..., Any], is_current: Callable[..., Any], apply: Callable[..., Any] | None = None
 ) -> Any:
     """The supersteps of few vertices, for functions that may use `context` as they like.
 
@@ -167,15 +201,17 @@ def make_few(
             finds it gives to `keep`.
         is_current: ``is_current(v, key, context)``: whether an entry is still of use. Asked before other blocks have
             arrived.
-        settle: ``settle(v, step, context)``, asked once for each entry after all have arrived: whether its arcs are to
-            be visited. What it writes is seen by visits of this superstep, and everywhere in the next.
+        apply: ``apply(v, step, context)``: whether the arcs of an entry are to be visited. It is called once for each
+            entry, after all blocks have arrived. Visits of this superstep see what it writes, and all in the next.
 
     Returns:
-        ``few(step, last, graph, block, control, host, context)``, to be called by all threads after `clear`, with queue
-        0 filled: the superstep that it ended with, at most `last`; the queue that holds what the next one begins with;
-        how many vertices the queues took; whether the host asked for the end. Superstep `step` was the last before.
+        ``few(step, last, graph, block, control, host, context)``. All threads call it after `clear`, with queue 0
+        filled. Superstep `step` was the last before. It returns the superstep that it ended with, at most `last`; the
+        queue that the next superstep begins with; how many vertices the queues took; whether the host asked for the
+        end.
     """
-    settles, is_active = settle is not None, settle or is_current
+    applies, is_active = apply is not None, apply or is_current
+    await_others, say_done = _make_waits(applies)
 
     @device_function
     def few(step, last, graph, block, control, host, context):
@@ -192,7 +228,7 @@ def make_few(
                 start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
                 is_hub = bool(end - start > MANY)
                 if is_hub:
-                    if not settles and place == 0:
+                    if not applies and place == 0:
                         _keep_hub(v, key, queue, block)
                     start = end
                 start += place
@@ -200,12 +236,7 @@ def make_few(
                     target = np.int64(targets[start])
             done = step - entered
             if block_thread() == WAITING:
-                arrivals = (done + 1) // 2 * num_blocks()
-                block.tally[TALLY_WORDS] = await_arrivals(control, _word(done), before, arrivals)
-                if settles:
-                    fence()
-                counts[ENTRIES + 1 - queue] = 0
-                counts[HUBS + 1 - queue] = 0
+                await_others(done, before, queue, block, control)
             block_barrier()
             said = block.tally[TALLY_WORDS]
             found = (said >> 32) - (before >> 32)
@@ -216,7 +247,7 @@ def make_few(
                 break
             step += 1
             total += found
-            if settles:
+            if applies:
                 active = np.int64(0)
                 if holds and place == 0 and is_active(v, step, context):
                     active = np.int64(1)
@@ -238,16 +269,7 @@ def make_few(
             block_barrier()
             queue = 1 - queue
             if block_thread() == WAITING:
-                held = np.int64(counts[ENTRIES + queue])
-                if held > LOCAL:
-                    held = np.int64(OVERFLOW)
-                if block_index() == 0 and step % LOOK == 0:
-                    host[PROGRESS] = step
-                    if host[CANCEL] != 0:
-                        held = np.int64(ABORT)
-                if settles:
-                    fence()
-                arrive(control, _word(step - entered), held)
+                say_done(step, step - entered, queue, block, control, host)
         return step, queue, total, found >= ABORT
 
     return few

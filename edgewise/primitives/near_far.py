@@ -28,6 +28,7 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     device_function,
     grid_barrier,
+    inlined,
     lane,
     load_fresh,
     num_blocks,
@@ -130,7 +131,7 @@ def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
 
 
 class Run(NamedTuple):
-    """What is the same in all rounds.
+    """What is the same in all supersteps.
 
     Attributes:
         n, graph: vertices; see `OutEdges`.
@@ -146,7 +147,7 @@ class Run(NamedTuple):
     context: Any
 
 
-class Round(NamedTuple):
+class Superstep(NamedTuple):
     """What a superstep, or a rise of the threshold, works with.
 
     Attributes:
@@ -259,37 +260,21 @@ def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
     return rise
 
 
-def make_near_far(
-    value: np.dtype,
-    message: Any,
-    waiting: Any,
-    rise: Any,
-    is_current: Any,
-    settle: Any = None,
-) -> Any:
-    """The loop for functions that may use `context` as they like.
+@device_function
+def _key_of(v: Any, context: Any) -> Any:
+    """The key of a piece's vertex."""
+    run, _, _ = context
+    return run.best[v]
 
-    Args:
-        value: the dtype that keys stand for.
-        message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
-        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
-            that is less than `below`, the threshold so far, says that the vertex was dealt with.
-        rise: ``rise(below, start, far, count, width, best, block, context)``: the next threshold and the width, called
-            by all threads, which all have to get the same. `start` is the least of the keys that the last rise left
-            far, or `below`, the threshold so far, if none is known; the width is 0 at first, and is doubled or halved
-            by how much work there was since.
-        is_current: ``is_current(v, key, best, context)``: whether a vertex that was made near by a key has to be dealt
-            with still.
-        settle: ``settle(v, best, step, context)``: deal with a near vertex; whether it sends. Without it a vertex
-            always sends, and is dealt with once for each time its key fell; with it, once in a superstep.
 
-    Returns:
-        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``, called by all threads with
-        `piles` filled (`prepare`), the first near or far vertices listed, and a barrier behind. `graph` is `OutEdges`.
-        It returns what the last barrier returned.
-    """
-    key_type, settles = key_dtype(value).type, settle is not None
-    deal_with = settle or waiting
+@device_function
+def _always_sends(v: Any, best: Any, step: Any, context: Any) -> Any:
+    """What becomes of a near vertex without `apply`; see `make_near_far`."""
+    return True
+
+
+def _make_visit(key_type: Any, message: Any) -> Any:
+    """A device function that sends along one arc of a piece."""
 
     @device_function
     def visit(takes, v, key, k, context):
@@ -307,10 +292,11 @@ def make_near_far(
         edges = _put_near(target, is_near, block, (run, now))
         return edges, _put_far(target, is_far, block, (run, now))
 
-    @device_function
-    def key_of(v, context):
-        run, _, _ = context
-        return run.best[v]
+    return visit
+
+
+def _make_visit_few(key_type: Any, message: Any, applies: bool) -> Any:
+    """A device function that sends along one arc of a vertex in a block's queue."""
 
     @device_function
     def visit_few(v, key, k, target, step, queue, block, control, context):
@@ -325,39 +311,58 @@ def make_near_far(
                 elif _make_far(target, now, run):
                     now.far[atomic_add(control, now.far_word, 1)] = target
             elif (
-                (not settles or _make_near(target, step, run))
+                (not applies or _make_near(target, step, run))
                 and not keep(target, new, 1 - queue, block)
-                and (settles or _make_near(target, step, run))
+                and (applies or _make_near(target, step, run))
             ):
                 now.near[atomic_add(control, now.near_word, 1)] = target
                 atomic_add(control, now.edges_word, degree(target, run.graph.offsets))
+
+    return visit_few
+
+
+def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: Any) -> Any:
+    """A device function for supersteps with few near vertices; see `make_few`."""
 
     @device_function
     def is_current_few(v, key, context):
         run, _ = context
         return is_current(v, key, run.best, run.context)
 
-    @device_function
-    def settle_few(v, step, context):
-        run, _ = context
-        return deal_with(v, run.best, step, run.context)
+    if apply is None:
+        return make_few(_make_visit_few(key_type, message, False), is_current_few)
 
-    walk = make_walk(visit, settles, None if settles else key_of)
-    few = make_few(visit_few, is_current_few, settle_few if settles else None)
+    @device_function
+    def apply_few(v, step, context):
+        run, _ = context
+        return apply(v, run.best, step, run.context)
+
+    return make_few(_make_visit_few(key_type, message, True), is_current_few, apply_few)
+
+
+def _make_list_active(apply: Any) -> Any:
+    """A device function that cuts near vertices into pieces."""
+    sends_now = apply or _always_sends
 
     @device_function
     def list_active(near, count, pieces, pieces_word, step, run):
-        """Deal with the near vertices and list the pieces of those that send."""
+        """Update the near vertices. Those that send are cut into pieces, which are listed."""
         for begin in range(thread_index() - lane(), count, num_threads()):
             i, v, sends = begin + lane(), np.int64(0), False
             if i < count:
                 v = np.int64(near[i])
-                sends = deal_with(v, run.best, step, run.context) if settles else True
+                sends = sends_now(v, run.best, step, run.context)
             list_pieces(v, sends, pieces, run.control, pieces_word, run.graph.offsets)
+
+    return list_active
+
+
+def _make_split(waiting: Any) -> Any:
+    """A device function that splits the far pile at a threshold."""
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
-        """Make the far vertices below the threshold near. Those below the one before were dealt with."""
+        """Make the far vertices below the threshold near. Those below the threshold before were dealt with."""
         edges, least = np.int64(0), LARGEST
         for begin in range(thread_index() - lane(), count, num_threads()):
             i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
@@ -377,20 +382,27 @@ def make_near_far(
             atomic_min(run.control, least_word, least)
         add_to_total(edges, 0, block.tally, run.control, now.edges_word)
 
-    @device_function
-    def load(near, count, block, run):
-        """Fill queue 0 of this block with its share of the near vertices."""
-        mine = (count - block_index() + num_blocks() - 1) // num_blocks()
-        if block_thread() < mine:
-            v = np.int64(near[block_index() + block_thread() * num_blocks()])
-            block.queues[block_thread()] = v
-            block.keys[block_thread()] = run.best[v]
-        if block_thread() == 0:
-            block.counts[ENTRIES] = mine
+    return split
+
+
+@device_function
+def _load(near: Any, count: Any, block: Any, run: Any) -> None:
+    """Fill queue 0 of this block with its share of the near vertices."""
+    mine = (count - block_index() + num_blocks() - 1) // num_blocks()
+    if block_thread() < mine:
+        v = np.int64(near[block_index() + block_thread() * num_blocks()])
+        block.queues[block_thread()] = v
+        block.keys[block_thread()] = run.best[v]
+    if block_thread() == 0:
+        block.counts[ENTRIES] = mine
+
+
+def _make_unload(applies: bool) -> Any:
+    """A device function that lists the vertices in the blocks' queues."""
 
     @device_function
     def unload(queue, step, block, now, run):
-        """List what a queue of this block holds, and the far vertices that it kept if they are far still, for all."""
+        """List the vertices that a queue of this block holds, and the far vertices that it kept, if they still are."""
         for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(THREADS)), block_size()):
             v = np.int64(block.others[i])
             if load_fresh(run.best, v) >= now.threshold and _make_far(v, now, run):
@@ -400,9 +412,66 @@ def make_near_far(
             i, v, is_near = begin + lane(), np.int64(0), False
             if i < held:
                 v = np.int64(block.queues[queue * LOCAL + i])
-                is_near = settles or _make_near(v, step, run)
+                is_near = applies or _make_near(v, step, run)
             edges += _list_near(v, is_near, (run, now))
         add_to_total(edges, 0, block.tally, run.control, now.edges_word)
+
+    return unload
+
+
+@inlined
+def _adapted(width, computed, supersteps):
+    """The next width, by how many vertices the supersteps since the last rise had."""
+    if computed < SLOW * supersteps:
+        width *= 2.0
+    elif computed > FAST * supersteps:
+        width *= 0.5
+    return width
+
+
+@inlined
+def _report(step, few_steps, rises, ending, host):
+    """Write to the host's array what a run was."""
+    host[SUPERSTEPS] = step
+    host[FORMS] = few_steps
+    host[FORMS + 1] = step - few_steps
+    host[RISES] = rises
+    host[ENDING] = ending
+
+
+def make_near_far(
+    value: np.dtype, message: Any, waiting: Any, rise: Any, is_current: Any, apply: Any = None
+) -> Any:
+    """A device function: the loop for functions that may use `context` as they like.
+
+    Args:
+        value: the dtype that keys stand for.
+        message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
+        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
+            that is less than `below`, the threshold so far, says that the vertex was dealt with.
+        rise: ``rise(below, start, far, count, width, best, block, context)``: the next threshold and the width. All
+            threads call it, and all have to get the same. `start` is the least key that the last rise left far; it is
+            `below`, the threshold so far, if none is known. The width is 0 at first. It is doubled or halved, by how
+            much work there was since the last rise.
+        is_current: ``is_current(v, key, best, context)``: whether a vertex that a key made near is still to be dealt
+            with.
+        apply: ``apply(v, best, step, context)``: update a near vertex, once in a superstep; whether it sends. Without
+            it a near vertex always sends, once for each time its key fell.
+
+    Returns:
+        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it, after a
+        barrier, when `piles` are prepared (`prepare`) and the first near or far vertices are listed. `graph` is
+        `OutEdges`. It returns what the last barrier returned.
+    """
+    key_type, applies = key_dtype(value).type, apply is not None
+    walk = make_walk(_make_visit(key_type, message), applies, None if applies else _key_of)
+    few = _make_few_supersteps(key_type, message, is_current, apply)
+    list_active, split, unload = _make_list_active(apply), _make_split(waiting), _make_unload(applies)
+    return _make_loop(rise, walk, few, list_active, split, unload)
+
+
+def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unload: Any) -> Any:
+    """A device function that loops over supersteps and rises of the threshold; see `make_near_far`."""
 
     @device_function
     def near_far(n, limit, graph, piles, block, generation, threshold, context):
@@ -431,10 +500,7 @@ def make_near_far(
             far, stay = (other_far, far_list) if crossed else (far_list, other_far)
             near_word, edges_word, far_word = NEAR + following, EDGES + following, FAR + pile
             if found == 0:
-                if computed < SLOW * (step - since):
-                    width *= 2.0
-                elif computed > FAST * (step - since):
-                    width *= 0.5
+                width = _adapted(width, computed, step - since)
                 computed, since = np.int64(0), step
                 below = threshold
                 start = least if below <= least < LARGEST else below
@@ -446,13 +512,13 @@ def make_near_far(
                 if me == 0:
                     control[FAR + spare] = 0
                     control[LEAST + spare] = LARGEST
-                now = Round(step, bucket, threshold, next_near, stay, near_word, edges_word, FAR + pile)
+                now = Superstep(step, bucket, threshold, next_near, stay, near_word, edges_word, FAR + pile)
                 split(far, count, below, LEAST + pile, block, now, run)
             elif fits(found, edges):
                 clear(block, control)
-                load(near, found, block, run)
+                _load(near, found, block, run)
                 generation = grid_barrier(control, generation)
-                now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
+                now = Superstep(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
                 before = step
                 step, queue, total, ends = few(step, limit, graph, block, control, host, (run, now))
                 if me == 0 and ends:
@@ -468,18 +534,14 @@ def make_near_far(
                     control[ENDED + following] = host[CANCEL]
                 list_active(near, found, pieces, PIECES + turn, step, run)
                 generation = grid_barrier(control, generation)
-                now = Round(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
+                now = Superstep(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
                 edges, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
                 edges += _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)
             turn, flipped = following, not flipped
         if me == 0:
-            host[SUPERSTEPS] = step
-            host[FORMS] = few_steps
-            host[FORMS + 1] = step - few_steps
-            host[RISES] = rises
-            host[ENDING] = ending
+            _report(step, few_steps, rises, ending, host)
         return generation
 
     return near_far

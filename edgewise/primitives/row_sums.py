@@ -59,12 +59,13 @@ class Rows(NamedTuple):
     shift: Any
 
 
-class Desk(NamedTuple):
-    """Where long rows are listed, and what a block shares to add them up.
+class Worklist(NamedTuple):
+    """The worklist of long rows, and what a block shares to add them up.
 
     Attributes:
         rows: int64: vertex and mask of what is wanted, in the lower and upper half.
-        control, word: int64, an array, and the first of two of its words: how many rows were listed, and taken.
+        control, word: int64, an array, and the first of two of its words: how many rows are on the worklist, and how
+            many blocks have taken.
         sums, powers: float64 and int32, (SHARED_SUMS,), shared by the block.
         taken: int64, (1,), shared by the block.
     """
@@ -108,46 +109,32 @@ def _places(team: Any, shift: Any) -> Any:
 
 
 @device_function
-def list_long(v: Any, wanted: Any, is_long: Any, desk: Any) -> None:
-    """List the rows of those lanes whose are long, with what is wanted of them. All lanes of the warp take part."""
+def list_long(v: Any, wanted: Any, is_long: Any, worklist: Any) -> None:
+    """Put long rows, one of each lane with `is_long`, on the worklist. All lanes of the warp take part."""
     if ballot(is_long) != 0:
-        place = reserve(np.int64(is_long), desk.control, desk.word)
+        place = reserve(np.int64(is_long), worklist.control, worklist.word)
         if is_long:
-            desk.rows[place] = np.int64(v) | np.int64(wanted) << 32
+            worklist.rows[place] = np.int64(v) | np.int64(wanted) << 32
 
 
 @device_function
-def take_long(desk: Any) -> Any:
-    """The number of the next long row, for this whole block; no less than how many there are if none is left."""
+def take_long(worklist: Any) -> Any:
+    """The place of the block's next row on the worklist. It is beyond the last one if no row is left."""
     block_barrier()
     if block_thread() == 0:
-        desk.taken[0] = atomic_add(desk.control, desk.word + 1, 1)
+        worklist.taken[0] = atomic_add(worklist.control, worklist.word + 1, 1)
     block_barrier()
-    return desk.taken[0]
+    return worklist.taken[0]
 
 
-def make_sums(
-    has_powers: bool,
-    plus: Callable[..., Any],
-    settle: Callable[..., Any],
-    term: Callable[..., Any] | None = None,
-) -> tuple[Any, Any]:
-    """What adds up rows.
+@device_function
+def _without_lowest(bits: Any) -> Any:
+    """The bits but for the lowest one that is set."""
+    return np.uint32(np.int64(bits) & (np.int64(bits) - 1))
 
-    Args:
-        has_powers: whether values have powers; else those are 0.
-        plus: ``plus(a, p, b, q)``: the sum of two values with powers, and its power.
-        settle: ``settle(leads, v, wanted, total, power, first, rows, context)``, called by all lanes of a warp at once
-            when rows are added up, by those that have a sum with `leads`: vertex, what is wanted of it, the sum of the
-            slot of this lane, and the first lane of its team.
-        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, where vertices have one value each;
-            asked once for each arc. Without it, the value that is wanted of the neighbour.
 
-    Returns:
-        ``add_up(v, start, length, wanted, takes, rows, desk, context)``, to be called by all lanes of a warp at once,
-        for the rows of those lanes that take part: so many arcs from start on. Long rows are listed.
-        ``add_up_long(rows, desk, context)``, to be called by all threads when all have listed theirs.
-    """
+def _make_value_of(has_powers: bool) -> Any:
+    """A device function that reads the value of a neighbour, and its power where values have powers."""
 
     @device_function
     def value_of(bits, u, found, slot, rows):
@@ -162,9 +149,12 @@ def make_sums(
                 power = rows.powers[place]
         return value, power
 
-    @device_function
-    def without_lowest(bits):
-        return np.uint32(np.int64(bits) & (np.int64(bits) - 1))
+    return value_of
+
+
+def _make_add_neighbours(has_powers: bool, plus: Any) -> Any:
+    """A device function that adds up the values of a row's neighbours."""
+    value_of = _make_value_of(has_powers)
 
     @device_function
     def add_up_neighbours(v, k, end, step, wanted, places, rows, context):
@@ -179,13 +169,13 @@ def make_sums(
             # Four at a time, so that accesses overlap.
             while ballot(bits != 0) != 0:
                 a, p = value_of(bits, u, found, slot, rows)
-                bits = without_lowest(bits)
+                bits = _without_lowest(bits)
                 b, q = value_of(bits, u, found, slot, rows)
-                bits = without_lowest(bits)
+                bits = _without_lowest(bits)
                 c, r = value_of(bits, u, found, slot, rows)
-                bits = without_lowest(bits)
+                bits = _without_lowest(bits)
                 d, s = value_of(bits, u, found, slot, rows)
-                bits = without_lowest(bits)
+                bits = _without_lowest(bits)
                 total, power = plus(total, power, a, p)
                 total, power = plus(total, power, b, q)
                 total, power = plus(total, power, c, r)
@@ -193,19 +183,27 @@ def make_sums(
             k += step
         return total, power
 
-    term_of: Any = term
+    return add_up_neighbours
+
+
+def _make_add_terms(plus: Any, term: Any) -> Any:
+    """A device function that adds up the terms of a row's arcs."""
 
     @device_function
     def add_up_terms(v, k, end, step, wanted, places, rows, context):
         """What this lane adds up of a row; k is the first of its arcs."""
         total, power = 0.0, np.int32(0)
         while k < end:
-            value, its_power = term_of(v, k, context)
+            value, its_power = term(v, k, context)
             total, power = plus(total, power, value, its_power)
             k += step
         return total, power
 
-    add_up_row = add_up_neighbours if term is None else add_up_terms
+    return add_up_terms
+
+
+def _make_add_groups(has_powers: bool, plus: Any) -> Any:
+    """A device function that adds up the sums of a team's groups."""
 
     @device_function
     def add_groups(total, power, team, shift):
@@ -217,6 +215,12 @@ def make_sums(
                     its_power = shuffle_down(power, step)
                 total, power = plus(total, power, other, its_power)
         return total, power
+
+    return add_groups
+
+
+def _make_add_up(add_up_row: Any, add_groups: Any, apply: Any) -> Any:
+    """A device function that adds up rows that are not long; see `make_sums`."""
 
     @device_function
     def take_rows(team, takes, v, start, length, wanted, rows, context):
@@ -231,13 +235,13 @@ def make_sums(
             needed = np.uint32(shuffle(np.int32(wanted), holder))
             total, power = add_up_row(row, k + place, end, team, needed, places, rows, context)
             total, power = add_groups(total, power, team, rows.shift)
-            settle(active and place < 1 << rows.shift, row, needed, total, power, first, rows, context)
-            bits = without_lowest(bits)
+            apply(active and place < 1 << rows.shift, row, needed, total, power, first, rows, context)
+            bits = _without_lowest(bits)
 
     @device_function
-    def add_up(v, start, length, wanted, takes, rows, desk, context):
+    def add_up(v, start, length, wanted, takes, rows, worklist, context):
         is_long = takes and length > LONG
-        list_long(v, wanted, is_long, desk)
+        list_long(v, wanted, is_long, worklist)
         takes = takes and not is_long
         row, arcs = np.int32(v), np.int32(length)
         small = np.int64(1) << _small(rows.shift)
@@ -245,27 +249,61 @@ def make_sums(
         take_rows(small, is_short, row, start, arcs, wanted, rows, context)
         take_rows(np.int64(WARP), takes and not is_short, row, start, arcs, wanted, rows, context)
 
+    return add_up
+
+
+def _make_add_up_long(plus: Any, add_up_row: Any, add_groups: Any, apply: Any) -> Any:
+    """A device function that adds up long rows; see `make_sums`."""
+
     @device_function
-    def add_up_long(rows, desk, context):
+    def add_up_long(rows, worklist, context):
         places, slot = _places(np.int64(WARP), rows.shift), np.int64(slot_of_lane(rows.shift))
         leads, mine = lane() < 1 << rows.shift, block_thread() // WARP * WARP + slot
-        count, i = desk.control[desk.word], take_long(desk)
+        count, i = worklist.control[worklist.word], take_long(worklist)
         while i < count:
-            v, wanted = desk.rows[i] & 0xFFFFFFFF, np.uint32(desk.rows[i] >> 32)
+            v, wanted = worklist.rows[i] & 0xFFFFFFFF, np.uint32(worklist.rows[i] >> 32)
             k, end = np.int64(rows.offsets[v]) + block_thread(), np.int64(rows.offsets[v + 1])
             total, power = add_up_row(np.int32(v), k, end, block_size(), wanted, places, rows, context)
             total, power = add_groups(total, power, np.int64(WARP), rows.shift)
             if leads:
-                desk.sums[mine] = total
-                desk.powers[mine] = power
+                worklist.sums[mine] = total
+                worklist.powers[mine] = power
             block_barrier()
             if block_thread() < WARP:
                 total, power = 0.0, np.int32(0)
                 for warp in range(WARPS):
-                    total, power = plus(
-                        total, power, desk.sums[warp * WARP + slot], desk.powers[warp * WARP + slot]
-                    )
-                settle(leads, np.int32(v), wanted, total, power, np.int64(0), rows, context)
-            i = take_long(desk)
+                    place = warp * WARP + slot
+                    total, power = plus(total, power, worklist.sums[place], worklist.powers[place])
+                apply(leads, np.int32(v), wanted, total, power, np.int64(0), rows, context)
+            i = take_long(worklist)
 
-    return add_up, add_up_long
+    return add_up_long
+
+
+def make_sums(
+    has_powers: bool,
+    plus: Callable[..., Any],
+    apply: Callable[..., Any],
+    term: Callable[..., Any] | None = None,
+) -> tuple[Any, Any]:
+    """Device functions that add up rows.
+
+    Args:
+        has_powers: whether values have powers; without them all powers are 0.
+        plus: ``plus(a, p, b, q)``: the sum of two values with powers, and its power.
+        apply: ``apply(leads, v, wanted, total, power, first, rows, context)``: what becomes of the sum of row v. All
+            lanes of a warp call it at once; those with `leads` have a sum, that of the lane's slot. `wanted` is what
+            was wanted of the row, `first` the first lane of its team.
+        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, where vertices have one value each;
+            asked once for each arc. Without it, an arc adds the value that is wanted of the neighbour.
+
+    Returns:
+        ``add_up(v, start, length, wanted, takes, rows, worklist, context)`` adds up the rows of those lanes that take
+        part: `length` arcs from `start` on. All lanes of a warp call it at once. Long rows are put on the worklist.
+        ``add_up_long(rows, worklist, context)`` adds up the rows on the worklist. All threads call it, after a barrier.
+    """
+
+    add_up_row = _make_add_neighbours(has_powers, plus) if term is None else _make_add_terms(plus, term)
+    add_groups = _make_add_groups(has_powers, plus)
+    long = _make_add_up_long(plus, add_up_row, add_groups, apply)
+    return _make_add_up(add_up_row, add_groups, apply), long

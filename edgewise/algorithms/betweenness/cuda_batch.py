@@ -31,7 +31,7 @@ from edgewise.primitives.warp_buffers import make_outbox
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
 EDGES, UNFINISHED, COUNTS = 0, 1, 2
 #: A pass over vertices has a set of words of `control`: long rows listed and taken; vertices found; what blocks count;
-#: whether a count has grown too large, and whether the host asked for the end; long rows of out-arcs listed and taken.
+#: whether a count has grown too large, and whether the host asked for the end; long rows of out-edges listed and taken.
 _SET = Allocator(0)
 LONG_ROWS, FOUND, COUNTED = _SET.take(2), _SET.take(), _SET.take(COUNTS)
 TOO_LARGE, ENDED, LONG_OUT_ROWS = _SET.take(), _SET.take(), _SET.take(2)
@@ -112,7 +112,7 @@ class Block(NamedTuple):
     Attributes:
         boxes, held: see `edgewise.primitives.warp_buffers`.
         counts: int64, (COUNTS,).
-        sums, powers, taken: see `edgewise.primitives.row_sums.Desk`.
+        sums, powers, taken: see `edgewise.primitives.row_sums.Worklist`.
     """
 
     boxes: Any
@@ -193,8 +193,8 @@ _discover_all = make_deal(_discover, vertex=False, key=True)
 
 
 @device_function
-def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
-    """Look along all arcs of listed vertices but those of long rows, which are listed."""
+def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, worklist: Any, block: Any) -> None:
+    """Look along the arcs of listed vertices. Long rows go to the worklist."""
     offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
     warp, warps = thread_index() // WARP, num_threads() // WARP
     for first in range(begin + warp, end, warps * WARP):
@@ -203,24 +203,24 @@ def push(begin: Any, end: Any, graph: Any, state: Any, level: Any, desk: Any, bl
             v, mask = np.int64(state.listed[i]), np.int64(state.listed_masks[i])
             start, count = np.int64(offsets[v]), degree(v, offsets)
         is_long = count > LONG
-        list_long(v, mask, is_long, desk)
+        list_long(v, mask, is_long, worklist)
         if is_long:
             count = np.int64(0)
         _discover_all(v, start, count, mask, context)
 
 
 @device_function
-def push_long(graph: Any, state: Any, level: Any, desk: Any, block: Any) -> None:
-    """Look along all arcs of listed long rows, each by a block."""
+def push_long(graph: Any, state: Any, level: Any, worklist: Any, block: Any) -> None:
+    """Look along the arcs of long rows. A block takes one row at a time."""
     offsets, context = graph.offsets, (graph.offsets, graph.targets, state, level, block)
-    count, i = desk.control[desk.word], take_long(desk)
+    count, i = worklist.control[worklist.word], take_long(worklist)
     while i < count:
-        v, mask = desk.rows[i] & 0xFFFFFFFF, np.int64(np.uint32(desk.rows[i] >> 32))
+        v, mask = worklist.rows[i] & 0xFFFFFFFF, np.int64(np.uint32(worklist.rows[i] >> 32))
         end = np.int64(offsets[v + 1])
         for first in range(np.int64(offsets[v]), end, block_size()):
             k = first + block_thread()
             _discover(k < end, v, mask, k, context)
-        i = take_long(desk)
+        i = take_long(worklist)
 
 
 @device_function

@@ -102,7 +102,15 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.primitives.control import TURNS
 from edgewise.primitives.deal import WARPS, degree
 from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
-from edgewise.primitives.row_sums import LONG, SHARED_SUMS, Desk, Rows, make_sums, slot_of_lane, turn_of_lane
+from edgewise.primitives.row_sums import (
+    LONG,
+    SHARED_SUMS,
+    Rows,
+    Worklist,
+    make_sums,
+    slot_of_lane,
+    turn_of_lane,
+)
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
 FORM_NAMES = ("pushed", "pulled")
@@ -146,13 +154,12 @@ def signature(offsets: np.dtype) -> tuple[Any, ...]:
     return (type_of(Accumulation, offset=offsets),)
 
 
-def make_kernel(with_powers: bool) -> Any:
-    """The kernel for counts with or without powers."""
-    first_count, plus = 1.0 if with_powers else FIRST, make_plus(with_powers)
+def _make_write_paths(with_powers: bool) -> Any:
+    """A device function for the numbers of paths to a vertex; see `apply` of `make_sums`."""
 
     @device_function
-    def settle_paths(leads, v, wanted, paths, power, first, rows, context):
-        """Write numbers of paths to a vertex, and list it if it is found by this."""
+    def write_paths(leads, v, wanted, paths, power, first, rows, context):
+        """Write the numbers of paths to a vertex. A pull also lists the vertex if it is found by them."""
         offsets, batch, state, level, block = context
         found = leads and paths > 0.0
         if found:
@@ -174,8 +181,14 @@ def make_kernel(with_powers: bool) -> Any:
                 state.masks[level.reached + v] = np.uint32(batch.full & ~np.uint32(wanted ^ mine))
             put(v, fresh, block, (offsets, state, level, block))
 
+    return write_paths
+
+
+def _make_write_shares(with_powers: bool) -> Any:
+    """A device function for the sums of the shares after a vertex; see `apply` of `make_sums`."""
+
     @device_function
-    def settle_dependency(leads, v, wanted, shares, power, first, rows, context):
+    def write_shares(leads, v, wanted, shares, power, first, rows, context):
         """Add a vertex's dependencies to their sum, and write its shares."""
         totals, ends = context
         slot, dependency = slot_of_lane(rows.shift), 0.0
@@ -198,18 +211,22 @@ def make_kernel(with_powers: bool) -> Any:
         if leads and lane() == first:
             totals[v] += dependency
 
-    @device_function
-    def desk_of(numbers, here, state, block):
-        """Where the pass whose words begin here lists long rows."""
-        word = here + LONG_ROWS
-        return Desk(numbers.long_rows, state.control, word, block.sums, block.powers, block.taken)
+    return write_shares
 
-    add_paths, add_long_paths = make_sums(with_powers, plus, settle_paths)
-    add_shares, add_long_shares = make_sums(with_powers, plus, settle_dependency)
+
+@device_function
+def _worklist_of(numbers: Any, here: Any, state: Any, block: Any) -> Any:
+    """The worklist of the pass whose words begin at `here`."""
+    word = here + LONG_ROWS
+    return Worklist(numbers.long_rows, state.control, word, block.sums, block.powers, block.taken)
+
+
+def _make_pull(add_paths: Any, add_long_paths: Any) -> Any:
+    """A device function that finds a level by pulling."""
 
     @device_function
-    def pull(batch, level, rows, desk, context):
-        """Let every vertex that some source has not reached add up paths, but for long rows, which are listed."""
+    def pull_short(batch, level, rows, worklist, context):
+        """Let every vertex that some source has not reached add up paths. Long rows go to the worklist."""
         _, _, _, _, block = context
         for first in range(thread_index() - lane(), batch.n, num_threads()):
             v, start, length, wanted = first + lane(), np.int64(0), np.int64(0), np.uint32(0)
@@ -218,11 +235,26 @@ def make_kernel(with_powers: bool) -> Any:
                 if wanted != 0:
                     start, length = np.int64(rows.offsets[v]), degree(v, rows.offsets)
             add_to_count(length, UNFINISHED, block)
-            add_paths(v, start, length, wanted, length > 0, rows, desk, context)
+            add_paths(v, start, length, wanted, length > 0, rows, worklist, context)
+
+    @inlined
+    def pull(batch, level, rows, worklist, context, generation):
+        """Let every vertex that some source has not reached add up paths. Returns the barrier's turn."""
+        pull_short(batch, level, rows, worklist, context)
+        if batch.has_long:
+            generation = grid_barrier(worklist.control, generation)
+            add_long_paths(rows, worklist, context)
+        return generation
+
+    return pull
+
+
+def _make_count_paths(add_paths: Any, add_long_paths: Any) -> Any:
+    """A device function that counts the paths to a level that was found by pushing."""
 
     @device_function
-    def count_paths(begin, end, state, level, rows, desk, context):
-        """Let vertices that were found add up paths, but for long rows, which are listed."""
+    def count_short(begin, end, state, level, rows, worklist, context):
+        """Let vertices that were found add up paths. Long rows go to the worklist."""
         warp, warps = thread_index() // WARP, num_threads() // WARP
         for first in range(begin + warp, end, warps * WARP):
             i = first + turn_of_lane(rows.shift) * warps
@@ -233,7 +265,35 @@ def make_kernel(with_powers: bool) -> Any:
                 wanted = state.masks[level.after + v]
                 state.listed_masks[i] = wanted
                 state.masks[level.reached + v] = np.uint32(state.masks[level.reached + v] | wanted)
-            add_paths(v, start, length, wanted, i < end, rows, desk, context)
+            add_paths(v, start, length, wanted, i < end, rows, worklist, context)
+
+    @inlined
+    def count_paths(begin, end, state, level, rows, worklist, has_long, context, generation):
+        """Let vertices that were found add up paths. Returns the barrier's turn."""
+        count_short(begin, end, state, level, rows, worklist, context)
+        if has_long:
+            generation = grid_barrier(state.control, generation)
+            add_long_paths(rows, worklist, context)
+        return generation
+
+    return count_paths
+
+
+@inlined
+def _push_all(begin, end, graph, state, level, worklist, has_long, block, generation):
+    """Look along the arcs of the vertices listed from `begin` to `end`. Returns the barrier's turn."""
+    push(begin, end, graph, state, level, worklist, block)
+    if has_long:
+        generation = grid_barrier(state.control, generation)
+        push_long(graph, state, level, worklist, block)
+    return generation
+
+
+def _make_search(with_powers: bool, plus: Any) -> Any:
+    """A device function that finds the levels of a batch and counts paths: the way there."""
+    add_paths, add_long_paths = make_sums(with_powers, plus, _make_write_paths(with_powers))
+    pull = _make_pull(add_paths, add_long_paths)
+    count_paths = _make_count_paths(add_paths, add_long_paths)
 
     @device_function
     def search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation):
@@ -261,20 +321,14 @@ def make_kernel(with_powers: bool) -> Any:
             now = np.uint64(depth % TURNS * n)
             into = (graph.in_offsets, graph.in_sources)
             rows = Rows(*into, state.masks, now, numbers.values, numbers.powers, batch.shift)
-            desk = desk_of(numbers, here, state, block)
+            worklist = _worklist_of(numbers, here, state, block)
             context = (graph.offsets, batch, state, level, block)
             if pulls:
                 pulled += 1
-                pull(batch, level, rows, desk, context)
-                if has_long:
-                    generation = grid_barrier(control, generation)
-                    add_long_paths(rows, desk, context)
+                generation = pull(batch, level, rows, worklist, context, generation)
             else:
                 pushed += 1
-                push(begin, end, graph, state, level, desk, block)
-                if has_long:
-                    generation = grid_barrier(control, generation)
-                    push_long(graph, state, level, desk, block)
+                generation = _push_all(begin, end, graph, state, level, worklist, has_long, block, generation)
             flush(block, (graph.offsets, state, level, block))
             hand_in_counts(here, block, control)
             generation = grid_barrier(control, generation)
@@ -285,12 +339,12 @@ def make_kernel(with_powers: bool) -> Any:
             else:
                 passes, here = next_pass(passes, state)
                 level = Level(here, after, 3 * n, end, pulls)
-                desk = desk_of(numbers, here, state, block)
+                worklist = _worklist_of(numbers, here, state, block)
                 context = (graph.offsets, batch, state, level, block)
-                count_paths(end, end + found, state, level, rows, desk, context)
-                if has_long:
-                    generation = grid_barrier(control, generation)
-                    add_long_paths(rows, desk, context)
+                last = end + found
+                generation = count_paths(
+                    end, last, state, level, rows, worklist, has_long, context, generation
+                )
                 generation = grid_barrier(control, generation)
                 stopped = stopped or control[here + TOO_LARGE] != 0 or control[here + ENDED] != 0
             begin, end, depth = end, end + found, depth + 1
@@ -301,6 +355,13 @@ def make_kernel(with_powers: bool) -> Any:
             state.host[KNOWN + 1] = edges
             state.host[KNOWN + 2] = unfinished
         return depth - 1, pushed, pulled, stopped, passes, generation
+
+    return search
+
+
+def _make_go_back(with_powers: bool, plus: Any) -> Any:
+    """A device function that adds up the dependencies of a batch: the way back."""
+    add_shares, add_long_shares = make_sums(with_powers, plus, _make_write_shares(with_powers))
 
     @device_function
     def go_back(deepest, graph, state, numbers, batch, block, passes, generation):
@@ -313,7 +374,7 @@ def make_kernel(with_powers: bool) -> Any:
             now, mine, end = np.uint64((depth + 1) % TURNS * n), depth % TURNS * n, state.starts[depth + 1]
             out = (graph.offsets, graph.targets)
             rows = Rows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
-            desk = desk_of(numbers, here, state, block)
+            worklist = _worklist_of(numbers, here, state, block)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
                 i = first + turn_of_lane(batch.shift) * warps
                 v, start, length, wanted = np.int64(0), np.int64(0), np.int64(0), np.uint32(0)
@@ -321,23 +382,32 @@ def make_kernel(with_powers: bool) -> Any:
                     v, wanted = np.int64(state.listed[i]), state.listed_masks[i]
                     start, length = np.int64(graph.offsets[v]), degree(v, graph.offsets)
                     state.masks[mine + v] = wanted
-                add_shares(v, start, length, wanted, i < end, rows, desk, context)
+                add_shares(v, start, length, wanted, i < end, rows, worklist, context)
             if batch.has_long:
                 generation = grid_barrier(control, generation)
-                add_long_shares(rows, desk, context)
+                add_long_shares(rows, worklist, context)
             generation = grid_barrier(control, generation)
             stopped = control[here + ENDED] != 0
             depth -= 1
         return stopped, passes, generation
 
-    @device_function
-    def give_powers(batch, numbers):
-        """Give powers to numbers of paths that had none."""
-        for i in range(thread_index(), batch.n << batch.shift, num_threads()):
-            is_large = numbers.values[i] > LARGE
-            numbers.powers[i] = is_large
-            if is_large:
-                numbers.values[i] *= SMALL
+    return go_back
+
+
+@device_function
+def _give_powers(batch: Any, numbers: Any) -> None:
+    """Give powers to numbers of paths that had none."""
+    for i in range(thread_index(), batch.n << batch.shift, num_threads()):
+        is_large = numbers.values[i] > LARGE
+        numbers.powers[i] = is_large
+        if is_large:
+            numbers.values[i] *= SMALL
+
+
+def make_kernel(with_powers: bool) -> Any:
+    """The kernel for counts with or without powers."""
+    first_count, plus = 1.0 if with_powers else FIRST, make_plus(with_powers)
+    search, go_back = _make_search(with_powers, plus), _make_go_back(with_powers, plus)
 
     def brandes_kernel(it):
         """Add up the dependencies of sources; see the module, and `Accumulation`."""
@@ -368,7 +438,7 @@ def make_kernel(with_powers: bool) -> Any:
                     numbers.powers[sources[done + me] << shift | me] = 0
                 generation = begin_batch(batch, state, numbers.values, sources, first_count, generation)
             elif with_powers:
-                give_powers(batch, numbers)
+                _give_powers(batch, numbers)
                 generation = grid_barrier(state.control, generation)
             found = search(depth, edges, unfinished, graph, state, numbers, batch, block, passes, generation)
             deepest, more, others, stopped, passes, generation = found

@@ -2,10 +2,10 @@
 
 A source takes two launches: distances as `ew.sssp` finds them, and then the rest. An arc from v to w is on shortest
 paths if the distance of w is that of v and the length of the arc, in int64 or float64. For each vertex those of its
-in-arcs are counted that are. From the source on, supersteps take the vertices of which all these come from vertices of
-earlier supersteps: they add up numbers of paths over their in-arcs, and are counted off at the vertices after them. So
+in-edges are counted that are. From the source on, supersteps take the vertices of which all these come from vertices of
+earlier supersteps: they add up numbers of paths over their in-edges, and are counted off at the vertices after them. So
 nothing is sorted by distance, and a superstep may take vertices of very different ones. The way back goes through the
-same supersteps, the last one first: each vertex adds up, over its out-arcs on shortest paths, the shares
+same supersteps, the last one first: each vertex adds up, over its out-edges on shortest paths, the shares
 ``(1 + dependency) / paths`` of the vertices there, and writes its own. An arc is looked at by one lane then, which adds
 its dependency to its sum.
 
@@ -39,9 +39,9 @@ from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT
 from edgewise.algorithms.betweenness.cuda_weighted_passes import (
     Search,
     Source,
-    in_desk,
+    in_worklist,
     make_passes,
-    out_desk,
+    out_worklist,
 )
 from edgewise.algorithms.betweenness.lengths import WeightLost
 from edgewise.algorithms.common.device_graph import (
@@ -115,15 +115,12 @@ def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[
     return (type_of(Accumulation, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
-def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or 1 for each arc. It counts paths without powers or goes on
-    with them."""
-    unreached = np.int64(sssp_cuda.unreached_key(distance))
-    is_shortest, walk, walk_long = make_passes(distance, weighted)
+def _make_path_sums(is_shortest: Any, with_powers: bool) -> tuple[Any, Any]:
+    """Device functions that add up numbers of paths over in-edges; see `make_sums`."""
 
     @device_function
     def paths_before(v, k, context):
-        """The number of paths along an in-arc."""
+        """The number of paths along an in-edge."""
         it, _ = context
         state, u = it.state, np.int64(it.graph.in_sources[k])
         paths, power = 0.0, np.int32(0)
@@ -134,7 +131,8 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         return paths, power
 
     @device_function
-    def settle_paths(leads, v, wanted, paths, power, first, rows, context):
+    def write_paths(leads, v, wanted, paths, power, first, rows, context):
+        """Write the number of paths to a vertex."""
         it, here = context
         if leads:
             if v == it.source:
@@ -148,9 +146,15 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
                 it.state.control[here + TOO_LARGE] = 1
             it.state.paths[v] = paths
 
+    return make_sums(with_powers, make_plus(with_powers), write_paths, paths_before)
+
+
+def _make_share_sums(is_shortest: Any, with_powers: bool) -> tuple[Any, Any]:
+    """Device functions that add up shares over out-edges; see `make_sums`."""
+
     @device_function
     def share_after(v, k, context):
-        """The share along an out-arc, on which the dependency is added to its sum where sums are on arcs."""
+        """The share along an out-edge. Where sums are on arcs, its dependency is added to its sum."""
         it, _ = context
         state, u = it.state, np.int64(it.graph.targets[k])
         share = 0.0
@@ -167,7 +171,8 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         return share, np.int32(0)
 
     @device_function
-    def settle_share(leads, v, wanted, shares, power, first, rows, context):
+    def write_share(leads, v, wanted, shares, power, first, rows, context):
+        """Write the share of a vertex. Where sums are on vertices, its dependency is added to its sum."""
         it, _ = context
         if leads:
             paths = it.state.paths[v]
@@ -176,34 +181,44 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
             if it.on != ON_ARCS and v != it.source:
                 it.state.totals[v] += dependency + (1.0 if it.on == ON_VERTICES_AND_ENDS else 0.0)
 
-    add_paths, add_long_paths = make_sums(with_powers, make_plus(with_powers), settle_paths, paths_before)
-    add_shares, add_long_shares = make_sums(False, make_plus(False), settle_share, share_after)
+    return make_sums(False, make_plus(False), write_share, share_after)
+
+
+def _make_count_arcs(unreached: Any, walk: Any, walk_long: Any) -> Any:
+    """A device function that counts the in-edges of each vertex that are on shortest paths."""
 
     @device_function
     def count_arcs(it, passes, generation):
-        """Count in-arcs on shortest paths. Returns passes and the barrier's turn."""
+        """Count in-edges on shortest paths. Returns passes and the barrier's turn."""
         state, n = it.state, it.n
         passes, here = next_pass(passes, state)
-        level, desk = (np.int64(0), here, np.int64(1)), out_desk(here, it)
+        level, worklist = (np.int64(0), here, np.int64(1)), out_worklist(here, it)
         for first in range(thread_index() - lane(), n, num_threads()):
             v, takes = first + lane(), False
             if v < n:
                 takes = np.int64(state.dist[v]) != unreached
-            walk(v, takes, level, desk, it)
+            walk(v, takes, level, worklist, it)
         if it.has_long:
             generation = grid_barrier(state.control, generation)
-            walk_long(level, desk, it)
+            walk_long(level, worklist, it)
         return passes, grid_barrier(state.control, generation)
 
-    @device_function
-    def give_powers(depth, state):
-        """Give powers to numbers of paths of the supersteps before this one."""
-        for i in range(thread_index(), state.starts[depth], num_threads()):
-            v = np.int64(state.listed[i])
-            is_large = state.paths[v] > LARGE
-            state.powers[v] = is_large
-            if is_large:
-                state.paths[v] *= SMALL
+    return count_arcs
+
+
+@device_function
+def _give_powers(depth: Any, state: Any) -> None:
+    """Give powers to the numbers of paths of earlier supersteps."""
+    for i in range(thread_index(), state.starts[depth], num_threads()):
+        v = np.int64(state.listed[i])
+        is_large = state.paths[v] > LARGE
+        state.powers[v] = is_large
+        if is_large:
+            state.paths[v] *= SMALL
+
+
+def _make_count_paths(add_paths: Any, add_long_paths: Any, walk: Any, walk_long: Any) -> Any:
+    """A device function that counts paths: the way there."""
 
     @device_function
     def count_paths(depth, it, passes, generation):
@@ -214,8 +229,8 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         begin, end, stopped = state.starts[depth], state.starts[depth + 1], state.control[LOST] != 0
         while end > begin and not stopped:
             passes, here = next_pass(passes, state)
-            level, desk, long_out = (end, here, np.int64(-1)), in_desk(here, it), out_desk(here, it)
-            into, none = (graph.in_offsets, graph.in_sources), np.int64(0)
+            long_in, long_out = in_worklist(here, it), out_worklist(here, it)
+            level, into, none = (end, here, np.int64(-1)), (graph.in_offsets, graph.in_sources), np.int64(0)
             rows = Rows(*into, state.listed, np.uint64(0), state.paths, state.powers, none)
             for first in range(begin + warp, end, warps * WARP):
                 i = first + turn_of_lane(np.int64(0)) * warps
@@ -223,11 +238,11 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
                 if i < end:
                     v = np.int64(state.listed[i])
                     start, length = np.int64(graph.in_offsets[v]), degree(v, graph.in_offsets)
-                add_paths(v, start, length, _ALL, i < end, rows, desk, (it, here))
+                add_paths(v, start, length, _ALL, i < end, rows, long_in, (it, here))
                 walk(v, i < end, level, long_out, it)
             if it.has_long:
                 generation = grid_barrier(state.control, generation)
-                add_long_paths(rows, desk, (it, here))
+                add_long_paths(rows, long_in, (it, here))
                 walk_long(level, long_out, it)
             generation = grid_barrier(state.control, generation)
             found = state.control[here + FOUND]
@@ -237,14 +252,20 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
                 state.starts[depth + 1] = end
         return depth - 1, stopped, passes, generation
 
+    return count_paths
+
+
+def _make_go_back(add_shares: Any, add_long_shares: Any) -> Any:
+    """A device function that adds up dependencies: the way back."""
+
     @device_function
     def go_back(deepest, it, passes, generation):
-        """Add up dependencies."""
+        """Add up dependencies, the last superstep first."""
         graph, state, depth, stopped = it.graph, it.state, deepest, False
         warp, warps = thread_index() // WARP, num_threads() // WARP
         while depth >= 0 and not stopped:
             passes, here = next_pass(passes, state)
-            desk, end = in_desk(here, it), state.starts[depth + 1]
+            worklist, end = in_worklist(here, it), state.starts[depth + 1]
             out, none = (graph.offsets, graph.targets), np.int64(0)
             rows = Rows(*out, state.listed, np.uint64(0), state.shares, state.powers, none)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
@@ -253,13 +274,24 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
                 if i < end:
                     v = np.int64(state.listed[i])
                     start, length = np.int64(graph.offsets[v]), degree(v, graph.offsets)
-                add_shares(v, start, length, _ALL, i < end, rows, desk, (it, here))
+                add_shares(v, start, length, _ALL, i < end, rows, worklist, (it, here))
             if it.has_long:
                 generation = grid_barrier(state.control, generation)
-                add_long_shares(rows, desk, (it, here))
+                add_long_shares(rows, worklist, (it, here))
             generation = grid_barrier(state.control, generation)
             stopped = state.control[here + ENDED] != 0
             depth -= 1
+
+    return go_back
+
+
+def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or 1 for each arc. It counts paths without powers or goes on
+    with them."""
+    is_shortest, walk, walk_long = make_passes(distance, weighted)
+    count_arcs = _make_count_arcs(np.int64(sssp_cuda.unreached_key(distance)), walk, walk_long)
+    count_paths = _make_count_paths(*_make_path_sums(is_shortest, with_powers), walk, walk_long)
+    go_back = _make_go_back(*_make_share_sums(is_shortest, with_powers))
 
     def source_kernel(given):
         """Add up the dependencies of a source whose distances are known; see the module, and `Accumulation`."""
@@ -270,7 +302,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         it = Source(graph, state, n, source, on, given.has_long, sums, powers, taken)
         passes, generation = np.int64(0), np.int64(0)
         if with_powers:
-            give_powers(given.depth, state)
+            _give_powers(given.depth, state)
             generation = grid_barrier(state.control, generation)
         else:
             for v in range(thread_index(), n, num_threads()):

@@ -1,4 +1,4 @@
-"""What a run of `cuda_weighted` keeps, and its walks along arcs, which add up nothing."""
+"""What a run of `cuda_weighted` keeps, and the walks along arcs that count them."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from edgewise.kernels.cuda.device import (
     device_function,
 )
 from edgewise.primitives.deal import degree, make_deal, reserve
-from edgewise.primitives.row_sums import LONG, Desk, list_long, take_long
+from edgewise.primitives.row_sums import LONG, Worklist, list_long, take_long
 
 
 class Search(NamedTuple):
@@ -31,7 +31,7 @@ class Search(NamedTuple):
 
     Attributes:
         dist: keys of distances, (n,).
-        waiting: (n,): in-arcs on shortest paths from vertices that are not done.
+        waiting: (n,): in-edges on shortest paths from vertices that are not done.
         listed: (n,): vertices in the order of supersteps.
         starts: (n + 2,): where supersteps begin in it.
         paths, powers: (n,): numbers of paths; powers only if there are any.
@@ -64,7 +64,7 @@ class Source(NamedTuple):
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
         has_long: whether there are long rows.
-        sums, powers, taken: see `edgewise.primitives.row_sums.Desk`.
+        sums, powers, taken: see `edgewise.primitives.row_sums.Worklist`.
     """
 
     graph: Any
@@ -79,24 +79,24 @@ class Source(NamedTuple):
 
 
 @device_function
-def in_desk(here, it):
-    """Where a pass lists long rows that are added up."""
+def in_worklist(here, it):
+    """The worklist of long rows that a pass adds up."""
     state = it.state
-    return Desk(state.long_rows, state.control, here + LONG_ROWS, it.sums, it.powers, it.taken)
+    return Worklist(state.long_rows, state.control, here + LONG_ROWS, it.sums, it.powers, it.taken)
 
 
 @device_function
-def out_desk(here, it):
-    """Where a pass lists long rows that are gone along."""
+def out_worklist(here, it):
+    """The worklist of long rows whose out-edges a pass visits."""
     state = it.state
-    return Desk(state.long_out_rows, state.control, here + LONG_OUT_ROWS, it.sums, it.powers, it.taken)
+    return Worklist(state.long_out_rows, state.control, here + LONG_OUT_ROWS, it.sums, it.powers, it.taken)
 
 
 def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
     """Device functions for distances of this dtype, with weights or with 1 for each arc.
 
     ``is_shortest(before, after, k, weights)`` says whether an arc between vertices of such distances is on shortest
-    paths; ``walk(v, takes, level, desk, it)`` and ``walk_long(level, desk, it)`` go along the out-arcs of vertices.
+    paths. ``walk(v, takes, level, worklist, it)`` and ``walk_long(level, worklist, it)`` visit out-edges.
     """
     plus, _, weight_of = sssp_cuda.make_sums(distance, weighted)
 
@@ -106,7 +106,7 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
 
     @device_function
     def visit(takes, v, before, k, context):
-        """Count an arc at its target if it is on shortest paths, or count it off and list the target if it is the last
+        """Count an arc at its target if it is on shortest paths; or count it off, and list the target after the last
         one."""
         level, it = context
         tail, here, change = level
@@ -127,13 +127,13 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
     visit_all = make_deal(visit, vertex=False, key=True)
 
     @device_function
-    def walk(v, takes, level, desk, it):
-        """Go along the out-arcs of the vertices of a warp's lanes but those of long rows, which are listed.
+    def walk(v, takes, level, worklist, it):
+        """Visit the out-edges of the vertices of a warp's lanes. Long rows are put on the worklist instead.
 
         Args:
             v, takes: this lane's vertex, if it has one.
             level: how many vertices are listed, where the pass's words begin, and by how much arcs are counted.
-            desk: for long rows.
+            worklist: of long rows.
             it: see `Source`.
         """
         start, length, before = np.int64(0), np.int64(0), np.int64(0)
@@ -141,21 +141,21 @@ def make_passes(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
             start, length = np.int64(it.graph.offsets[v]), degree(v, it.graph.offsets)
             before = np.int64(it.state.dist[v])
         is_long = length > LONG
-        list_long(v, np.int64(0), is_long, desk)
+        list_long(v, np.int64(0), is_long, worklist)
         if is_long:
             length = np.int64(0)
         visit_all(v, start, length, before, (level, it))
 
     @device_function
-    def walk_long(level, desk, it):
-        """Go along the arcs of listed rows, each by a block."""
-        count, i = desk.control[desk.word], take_long(desk)
+    def walk_long(level, worklist, it):
+        """Visit the arcs of long rows. A block takes one row at a time."""
+        count, i = worklist.control[worklist.word], take_long(worklist)
         while i < count:
-            v = desk.rows[i]
+            v = worklist.rows[i]
             before, end = np.int64(it.state.dist[v]), np.int64(it.graph.offsets[v + 1])
             for first in range(np.int64(it.graph.offsets[v]), end, block_size()):
                 k = first + block_thread()
                 visit(k < end, v, before, k, (level, it))
-            i = take_long(desk)
+            i = take_long(worklist)
 
     return is_shortest, walk, walk_long

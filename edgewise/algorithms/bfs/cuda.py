@@ -234,6 +234,43 @@ def _list_queued(queue, block, it, pieces, turn):
     return edges, found
 
 
+@inlined
+def _begin(it):
+    """List the pieces of the sources; their out-edges, and how many this thread saw."""
+    edges, found = np.int64(0), np.int64(0)
+    for begin in range(thread_index() - lane(), it.num_sources, num_threads()):
+        i, v = begin + lane(), np.int64(0)
+        if i < it.num_sources:
+            v = it.sources[i]
+            it.level[v] = 0
+            found += 1
+        edges += list_pieces(v, i < it.num_sources, it.pieces, it.control, PIECES, it.graph.offsets)
+    return edges, found
+
+
+@inlined
+def _list_level(depth, it, pieces, turn):
+    """List the pieces of the vertices of a level that was found by pulling."""
+    for begin in range(thread_index() - lane(), it.n, num_threads()):
+        v = begin + lane()
+        wanted = v < it.n and it.level[min(v, it.n - 1)] == depth
+        list_pieces(v, wanted, pieces, it.control, PIECES + turn, it.graph.offsets)
+
+
+@inlined
+def _choose_parents(it):
+    """Give vertices that were found along several arcs a parent; the others without one get -1."""
+    for begin in range(thread_index() - lane(), it.n, num_threads()):
+        v, depth, several = begin + lane(), np.int64(0), False
+        if v < it.n:
+            depth, several = np.int64(it.level[v]), it.parent[v] == SEVERAL
+            if it.parent[v] == NOBODY:
+                it.parent[v] = -1
+        u = _find_parent(several, v, depth - 1, it.graph, it.level)
+        if u >= 0:
+            it.parent[v] = u
+
+
 def bfs_kernel(it):
     """Levels and parents from sources; see the module, and `Search`."""
     graph, level, parent, control, host, n = it.graph, it.level, it.parent, it.control, it.host, it.n
@@ -248,14 +285,7 @@ def bfs_kernel(it):
     generation = grid_barrier(control, generation)
     depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
     few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
-    edges, found = np.int64(0), np.int64(0)
-    for begin in range(me - lane(), it.num_sources, num_threads()):
-        i, v = begin + lane(), np.int64(0)
-        if i < it.num_sources:
-            v = it.sources[i]
-            level[v] = 0
-            found += 1
-        edges += list_pieces(v, i < it.num_sources, it.pieces, control, PIECES, graph.offsets)
+    edges, found = _begin(it)
     _count(edges, found, block.tally, control, turn)
     generation = grid_barrier(control, generation)
     while True:
@@ -269,10 +299,7 @@ def bfs_kernel(it):
             pull = _pays_to_pull(edges, it.m - explored, SEARCH_RATIO) and edges > FEW_EDGES
         pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
         if not pull and not listed:
-            for begin in range(me - lane(), n, num_threads()):
-                v = begin + lane()
-                wanted = v < n and level[min(v, n - 1)] == depth
-                list_pieces(v, wanted, pieces, control, PIECES + turn, graph.offsets)
+            _list_level(depth, it, pieces, turn)
             generation = grid_barrier(control, generation)
         if me == 0:
             control[PIECES + spare] = 0
@@ -318,15 +345,7 @@ def bfs_kernel(it):
         host[FORMS + 1] = pushed
         host[FORMS + 2] = pulled
     generation = grid_barrier(control, generation)
-    for begin in range(me - lane(), n, num_threads()):
-        v, depth, several = begin + lane(), np.int64(0), False
-        if v < n:
-            depth, several = np.int64(level[v]), parent[v] == SEVERAL
-            if parent[v] == NOBODY:
-                parent[v] = -1
-        u = _find_parent(several, v, depth - 1, graph, level)
-        if u >= 0:
-            parent[v] = u
+    _choose_parents(it)
 
 
 class Parents(NamedTuple):

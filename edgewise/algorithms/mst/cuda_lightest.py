@@ -134,21 +134,16 @@ def comes_before(key: Any, end: Any, other_key: Any, other_end: Any) -> Any:
     return (key < other_key) | ((key == other_key) & (end < other_end))
 
 
-def make_lightest(weight: np.dtype, weighted: bool) -> Any:
-    """What finds the lightest arcs, for weights of a dtype, or with the weight 1 for each arc.
+@device_function
+def _first_of(one: Any, other: Any) -> Any:
+    """The one of two arcs that comes before the other."""
+    (key, end), (other_key, other_end) = one, other
+    before = comes_before(key, end, other_key, other_end)
+    return (key if before else other_key), (end if before else other_end)
 
-    Returns:
-        ``lightest(arcs, mine, key, end, looks, component, graph)``, to be called by all lanes of a warp at once: key
-        and other end of the first of the lane's `Arcs` after (key, end), in their order; (the largest key, NOBODY) if
-        there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
-    """
-    key_of, key_type = make_key(weight), key_dtype(weight).type
-    heaviest = key_type(np.iinfo(key_type).max)
 
-    @device_function
-    def arc(k, others, weights):
-        """Key and other end of an arc."""
-        return (key_of(weights[k]) if weighted else key_type(1)), np.int32(others[k])
+def _make_by_lane(arc: Any, heaviest: Any) -> Any:
+    """A device function with which each lane goes over the arcs of its own piece."""
 
     @device_function
     def candidate(key, end, mine, low_key, low_end, looks, component):
@@ -160,28 +155,27 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
         return (key if taken else heaviest), (end if taken else NOBODY)
 
     @device_function
-    def first_of(one, other):
-        """The one of two arcs that comes before the other."""
-        (key, end), (other_key, other_end) = one, other
-        before = comes_before(key, end, other_key, other_end)
-        return (key if before else other_key), (end if before else other_end)
-
-    @device_function
     def by_lane(start, length, best_key, best_end, mine, key, end, looks, component, others, weights):
-        """The better one of (best_key, best_end) and what `lightest` gives for so many arcs from `start` on, by each
-        lane for itself: four at once, the last one again where they are fewer."""
+        """The better one of (best_key, best_end) and what `lightest` gives for `length` arcs from `start` on. It takes
+        four arcs at once, the last one again where they are fewer."""
         last, best, given = start + length - 1, (best_key, best_end), (mine, key, end, looks, component)
         for k in range(start, start + length, 4):
             one, two = arc(k, others, weights), arc(min(k + 1, last), others, weights)
             three, four = arc(min(k + 2, last), others, weights), arc(min(k + 3, last), others, weights)
             one, two = candidate(*one, *given), candidate(*two, *given)
             three, four = candidate(*three, *given), candidate(*four, *given)
-            best = first_of(best, first_of(first_of(one, two), first_of(three, four)))
+            best = _first_of(best, _first_of(_first_of(one, two), _first_of(three, four)))
         return best
+
+    return by_lane
+
+
+def _make_side_by_side(arc: Any, heaviest: Any) -> Any:
+    """A device function with which the lanes of a warp go over the arcs of all their pieces."""
 
     @device_function
     def side_by_side(start, length, best_key, best_end, mine, key, end, looks, component, others, weights):
-        """The same by all lanes for all."""
+        """The same as `by_lane`, for the pieces of all lanes at once."""
         upto = sum_to_lane(length)
         begin, total = upto - length, shuffle(upto, WARP - 1)
         origin = start - begin
@@ -213,6 +207,27 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
             if last >= max(begin, first) and comes_before(other_key, other_end, best_key, best_end):
                 best_key, best_end = other_key, other_end
         return best_key, best_end
+
+    return side_by_side
+
+
+def make_lightest(weight: np.dtype, weighted: bool) -> Any:
+    """What finds the lightest arcs, for weights of a dtype, or with the weight 1 for each arc.
+
+    Returns:
+        ``lightest(arcs, mine, key, end, looks, component, graph)``, to be called by all lanes of a warp at once: key
+        and other end of the first of the lane's `Arcs` after (key, end), in their order; (the largest key, NOBODY) if
+        there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
+    """
+    key_of, key_type = make_key(weight), key_dtype(weight).type
+    heaviest = key_type(np.iinfo(key_type).max)
+
+    @device_function
+    def arc(k, others, weights):
+        """Key and other end of an arc."""
+        return (key_of(weights[k]) if weighted else key_type(1)), np.int32(others[k])
+
+    by_lane, side_by_side = _make_by_lane(arc, heaviest), _make_side_by_side(arc, heaviest)
 
     @device_function
     def lightest(arcs, mine, key, end, looks, component, graph):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.pagerank.cuda_layout import Columns, make_columns, making_columns, places
+from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges, places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -29,6 +29,7 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     grid_barrier,
+    inlined,
     lane,
     load_once,
     num_blocks,
@@ -65,7 +66,7 @@ Reals = Annotated[Any, Elements("rank")]
 
 
 class Rows(NamedTuple):
-    """The layout, see `Columns`, and weights in its order."""
+    """The layout, see `InEdges`, and weights in its order."""
 
     vertices: Uint32s
     numbers: Uint32s
@@ -102,7 +103,7 @@ class Iteration(NamedTuple):
         host: words in the host's memory, see `HOST`.
         residual: one word in the host's memory, for the change of the last iteration.
         damping, enough: the probability of following an arc, and the change at which to end, 0 for none.
-        n, heaviest, heavy, groups, limit: see `Columns`; iterations at most.
+        n, heaviest, heavy, groups, limit: see `InEdges`; iterations at most.
     """
 
     rows: Rows
@@ -136,27 +137,27 @@ def rank(
     """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
     graph, weighted, jump = walk.graph, walk.weighted, walk.jump
     n, xp = graph.num_vertices, cupy()
-    columns = laid_out(
+    in_edges = laid_out(
         graph,
-        ("columns", weighted),
-        lambda: make_columns(graph.on_gpu("offsets"), graph.on_gpu("targets"), weighted),
+        ("in-edges", weighted),
+        lambda: make_in_edges(graph.on_gpu("offsets"), graph.on_gpu("targets"), weighted),
         "laid in-edges out on the GPU",
         run,
     )
     scale, weights = laid_out(
         graph,
         ("scale", weighted, dtype),
-        lambda: _scale(graph, columns, weighted, dtype),
+        lambda: _scale(graph, in_edges, weighted, dtype),
         "laid scales and weights out on the GPU",
         run,
     )
     kernel = _kernel(dtype, weighted, jump is not None)
-    begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[columns.vertices]
+    begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[in_edges.vertices]
     shares, other_shares, result = empty(n + 1, dtype), empty(n + 1, dtype), empty(n, dtype)
-    jumps = scale if jump is None else copy_of(jump.astype(dtype))[columns.vertices]
+    jumps = scale if jump is None else copy_of(jump.astype(dtype))[in_edges.vertices]
     control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
     given = Iteration(
-        rows=Rows(columns.vertices, columns.numbers, columns.begin, columns.sources, weights),
+        rows=Rows(in_edges.vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights),
         ranks=Ranks(begin, shares, other_shares, scale, jumps, result),
         partial=empty(4 * kernel.blocks, np.float64),
         control=control,
@@ -165,21 +166,21 @@ def rank(
         damping=walk.damping,
         enough=enough,
         n=n,
-        heaviest=columns.heaviest,
-        heavy=columns.heavy,
-        groups=columns.groups,
+        heaviest=in_edges.heaviest,
+        heavy=in_edges.heavy,
+        groups=in_edges.groups,
         limit=limit,
     )
     kernel.start([given])
     wait(host, run.progress)
     iterations = int(host[DONE])
-    alone = columns.heavy + columns.heaviest
-    run.explain(f"pull on the GPU: {columns.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
+    alone = in_edges.heavy + in_edges.heaviest
+    run.explain(f"pull on the GPU: {in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
 
     def last_shares() -> np.ndarray:
         found = xp.empty(n, dtype)
         last = shares if iterations & 1 else other_shares
-        found[columns.vertices] = last[columns.numbers]
+        found[in_edges.vertices] = last[in_edges.numbers]
         return host_copy(found)
 
     return Ranked(result, iterations, float(residual[0]), last_shares)
@@ -191,8 +192,8 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
     n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
     rows = graph.making_on_gpu("offsets", "targets", *["weights"] * weighted)
     steps = [rows]
-    if not is_resident(graph, ("columns", weighted)):
-        steps.append(making_columns(n, m, graph.stored("offsets").itemsize * weighted))
+    if not is_resident(graph, ("in-edges", weighted)):
+        steps.append(making_in_edges(n, m, graph.stored("offsets").itemsize * weighted))
     if not is_resident(graph, ("scale", weighted, dtype)):
         weights = of_rank * places(m) * weighted
         # Weights twice, sources, and both as `bincount` takes them.
@@ -201,25 +202,23 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
     return in_turn(*steps, held(6 * of_rank * (n + 1)))
 
 
-def _scale(graph: Graph, columns: Columns, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+def _scale(graph: Graph, in_edges: InEdges, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
     """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
     xp = cupy()
     if weighted:
-        weights = xp.concatenate([graph.on_gpu("weights").astype(dtype), xp.zeros(1, dtype)])[columns.arcs]
+        weights = xp.concatenate([graph.on_gpu("weights").astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
         out = xp.bincount(
             copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
         )
     else:
         weights, out = xp.empty(0, dtype), graph.on_gpu("out_degree")
-    out = out[columns.vertices].astype(np.float64)
+    out = out[in_edges.vertices].astype(np.float64)
     gives = xp.greater(out, 0)
     return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
 
 
-def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
-    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
-    cast = dtype.type
-    nothing = cast(0)
+def _make_gather(nothing: Any, weighted: bool) -> Any:
+    """A device function that adds up shares along in-edges, multiplied with weights if there are any."""
 
     @device_function
     def gather(first, left, step, n, sources, weights, shares):
@@ -258,9 +257,16 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             left = np.int32(left - 8 * step)
         return total
 
+    return gather
+
+
+def _make_apply(cast: Any, jumps: bool) -> Any:
+    """A device function that makes a rank of the sum over a row."""
+    nothing = cast(0)
+
     @device_function
-    def settle(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
-        """A row's new rank; by how much it changed, and the rank if it has no out-arcs."""
+    def apply(row, total, spread, damping, keep, scale, number, before, jump, ranks, new):
+        """A row's new rank; by how much it changed, and the rank if it has no out-edges."""
         handed = spread * np.float64(jump) if jumps else spread
         value, change = cast(handed + damping * np.float64(total)), 0.0
         if keep:
@@ -269,24 +275,29 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         new[number] = value * scale
         return change, (np.float64(value) if scale == nothing else 0.0)
 
-    @device_function
-    def bounds(unit, units, begin):
-        """Where a unit's arcs begin for this lane, and how many there are from there; none beyond the last unit."""
-        if unit < units:
-            first = begin[unit] + lane()
-            return first, np.int32(begin[unit + 1] - first)
-        return np.int64(0), np.int32(0)
+    return apply
 
-    @device_function
-    def iterate(spread, keep, it, old, new, sums):
-        """One iteration over all units; what this thread's rows changed, and their dangling rank."""
-        damping, n, heaviest, rows, ranks = it.damping, it.n, it.heaviest, it.rows, it.ranks
-        changed, dangling = 0.0, 0.0
-        begin = rows.begin
-        for row in range(block_index(), heaviest, num_blocks()):
-            first = begin[row] + block_thread()
-            left = np.int32(begin[row + 1] - first)
-            total = np.float64(gather(first, left, np.int32(THREADS), n, rows.sources, rows.weights, old))
+
+@device_function
+def _bounds(unit: Any, units: Any, begin: Any) -> Any:
+    """Where a unit's arcs begin for this lane, and how many there are from there; none beyond the last unit."""
+    if unit < units:
+        first = begin[unit] + lane()
+        return first, np.int32(begin[unit + 1] - first)
+    return np.int64(0), np.int32(0)
+
+
+def _make_iterate_heaviest(gather: Any, apply: Any, nothing: Any, jumps: bool) -> Any:
+    """A device function that makes the ranks of the heaviest rows, each by a block."""
+
+    @inlined
+    def iterate_heaviest(spread, keep, it, old, new, sums):
+        """What this thread's rows changed, and their dangling rank."""
+        rows, ranks, changed, dangling = it.rows, it.ranks, 0.0, 0.0
+        for row in range(block_index(), it.heaviest, num_blocks()):
+            first = rows.begin[row] + block_thread()
+            left = np.int32(rows.begin[row + 1] - first)
+            total = np.float64(gather(first, left, np.int32(THREADS), it.n, rows.sources, rows.weights, old))
             total = warp_sum(total)
             block_barrier()
             if lane() == 0:
@@ -298,22 +309,38 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                     total += sums[FIRST + warp]
                 scale, number, before = ranks.scale[row], rows.numbers[row], ranks.ranks[row]
                 jump = ranks.jump[row] if jumps else nothing
-                more, hanging = settle(
-                    row, total, spread, damping, keep, scale, number, before, jump, ranks, new
+                more, hanging = apply(
+                    row, total, spread, it.damping, keep, scale, number, before, jump, ranks, new
                 )
                 changed += more
                 dangling += hanging
+        return changed, dangling
+
+    return iterate_heaviest
+
+
+def _make_iterate(cast: Any, weighted: bool, jumps: bool) -> Any:
+    """A device function that makes all ranks of the shares before."""
+    nothing = cast(0)
+    gather, apply = _make_gather(nothing, weighted), _make_apply(cast, jumps)
+    iterate_heaviest = _make_iterate_heaviest(gather, apply, nothing, jumps)
+
+    @device_function
+    def iterate(spread, keep, it, old, new, sums):
+        """One iteration over all units; what this thread's rows changed, and their dangling rank."""
+        damping, n, rows, ranks, begin = it.damping, it.n, it.rows, it.ranks, it.rows.begin
+        changed, dangling = iterate_heaviest(spread, keep, it, old, new, sums)
         # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
         # depend on the sum is loaded before it.
         warp, warps = np.int32(thread_index() // WARP), np.int32(num_threads() // WARP)
-        alone = np.int32(heaviest + it.heavy)
-        units, base, forth = np.int32(alone + it.groups), np.int32(heaviest), True
+        alone = np.int32(it.heaviest + it.heavy)
+        units, base, forth = np.int32(alone + it.groups), np.int32(it.heaviest), True
         unit = np.int32(base + warp)
-        first, left = bounds(unit, units, begin)
+        first, left = _bounds(unit, units, begin)
         while base < units:
             base, forth, now, here, count = np.int32(base + warps), not forth, unit, first, left
             unit = np.int32(base + (warp if forth else warps - 1 - warp))
-            first, left = bounds(unit, units, begin)
+            first, left = _bounds(unit, units, begin)
             row = now
             if now >= alone:
                 row = np.int32(alone + (now - alone) * WARP + lane())
@@ -331,49 +358,61 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             if now < alone:
                 total = warp_sum(total)
             if has_row:
-                more, hanging = settle(
+                more, hanging = apply(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
                 )
                 changed += more
                 dangling += hanging
         return changed, dangling
 
-    @device_function
-    def add_up(changed, dangling, partial, parity, control, generation, sums):
-        """Sums over all threads, in a fixed order, in `sums`; a barrier of all."""
-        changed, dangling = warp_sums(changed, dangling)
-        warp, warps = block_thread() // WARP, block_size() // WARP
-        block_barrier()
-        if lane() == 0:
-            sums[FIRST + warp] = changed
-            sums[SECOND + warp] = dangling
-        block_barrier()
-        row = partial_row(parity)
-        if warp == 0:
-            changed, dangling = 0.0, 0.0
-            for w in range(lane(), warps, WARP):
-                changed += sums[FIRST + w]
-                dangling += sums[SECOND + w]
-            changed, dangling = warp_sums(changed, dangling)
-            if lane() == 0:
-                partial[row + block_index()] = changed
-                partial[row + num_blocks() + block_index()] = dangling
-        generation = grid_barrier(control, generation)
-        if warp == 0:
-            changed, dangling = 0.0, 0.0
-            for b in range(lane(), num_blocks(), WARP):
-                changed += partial[row + b]
-                dangling += partial[row + num_blocks() + b]
-            changed, dangling = warp_sums(changed, dangling)
-            if lane() == 0:
-                sums[CHANGED] = changed
-                sums[DANGLING] = dangling
-        block_barrier()
-        return generation
+    return iterate
 
-    @device_function
-    def partial_row(parity):
-        return parity * 2 * num_blocks()
+
+@device_function
+def _partial_row(parity: Any) -> Any:
+    """Where the blocks' sums of every other iteration begin."""
+    return parity * 2 * num_blocks()
+
+
+@device_function
+def _add_up(
+    changed: Any, dangling: Any, partial: Any, parity: Any, control: Any, generation: Any, sums: Any
+) -> Any:
+    """Write sums over all threads, in a fixed order, to `sums`. That takes a barrier of all; returns its turn."""
+    changed, dangling = warp_sums(changed, dangling)
+    warp, warps = block_thread() // WARP, block_size() // WARP
+    block_barrier()
+    if lane() == 0:
+        sums[FIRST + warp] = changed
+        sums[SECOND + warp] = dangling
+    block_barrier()
+    row = _partial_row(parity)
+    if warp == 0:
+        changed, dangling = 0.0, 0.0
+        for w in range(lane(), warps, WARP):
+            changed += sums[FIRST + w]
+            dangling += sums[SECOND + w]
+        changed, dangling = warp_sums(changed, dangling)
+        if lane() == 0:
+            partial[row + block_index()] = changed
+            partial[row + num_blocks() + block_index()] = dangling
+    generation = grid_barrier(control, generation)
+    if warp == 0:
+        changed, dangling = 0.0, 0.0
+        for b in range(lane(), num_blocks(), WARP):
+            changed += partial[row + b]
+            dangling += partial[row + num_blocks() + b]
+        changed, dangling = warp_sums(changed, dangling)
+        if lane() == 0:
+            sums[CHANGED] = changed
+            sums[DANGLING] = dangling
+    block_barrier()
+    return generation
+
+
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
+    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps)
 
     def pagerank_kernel(it):
         """Iterate; see the module, and `Iteration`."""
@@ -390,7 +429,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
         if me == 0:
             ranks.shares[n] = nothing
             ranks.other_shares[n] = nothing
-        generation = add_up(0.0, dangling, it.partial, 0, control, generation, sums)
+        generation = _add_up(0.0, dangling, it.partial, 0, control, generation, sums)
         iteration, converged = np.int64(0), False
         while iteration < limit and not converged and control[ABORTED + (iteration & 1)] == 0:
             spread = 1.0 - damping + damping * sums[DANGLING]
@@ -405,7 +444,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
             if me == 0:
                 it.host[PROGRESS] = iteration
                 control[ABORTED + (iteration & 1)] = it.host[CANCEL]
-            generation = add_up(changed, dangling, it.partial, iteration & 1, control, generation, sums)
+            generation = _add_up(changed, dangling, it.partial, iteration & 1, control, generation, sums)
             converged = enough > 0.0 and sums[CHANGED] <= enough
         for row in range(me, n, num_threads()):
             ranks.result[np.int64(rows.vertices[row])] = ranks.ranks[row]

@@ -16,7 +16,7 @@ from edgewise.layout.units import HEAVY
 from edgewise.memory import Step
 
 
-class Columns(NamedTuple):
+class InEdges(NamedTuple):
     """The layout, in arrays on the GPU. Units are the heaviest rows, the heavy ones, then groups of a warp's rows.
 
     Attributes:
@@ -44,13 +44,13 @@ def places(num_arcs: int) -> int:
     return num_arcs + num_arcs // 4 + WARP * HEAVY
 
 
-def making_columns(num_vertices: int, num_arcs: int, of_arc: int) -> Step:
-    """The GPU's memory that `make_columns` takes, where arcs are kept with so many bytes each."""
+def making_in_edges(num_vertices: int, num_arcs: int, of_arc: int) -> Step:
+    """The GPU's memory that `make_in_edges` takes, where arcs are kept with so many bytes each."""
     kept = (4 + of_arc) * places(num_arcs) + (2 * 4 + 1) * num_vertices
     return Step(kept, kept + ARC_BYTES * num_arcs + 12 * num_vertices)
 
 
-def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
+def make_in_edges(offsets: Any, targets: Any, with_arcs: bool) -> InEdges:
     """Lay in-edges out, from a graph's rows on the GPU; `with_arcs`: keep which arc is where, as weights need it.
 
     Raises:
@@ -62,7 +62,7 @@ def make_columns(offsets: Any, targets: Any, with_arcs: bool) -> Columns:
         _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
         # The arc of an empty place comes after all others; so does its source.
         ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, len(targets) + 1)]
-        return Columns(
+        return InEdges(
             units.vertices,
             numbers[units.vertices],
             units.begin,

@@ -162,6 +162,43 @@ def _phase_after(phase: Any, tree: Any) -> Any:
     return np.int64(COLLECT) if phase == COLOUR else np.int64(COUNT)
 
 
+@inlined
+def _begin_phase(phase, before, rounds, n, state, around, listing, block, generation):
+    """List what a phase begins with that goes over vertices that are left.
+
+    Returns:
+        Rounds so far, how many vertices or components this thread saw, and the barrier's turn.
+    """
+    total = np.int64(0)
+    if before == REACH:
+        total = split(n, state, around, listing, block)
+    elif phase == TRIM:
+        free(state, around, listing, block)
+    elif phase == COLOUR:
+        give_colours(state, around, listing, block)
+    elif phase == COLLECT:
+        rounds += 1
+        total = begin_at_roots(state, around, listing, block)
+    else:
+        lower_roots(state, around)
+        generation = grid_barrier(listing.control, generation)
+        next_round(state, around, listing, block)
+    return rounds, total, generation
+
+
+@inlined
+def _report(control, host, searched, step, rounds, tree, both_ways):
+    """Write to the host's array what a run was."""
+    host[COMPONENTS] = control[FOUND]
+    host[SEARCHED] = searched
+    host[STEPS] = step
+    host[ROUNDS] = rounds
+    host[BY_SEARCH] = control[REACHED]
+    host[BY_COLOUR] = control[ROOTS]
+    host[TREE] = tree
+    host[JOINED] = both_ways
+
+
 def scc_kernel(it):
     """Labels; see the module, and `Decomposition`."""
     graph, state, control, host, n = it.graph, it.state, it.control, it.host, it.n
@@ -215,19 +252,9 @@ def scc_kernel(it):
             if tree < 0:
                 break
             arcs = list_sources(n, tree, state, listing, block)
-        elif before == REACH:
-            total = split(n, state, around, listing, block)
-        elif phase == TRIM:
-            free(state, around, listing, block)
-        elif phase == COLOUR:
-            give_colours(state, around, listing, block)
-        elif phase == COLLECT:
-            rounds += 1
-            total = begin_at_roots(state, around, listing, block)
         else:
-            lower_roots(state, around)
-            generation = grid_barrier(control, generation)
-            next_round(state, around, listing, block)
+            begun = _begin_phase(phase, before, rounds, n, state, around, listing, block, generation)
+            rounds, total, generation = begun
         arcs += flush(block, listing)
         add_to_total(arcs, 0, tally, control, ARCS + following)
         if count == 0:
@@ -243,14 +270,7 @@ def scc_kernel(it):
     add_to_total(total, 1, tally, control, FOUND)
     generation = grid_barrier(control, generation)
     if me == 0:
-        host[COMPONENTS] = control[FOUND]
-        host[SEARCHED] = searched
-        host[STEPS] = step
-        host[ROUNDS] = rounds
-        host[BY_SEARCH] = control[REACHED]
-        host[BY_COLOUR] = control[ROOTS]
-        host[TREE] = tree
-        host[JOINED] = both_ways
+        _report(control, host, searched, step, rounds, tree, both_ways)
 
 
 @functools.cache

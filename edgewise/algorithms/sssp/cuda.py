@@ -136,7 +136,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
 
     @device_function
     def offer_parent(takes, v, mine, k, context):
-        """Take the source of an in-arc for a parent, if it is nearer to the source and gives the distance."""
+        """Take the source of an in-edge for a parent, if it is nearer to the source and gives the distance."""
         graph, dist, parent = context
         if takes:
             u = np.int64(graph.in_sources[k])
