@@ -16,7 +16,7 @@ from edgewise.text import shown
 
 
 class Prepared(Protocol):
-    """What a result asks of `edgewise.run.Prepared`."""
+    """The part of `edgewise.run.Prepared` that a result uses."""
 
     program: type[Program]
     graph: Graph

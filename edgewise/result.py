@@ -275,7 +275,7 @@ class SavedColumns:
         try:
             return self.graph.index_of(texts if self._named else list(map(int, texts)))
         except (GraphError, ValueError) as error:
-            raise VerificationError(f"the result is none of this graph: {error}") from None
+            raise VerificationError(f"the result is not of this graph: {error}") from None
 
     def numbers(self, name: str, dtype: Any) -> np.ndarray:
         """A column of numbers, shape (n,)."""

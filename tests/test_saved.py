@@ -134,12 +134,12 @@ def test_a_rank_off_by_a_millionth(tmp_path: Path) -> None:
         (
             lambda c: c["vertex"].__setitem__(0, "zz"),
             VerificationError,
-            "none of this graph: .* no vertex 'zz'",
+            "not of this graph: .* no vertex 'zz'",
         ),
         (
             lambda c: c["parent"].__setitem__(0, "zz"),
             VerificationError,
-            "none of this graph: .* no vertex 'zz'",
+            "not of this graph: .* no vertex 'zz'",
         ),
         (lambda c: c["vertex"].__setitem__(0, "a"), VerificationError, "7 rows for 6 vertices"),
         (lambda c: [texts.pop() for texts in c.values()], VerificationError, "6 rows for 6 vertices"),

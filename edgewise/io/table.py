@@ -141,7 +141,7 @@ class _Table:
         if self._header and self._fields and len(self._header) != len(self._fields):
             raise ParseError(
                 f"{self._path}:{self.skip}: the header names {len(self._header)} columns and the first line of data "
-                f"has {len(self._fields)}; expected as many. If the first line is none of names, give header=False"
+                f"has {len(self._fields)}; expected as many. If the first line has no names, give header=False"
             )
 
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
@@ -159,7 +159,7 @@ class _Table:
                 if len(fields) > _MOST_COLUMNS:
                     raise ParseError(
                         f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
-                        "columns; expected two or some more. Write a line for each edge"
+                        "columns; expected two or a few more. Write a line for each edge"
                     )
                 yield number, fields
             elif not begun:
@@ -243,7 +243,7 @@ class _Table:
         if not 0 <= column < len(first):
             raise ParseError(
                 f"{self._path} has {len(first)} columns on the first line of data; expected one with number "
-                f"{shown(column)}, counted from 0. If something else stands between columns, give delimiter="
+                f"{shown(column)}, counted from 0. If columns are separated by something else, give delimiter="
             )
         return column
 

@@ -41,7 +41,7 @@ def check_place(path: Path) -> None:
             raise OutputError(f"cannot write {path}: there is no folder {target.parent}; make it first")
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISREG(target.stat().st_mode):
-                raise OutputError(f"cannot write {path}: it is no ordinary file, which could be replaced")
+                raise OutputError(f"cannot write {path}: it is no ordinary file, so it cannot be replaced")
     except OSError as error:
         if isinstance(error, OutputError):
             raise

@@ -17,7 +17,7 @@ class Unknown(Exception):
 
 
 def held(value: Any) -> Any:
-    """What to keep of a value, to tell later whether it changed: a copy, if it may be changed in place."""
+    """A value as it is kept to tell later whether it changed: a copy, if it may be changed in place."""
     if isinstance(value, np.ndarray | np.void):
         return value.copy()
     if isinstance(value, tuple):

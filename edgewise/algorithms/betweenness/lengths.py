@@ -27,8 +27,8 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     least, heaviest = weight_range(graph)
     if not least > 0:
         raise GraphError(
-            f"{name}: the weight {least} is not positive; expected weights above 0, for round a cycle of length 0 "
-            "there is no end of shortest paths"
+            f"{name}: the weight {least} is not positive; expected weights above 0, since a cycle of length 0 makes "
+            "infinitely many shortest paths"
         )
     if distance_dtype(graph).kind == "i":
         return np.dtype(np.int64)

@@ -1,1 +1,1 @@
-"""What algorithms share."""
+"""The parts that algorithms share."""

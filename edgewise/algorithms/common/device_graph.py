@@ -63,7 +63,7 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, 
 
 
 def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:
-    """What `make` makes, once for a graph; it stays on the GPU. Making it is explained and timed apart."""
+    """The result of `make`, once for a graph; it stays on the GPU. Making it is explained and timed apart."""
 
     def timed() -> Any:
         with run.laying_out(what):
