@@ -19,7 +19,7 @@ A kernel has one or both of the first, or the third, see `edgewise.engine.delive
 a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.cuda.messages`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,18 +28,12 @@ from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
-from edgewise.engine.cuda.messages import (
-    buffer_types,
-    kept_dtype,
-    make_messages,
-    part_dtypes,
-    stored,
-)
+from edgewise.engine.cuda.arguments import Run, kept_dtype
+from edgewise.engine.cuda.messages import make_messages
 from edgewise.engine.delivery import Delivery
-from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
+from edgewise.engine.lowering.accessors import make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
@@ -56,7 +50,6 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
-from edgewise.layout.slots_cuda import layout_types
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.primitives.direction import SUM_RATIO
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
@@ -83,72 +76,6 @@ LARGE, LOOK = 1 << 18, 64
 FILL_ADVANTAGE = 5
 #: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
 FOLDS = (65_536, 1024, 32, 1)
-
-#: The arrays of a run that are read and written without atomic operations.
-WORK_ARRAYS = ("active", "list", "other_list", "touched")
-
-
-class Run(NamedTuple):
-    """What is the same in all supersteps.
-
-    Attributes:
-        graph: offsets, targets, in_offsets, in_sources, and the arcs of in-edges.
-        own: the program's arrays.
-        work: see WORK_ARRAYS.
-        messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        plan: the strategy's arrays, see `edgewise.balance.contract.Plan`.
-        parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
-        layout: of what is gathered over, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of
-            each arc, and of each slot its arc and its source.
-        slots, filled: of a message buffer, see `edgewise.engine.cuda.messages.buffer_types`.
-        control: int64, (CONTROL_WORDS,).
-        tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps
-            gathered and whether there is anything, and for an outbox.
-    """
-
-    graph: Any
-    own: Any
-    work: Any
-    messages: Any
-    received: Any
-    plan: Any
-    parts: Any
-    layout: Any
-    slots: Any
-    filled: Any
-    control: Any
-    tally: Any
-    scratch: Any
-    totals: Any
-    flags: Any
-    boxes: Any
-
-
-def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
-) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
-    graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
-    dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
-    *slots, filled = buffer_types(binding.found, message)
-    layout = [*layout_types(), pointer(offsets), pointer(offsets), pointer(vertex)]
-    return (
-        tuple_of(graph),
-        tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
-        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
-        array(stored(binding.found.combine, message)),
-        array(vertex),
-        array(np.dtype(np.int64)),
-        pointer(np.dtype(np.int64)),
-        *[INT64] * 6,
-        tuple_of(strategy_of(delivery.balance).types(offsets)),
-        tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
-        tuple_of(layout if delivery.buffered else layout_types() if delivery.layout else []),
-        tuple_of(slots if delivery.buffered else []),
-        filled,
-    )
 
 
 def make_gpu_kernel(
@@ -189,7 +116,7 @@ def make_gpu_kernel(
 
     @device_function
     def vertex_by_row(i, run):
-        return np.int64(run.layout[0][i])
+        return np.int64(run.layout.vertices[i])
 
     # Vertices that go over all their messages do so for about as long as their neighbours in a warp.
     vertex_at = vertex_by_row if keeps else vertex_by_index
@@ -198,7 +125,7 @@ def make_gpu_kernel(
     def settle(v, stamp, state, run):
         """Compute one vertex with its messages; whether it is active next."""
         if compute(v, stamp, state, run):
-            run.work[0][v] = stamp + 1
+            run.work.active[v] = stamp + 1
             return True
         return False
 
@@ -208,7 +135,7 @@ def make_gpu_kernel(
         if pushes:
             append(following, run.control, COUNT + turn, v, active)
             return list_units(v, active, UNITS + COUNTERS * turn, run)
-        return degree(v, run.graph[0]) if active else np.int64(0)
+        return degree(v, run.graph.offsets) if active else np.int64(0)
 
     @device_function
     def count_active(edges, active, turn, run):
@@ -231,9 +158,9 @@ def make_gpu_kernel(
             if takes:
                 v = vertex_at(i, run)
                 if everywhere:
-                    takes = run.work[0][v] == stamp or run.received[v] == stamp
+                    takes = run.work.active[v] == stamp or run.received[v] == stamp
                 else:
-                    v = np.int64(listed[i]) if i < count else np.int64(run.work[3][i - count])
+                    v = np.int64(listed[i]) if i < count else np.int64(run.work.touched[i - count])
             if takes:
                 goes_on = settle(v, stamp, state, run)
             if goes_on:
@@ -267,7 +194,7 @@ def make_gpu_kernel(
                 starts, v = False, begin + lane()
                 if v < n and vote(v, state):
                     starts = True
-                    run.work[0][v] = stamp
+                    run.work.active[v] = stamp
                     active += 1
                 edges += list_active(v, starts, listed, turn, run)
             count_active(edges, active, turn, run)
@@ -297,7 +224,7 @@ def make_gpu_kernel(
             fill_fields(v, v + 1, run.own, supplied)
         generation = grid_barrier(run.control, generation)
         state = make_state(run.own, n, m, 0)
-        ask_first(n, state, base + 1, run.work[1], np.int64(0), run)
+        ask_first(n, state, base + 1, run.work.frontier, np.int64(0), run)
         generation = grid_barrier(run.control, generation)
         if has_aggregates:
             generation = aggregate(n, state, run.own, run.control, generation)
@@ -314,26 +241,8 @@ def make_gpu_kernel(
             return FINISHED
         return LIMITED if superstep == limit else -1
 
-    def program_kernel(
-        graph,
-        work,
-        own,
-        messages,
-        received,
-        control,
-        host,
-        n,
-        m,
-        base,
-        limit,
-        can_pull,
-        supplied,
-        plan,
-        parts,
-        layout,
-        slots,
-        filled,
-    ):
+    def program_kernel(it):
+        n, m, base, control, host, work, own = it.n, it.m, it.base, it.control, it.host, it.work, it.own
         tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
         totals = cuda.shared.array(WARPS, total_type)
@@ -342,16 +251,15 @@ def make_gpu_kernel(
         held = cuda.shared.array(WARPS, UINT32)
         boxes = Boxes(waiting, held)
         run = Run(
-            graph,
+            it.graph,
             own,
             work,
-            messages,
-            received,
-            plan,
-            parts,
-            layout,
-            slots,
-            filled,
+            it.messages,
+            it.received,
+            it.plan,
+            it.parts,
+            it.layout,
+            it.buffer,
             control,
             tally,
             scratch,
@@ -363,13 +271,13 @@ def make_gpu_kernel(
             held[block_thread() // WARP] = 0
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         began = clock_ns()
-        generation, dirty = start_run(n, m, base, supplied, np.int64(0), run), not keeps
+        generation, dirty = start_run(n, m, base, it.supplied, np.int64(0), run), not keeps
         resumed = False
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
-            ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
+            ended = ending(n, m, own, superstep, count, it.limit, control[ENDED] == CANCELLED)
             if has_resume and ended == FINISHED and not resumed:
-                listed = work[2] if flipped else work[1]
+                listed = work.other_frontier if flipped else work.frontier
                 generation = resume_run(n, m, superstep, base + superstep + 1, listed, turn, generation, run)
                 resumed = True
                 continue
@@ -387,11 +295,13 @@ def make_gpu_kernel(
             stamp, state = base + superstep, make_state(own, n, m, superstep)
             pull = pulls
             if pushes and pulls:
-                pull = can_pull != 0 and edges * SUM_RATIO > m
-            listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
+                pull = it.can_pull != 0 and edges * SUM_RATIO > m
+            listed, next_list = (
+                (work.other_frontier, work.frontier) if flipped else (work.frontier, work.other_frontier)
+            )
             now, sent, everyone = clock_ns(), np.int64(0), count == n
             if buffered and dirty and not everyone:
-                clear(layout, run)
+                clear(it.layout, run)
                 generation = grid_barrier(control, generation)
             if pulls and pull:
                 generation = pull_all(n, generation, (stamp, everyone, state, run), run)

@@ -1,7 +1,6 @@
 """What a program does with arcs on a GPU: the bodies that strategies of `edgewise.balance` are made for.
 
-Messages are stored in a form for which there are atomic operations: floats that are combined by MIN or MAX as their
-keys, booleans as words. Combiners that depend on the order, and those that the GPU has no atomic operation for, are
+Combiners that depend on the order, and those that the GPU has no atomic operation for, are
 only gathered: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
 """
 
@@ -10,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.contract import MORE, Bodies
+from edgewise.engine.cuda.arguments import has_keys, kept_dtype, stored_identity
 from edgewise.engine.delivery import stops_early
 from edgewise.engine.lowering.accessors import make_cast
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.message_buffer import make_slots, slot_dtypes
-from edgewise.kernels.cuda.arguments import array, pointer
+from edgewise.engine.lowering.message_buffer import make_slots
 from edgewise.kernels.cuda.device import (
     HALVES,
     WARP,
@@ -34,51 +33,11 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     unwrap,
 )
+from edgewise.layout.contract import PLACES
 from edgewise.layout.slots_cuda import row_place
 from edgewise.primitives.deal import append
-from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
+from edgewise.primitives.ordered_keys import key_dtype, make_keys
 from edgewise.primitives.warp_buffers import make_outbox
-from edgewise.program.declare import Combiner
-from edgewise.program.inspect import Specification
-
-
-def has_keys(combine: Combiner, message: np.dtype) -> bool:
-    """Whether messages are stored as their keys: there are no atomic operations for the best of floats."""
-    return message.kind == "f" and combine.name in ("MIN", "MAX")
-
-
-def stored(combine: Combiner, message: np.dtype) -> np.dtype:
-    """The dtype in which messages are stored. There are no atomic operations on single bytes, either."""
-    message = kept_dtype(message)
-    return key_dtype(message) if has_keys(combine, message) else message
-
-
-def stored_identity(combine: Combiner, message: np.dtype) -> Any:
-    """What is stored where no message came."""
-    if combine.name == "MESSAGES":
-        return stored(combine, message).type(0)
-    value = worst_key(message) if has_keys(combine, message) else combine.identity(message)
-    return stored(combine, message).type(value)
-
-
-def kept_dtype(message: np.dtype) -> np.dtype:
-    """The dtype in which messages are combined. Booleans take four bytes; messages of several fields are not."""
-    if message.names is not None:
-        return np.dtype(np.uint8)
-    return np.dtype(np.int32) if message.kind == "b" else message
-
-
-def buffer_types(found: Specification, message: np.dtype) -> list[Any]:
-    """The types of a message buffer's arrays: the slots for each field of a message; whether each holds one, if that is
-    asked."""
-    if found.keeps_messages:
-        return [*(array(dtype) for dtype in slot_dtypes(message)), pointer(np.dtype(np.uint8))]
-    return [pointer(kept_dtype(message)), pointer(np.dtype(np.uint8))]
-
-
-def part_dtypes(message: np.dtype) -> tuple[np.dtype, np.dtype]:
-    """The dtypes of a part of a message, and of whether there is one."""
-    return kept_dtype(message), np.dtype(np.uint8)
 
 
 class Messages(NamedTuple):
@@ -131,7 +90,7 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
     def sent_along(u, k, context):
         """What vertex u sends along an arc."""
         _, _, state, run, _ = context
-        return edge_compute(make_out_edge(u, np.int64(run.graph[1][k]), k, k, run.own), state)
+        return edge_compute(make_out_edge(u, np.int64(run.graph.targets[k]), k, k, run.own), state)
 
     @device_function
     def place(sent, k, slot, context):
@@ -140,29 +99,31 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
         if sent is not None:
             put(sent, slot, run)
             if not everyone:
-                run.received[np.int64(run.graph[1][k])] = stamp
+                run.received[np.int64(run.graph.targets[k])] = stamp
         elif everyone:
             leave_empty(slot, run)
 
     @device_function
     def visit(takes, v, key, k, context):
         if takes:
-            place(sent_along(v, k, context), k, np.int64(context[3].layout[5][k]), context)
+            _, _, _, run, _ = context
+            place(sent_along(v, k, context), k, np.int64(run.buffer.maps.slot_of[k]), context)
         return np.int64(0), np.int64(0)
 
     @device_function
     def sent_into(slot, u, n, context):
         """What is sent into a slot by its source, which is n if the slot stays empty."""
         stamp, everyone, _, run, _ = context
-        if u < n and (everyone or run.work[0][u] == stamp):
-            return sent_along(u, np.int64(run.layout[6][slot]), context)
+        if u < n and (everyone or run.work.active[u] == stamp):
+            return sent_along(u, np.int64(run.buffer.maps.arc_of[slot]), context)
         return None
 
     @device_function
     def fill(n, context):
         """Fill four slots at a time, as `gather` has four edges."""
         stamp, everyone, _, run, _ = context
-        size, arcs, sources = run.layout[4][3], run.layout[6], run.layout[7]
+        size, maps = run.layout.numbers[PLACES], run.buffer.maps
+        arcs, sources = maps.arc_of, maps.source_of
         slot, step = thread_index(), num_threads()
         while slot + 3 * step < size:
             second, third, fourth = slot + step, slot + 2 * step, slot + 3 * step
@@ -196,22 +157,22 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
 
     @device_function
     def put(sent, slot, run):
-        write(run.slots, slot, unwrap(sent))
-        run.filled[slot] = 1
+        write(run.buffer.slots, slot, unwrap(sent))
+        run.buffer.filled[slot] = 1
 
     visit, fill = make_sending(edge_compute, make_out_edge, put, _nothing)
 
     @device_function
     def compute(v, stamp, state, run):
-        first, end, step = row_place(np.int64(run.layout[1][v]), run.layout)
-        upto, filled = first, run.filled
+        first, end, step = row_place(np.int64(run.layout.rows[v]), run.layout)
+        upto, slots, filled = first, run.buffer.slots, run.buffer.filled
         if run.received[v] == stamp:
             for slot in range(first, end, step):
                 if filled[slot] != 0:
                     filled[slot] = 0
-                    move(run.slots, upto, slot)
+                    move(slots, upto, slot)
                     upto += step
-        return compute_all(v, run.slots, first, upto, step, state)
+        return compute_all(v, slots, first, upto, step, state)
 
     bodies = Bodies(visit, make_scatter(visit), None, None, None)
     return Messages(bodies, _nothing, fill, _nothing, compute)
@@ -283,14 +244,14 @@ def make_messages(
             combine_at(run.messages, target, store(cast(sent * 1)))
             if run.received[target] != stamp:
                 first = atomic_exchange(run.received, target, np.uint32(stamp)) != stamp
-                return first and run.work[0][target] != stamp
+                return first and run.work.active[target] != stamp
         return False
 
     @device_function
     def list_touched(v, wanted, context):
         """List vertices that got a first message."""
         run, turn = context
-        append(run.work[3], run.control, touched + turn, v, wanted)
+        append(run.work.touched, run.control, touched + turn, v, wanted)
         return np.int64(0)
 
     put, flush = make_outbox(0, list_touched)
@@ -301,22 +262,22 @@ def make_messages(
         stamp, _, state, run, turn = context
         first, target = False, np.int64(0)
         if takes:
-            target = np.int64(run.graph[1][k])
+            target = np.int64(run.graph.targets[k])
             first = send(v, k, target, stamp, state, run)
         return put(target, first, run.boxes, (run, turn)), np.int64(0)
 
     @device_function
     def put_in_slot(sent, slot, run):
-        run.slots[0][slot] = store(cast(sent * 1))
+        run.buffer.slots[slot] = store(cast(sent * 1))
 
     @device_function
     def empty_slot(slot, run):
-        run.slots[0][slot] = identity
+        run.buffer.slots[slot] = identity
 
     @device_function
     def along(u, v, k, state, run):
         """What is sent along one in-edge."""
-        arc = np.int64(run.graph[4][k]) if needs_arcs else np.int64(0)
+        arc = np.int64(run.graph.in_arcs[k]) if needs_arcs else np.int64(0)
         return edge_compute(make_in_edge(u, v, k, arc, run.own), state)
 
     @device_function
@@ -339,7 +300,7 @@ def make_messages(
         one after the other waits four times as long.
         """
         stamp, everyone, state, run = context
-        sources, k = run.graph[3], start
+        sources, k = run.graph.in_sources, start
         if everyone and not can_stop:
             while k + 3 * step < end:
                 second, third, fourth = k + step, k + 2 * step, k + 3 * step
@@ -354,7 +315,7 @@ def make_messages(
                 k += 4 * step
         while k < end:
             u = np.int64(sources[k])
-            sends = everyone or run.work[0][u] == stamp
+            sends = everyone or run.work.active[u] == stamp
             if harmless or sends:
                 sent = along(u, v, k, state, run)
                 if sends:
@@ -377,7 +338,7 @@ def make_messages(
     def gather_slots(v, start, end, step, total, got, context):
         """Combine the messages in slots of one vertex with a total, as `gather`; empty the slots."""
         stamp, everyone, _, run = context
-        slots, k = run.slots[0], start
+        slots, k = run.buffer.slots, start
         if everyone:
             # A row that one lane goes over alone takes as long as its loads do: eight are on their way at a time.
             while k + 7 * step < end:
@@ -452,7 +413,7 @@ def make_messages(
                     got = got or run.flags[warp] != 0
             block_barrier()
         if leads and part >= 0:
-            run.parts[0][part], run.parts[1][part] = total, got
+            run.parts.totals[part], run.parts.found[part] = total, got
         elif leads and got:
             deliver(v, total, stamp, run)
 
@@ -463,8 +424,8 @@ def make_messages(
         total, got = begun(v, stamp, run)
         for begin in range(first, end, WARP):
             part, one, has = begin + lane(), identity, False
-            if part < end and run.parts[1][part] != 0:
-                one, has = run.parts[0][part], True
+            if part < end and run.parts.found[part] != 0:
+                one, has = run.parts.totals[part], True
             bits, one = ballot(has), sum_lanes(one, WARP)
             if bits != 0:
                 total, got = merged(total, one), True
@@ -476,8 +437,8 @@ def make_messages(
         """Send along one in-edge by an atomic operation. All vertices are computed next."""
         stamp, everyone, state, run = context
         if takes:
-            u = np.int64(run.graph[3][k])
-            if everyone or run.work[0][u] == stamp:
+            u = np.int64(run.graph.in_sources[k])
+            if everyone or run.work.active[u] == stamp:
                 sent = along(u, v, k, state, run)
                 if sent is not None:
                     combine_at(run.messages, v, store(cast(sent * 1)))
@@ -485,8 +446,8 @@ def make_messages(
 
     @device_function
     def clear_slots(layout, run):
-        for slot in range(thread_index(), layout[4][3], num_threads()):
-            run.slots[0][slot] = identity
+        for slot in range(thread_index(), layout.numbers[PLACES], num_threads()):
+            run.buffer.slots[slot] = identity
 
     @device_function
     def compute(v, stamp, state, run):
