@@ -11,7 +11,8 @@ import numpy as np
 from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.contract import WHOLE, Bodies
+from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
+from edgewise.balance.contract import COUNTERS, WHOLE, Bodies
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Arcs
@@ -60,10 +61,9 @@ STRATEGIES = {
 }
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
-#: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
-PIECES, APART, STRANGE = 1, 2, 3
-#: The first of the words of `control` that strategies count in.
-COUNTER = 4
+#: Words of `control`: pieces, units with lanes that disagree, arcs of another vertex; what strategies count in.
+CONTROL = STRATEGY_CONTROL.more()
+PIECES, APART, STRANGE, COUNTER = (CONTROL.take(), CONTROL.take(), CONTROL.take(), CONTROL.take(COUNTERS))
 BOXES = 2
 WORDS_OF_BOXES, HELD = BOXES * BOX_WORDS, BOXES * WARPS
 
@@ -305,7 +305,7 @@ def check_strategy(balance, degrees):
             visits, gathered, control = (
                 xp.zeros(len(own), np.uint32),
                 xp.zeros(n, np.int64),
-                xp.zeros(64, np.int64),
+                xp.zeros(CONTROL.size, np.int64),
             )
             parts = xp.zeros(max(1, plan.num_parts), np.int64)
             listed, mine = xp.asarray(vertices.astype(np.uint32)), plan.of_run(xp.empty)
@@ -354,7 +354,7 @@ def check(name, degrees):
         else:
             kernel = cuda_launch.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
         for vertices in lists(n) if listed else [np.arange(n)]:
-            visits, control = xp.zeros(m, np.uint32), xp.zeros(4, np.int64)
+            visits, control = xp.zeros(m, np.uint32), xp.zeros(CONTROL.size, np.int64)
             on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
             pieces = xp.empty(most_pieces(n, m), np.int64)
             kernel.start(

@@ -8,15 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from edgewise.kernels.cuda.arguments import dtype_of, type_of
+from edgewise.primitives.control import TURNS, control_words
 
 #: What a unit that is gathered over is, if no part of a vertex: all of it, or what is left of it after a first share,
 #: whose message waits to be added to.
 WHOLE, MORE = -1, -2
 #: Words that a strategy may count in at each superstep; they are 0 when its vertices begin to be listed.
-COUNTERS = 3
+COUNTERS = TURNS
 #: Words of `control`: SHARED counts the supersteps whose vertices sent in equal shares where a strategy might have done
 #: otherwise, SHARING_NS adds up the nanoseconds in which shares were found, by the clock of thread 0.
-SHARED, SHARING_NS = 43, 44
+CONTROL = control_words()
+SHARED, SHARING_NS = CONTROL.take_line(), CONTROL.take()
 
 
 class Bodies(NamedTuple):

@@ -34,6 +34,7 @@ from edgewise.kernels.cuda.device import (
     num_threads,
     thread_index,
 )
+from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import append, degree, list_nothing
 from edgewise.schedule import HierarchicalProcessing
 
@@ -94,11 +95,11 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
                     start, end = np.int64(offsets[v]) + done, np.int64(offsets[v + 1])
                 left = end - start > most
                 scatter(v, start, start + most if left else end, np.int64(1), np.int64(1), context)
-                append(following, control, counter + step % 3, v, left)
+                append(following, control, counter + step % TURNS, v, left)
             if thread_index() == 0:
-                control[counter + (step + 1) % 3] = 0
+                control[counter + turns_after(step)[0]] = 0
             generation = grid_barrier(control, generation)
-            count, vertices = control[counter + step % 3], following
+            count, vertices = control[counter + step % TURNS], following
             done += most
             step += 1
         if count > 0:

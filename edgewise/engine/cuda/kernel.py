@@ -25,6 +25,7 @@ import numpy as np
 
 from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
+from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
@@ -50,18 +51,28 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
+from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
 from edgewise.primitives.direction import SUM_RATIO
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
-#: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
-#: their out-edges, TOUCHED those that got a first message while being halted, UNITS the strategy's; each has words
-#: for this superstep, the next and the one after, which are set to 0 meanwhile. TIMES are nanoseconds by the clock of
-#: thread 0: those of the strategy, of delivering messages, of computing vertices, of all; of gathering over slots.
-COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS, UNITS, TIMES = 16, 19, 22, 25, 26, 27, 32, SHARING_NS
-DELIVERING, SETTLING, ALL, GATHERING = range(1, 5)
-PHASES = ("sharing", "delivering", "computing", "kernel", "gathering")
-CONTROL_WORDS = TIMES + len(PHASES)
+#: Words of `control`, behind the strategy's. COUNT and EDGES are the active vertices and their out-edges, TOUCHED those
+#: that got a first message while being halted, UNITS what the strategy counts; they take turns. FORMS count supersteps
+#: by form.
+CONTROL = STRATEGY_CONTROL.more()
+COUNT, EDGES, TOUCHED = (CONTROL.take(TURNS) for _ in range(3))
+SUPERSTEP, ENDED, FORMS = CONTROL.take(), CONTROL.take(), CONTROL.take(2)
+UNITS = CONTROL.take_line(COUNTERS * TURNS)
+#: Nanoseconds by the clock of thread 0: of delivering messages, of computing vertices, of all; of gathering over slots.
+DELIVERING, SETTLING, ALL, GATHERING = (CONTROL.take() for _ in range(4))
+#: The words of `Outcome.phase_seconds`.
+PHASES = {
+    "sharing": SHARING_NS,
+    "delivering": DELIVERING,
+    "computing": SETTLING,
+    "kernel": ALL,
+    "gathering": GATHERING,
+}
 PUSH_LIST, PULL_ALL = range(2)
 FORM_NAMES = ("push from a list", "push from a list in equal shares", "pull over all vertices")
 BUFFER_FORM_NAMES = (
@@ -287,11 +298,11 @@ def make_gpu_kernel(
                 if me == 0:
                     control[ENDED] = ended
                     control[SUPERSTEP] = superstep
-                    control[TIMES + ALL] = clock_ns() - began
+                    control[ALL] = clock_ns() - began
                 return
             superstep += 1
             resumed = False
-            following, spare = (turn + 1) % 3, (turn + 2) % 3
+            following, spare = turns_after(turn)
             stamp, state = base + superstep, make_state(own, n, m, superstep)
             pull = pulls
             if pushes and pulls:
@@ -334,10 +345,10 @@ def make_gpu_kernel(
                     control[ENDED] = CANCELLED
             generation = grid_barrier(control, generation)
             if me == 0:
-                control[TIMES + DELIVERING] += delivered - now
+                control[DELIVERING] += delivered - now
                 if sent > 0:
-                    control[TIMES + GATHERING] += delivered - sent
-                control[TIMES + SETTLING] += clock_ns() - delivered
+                    control[GATHERING] += delivered - sent
+                control[SETTLING] += clock_ns() - delivered
             if has_aggregates:
                 generation = aggregate(n, state, own, control, generation)
             turn, flipped = following, not flipped

@@ -113,7 +113,7 @@ class SuperstepRuns:
     them."""
 
     make_kernel, signature = staticmethod(kernel.make_gpu_kernel), staticmethod(signature)
-    control_words = kernel.CONTROL_WORDS
+    control_words = kernel.CONTROL.size
 
     def __init__(
         self,
@@ -183,8 +183,7 @@ class SuperstepRuns:
         self._base += supersteps + 2
         (pushes, pulls), shared = told[kernel.FORMS :][:2].tolist(), int(told[SHARED])
         forms = written_forms((pushes - shared, shared, pulls), self._form_names)
-        times = told[kernel.TIMES :].tolist()
-        phases = {name: 1e-9 * spent for name, spent in zip(kernel.PHASES, times, strict=True)}
+        phases = {name: 1e-9 * int(told[word]) for name, word in kernel.PHASES.items()}
         return Report(supersteps, Ending(int(told[kernel.ENDED])), forms, phases)
 
     @property
