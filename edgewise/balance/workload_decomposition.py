@@ -126,19 +126,15 @@ def _find_chunk(place: Any, totals: Any, chunks: Any) -> Any:
     return chunks, before
 
 
-def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
-    """What gives each warp its block of places.
+def make_scan(cost: int) -> Any:
+    """What scans the degrees of listed vertices, to be called by all threads of the grid.
 
     Args:
-        listed: whether vertices are listed, or all.
         cost: places of a vertex besides its arcs.
-        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once: arcs first to
-            end of a lane's vertex, of which this share has all if `begins` and `ends`; v = -1 where there are none.
 
     Returns:
-        ``scan(vertices, count, offsets, skip, generation, run, scans)`` for listed vertices, without so many arcs of
-        each; and ``share(vertices, count, offsets, skip, scans, context)``: the vertex that begins and does not end in
-        this warp's share, or -1, and after whose last share it ends. All threads of the grid call them.
+        ``scan(vertices, count, offsets, skip, generation, run, scans)``, without the first `skip` arcs of each; the
+        generation afterwards.
     """
 
     @device_function
@@ -162,6 +158,12 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
             run.control[SHARING_NS] += clock_ns() - began
         return generation
 
+    return scan
+
+
+def make_find(listed: bool, cost: int) -> tuple[Any, Any]:
+    """What says where a vertex's places end, and what finds the vertex that has a place; see `make_share`."""
+
     @device_function
     def end_of(i, base, offsets, scans):
         """After the last place of a vertex."""
@@ -182,6 +184,24 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
                 high, low = low + (holder + 1) * step, low + holder * step
         bits = ballot(low + lane() < high and end_of(low + lane(), base, offsets, scans) > place)
         return low + first_bit(bits)
+
+    return end_of, find
+
+
+def make_share(listed: bool, cost: int, take: Any) -> Any:
+    """What gives each warp its block of places.
+
+    Args:
+        listed: whether vertices are listed, and their degrees scanned, or all.
+        cost: places of a vertex besides its arcs.
+        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once: arcs first to
+            end of a lane's vertex, of which this share has all if `begins` and `ends`; v = -1 where there are none.
+
+    Returns:
+        ``share(vertices, count, offsets, skip, scans, context)``, to be called by all threads of the grid: the vertex
+        that begins and does not end in this warp's share, or -1, and after whose last share it ends.
+    """
+    end_of, find = make_find(listed, cost)
 
     @device_function
     def share(vertices, count, offsets, skip, scans, context):
@@ -233,7 +253,7 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
             tail, tail_end = shuffle(tail, holder), shuffle(tail_end, holder)
         return tail, tail_end
 
-    return scan, share
+    return share
 
 
 def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
@@ -249,7 +269,7 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
     def take(v, first, end, begins, ends, warp, context):
         deal(v, first, end - first, np.int64(0), context)
 
-    scan, share = make_shares(True, cost, take)
+    scan, share = make_scan(cost), make_share(True, cost, take)
 
     @device_function
     def push(listed, count, skip, generation, context, run, scans):
@@ -276,7 +296,7 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     def take(v, first, end, begins, ends, warp, context):
         by_degree(v, first, end, np.int64(whole) if begins else warp, context)
 
-    scan, share = make_shares(listed, cost, take)
+    scan, share = make_scan(cost), make_share(listed, cost, take)
 
     @device_function
     def pull(vertices, count, skip, generation, context, run, scans):

@@ -111,7 +111,7 @@ class Supersteps(NamedTuple):
     Attributes:
         own: the program's arrays, a tuple in the order of `own_array_order`.
         messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        control: zeros, see `edgewise.engine.cuda.kernel.CONTROL`.
+        control: zeros, see `edgewise.engine.cuda.control`.
         host: see `edgewise.kernels.cuda.memory.signals`.
         n, m: vertices and arcs.
         base: the stamp of superstep 0.

@@ -9,7 +9,7 @@ from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.program import LAST_STAMP
-from edgewise.engine.cuda import best_first, kernel
+from edgewise.engine.cuda import best_first, control
 from edgewise.engine.cuda.arguments import (
     Arcs,
     Buffer,
@@ -20,9 +20,10 @@ from edgewise.engine.cuda.arguments import (
     signature,
     stored_identity,
 )
-from edgewise.engine.cuda.kernel import FOLDS
+from edgewise.engine.cuda.kernel import make_gpu_kernel
 from edgewise.engine.cuda.layout import LaidOut, lay_out
 from edgewise.engine.cuda.rows import rows_of
+from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.delivery import Delivery, may_push
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
@@ -112,8 +113,8 @@ class SuperstepRuns:
     """Runs of a program in supersteps, by `edgewise.engine.cuda.kernel`, in arrays on the GPU that are kept between
     them."""
 
-    make_kernel, signature = staticmethod(kernel.make_gpu_kernel), staticmethod(signature)
-    control_words = kernel.CONTROL.size
+    make_kernel, signature = staticmethod(make_gpu_kernel), staticmethod(signature)
+    control_words = control.CONTROL.size
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class SuperstepRuns:
             buffer=packed(_buffer(found, message, layout) if layout else ()),
         )
         self.host = self._passed.host
-        self._form_names = kernel.BUFFER_FORM_NAMES if layout and layout.maps else kernel.FORM_NAMES
+        self._form_names = control.BUFFER_FORM_NAMES if layout and layout.maps else control.FORM_NAMES
 
     @staticmethod
     def nbytes(
@@ -179,12 +180,12 @@ class SuperstepRuns:
     def report(self) -> Report:
         """What the kernel reports."""
         told = self.words.host[: self.control_words]
-        supersteps = int(told[kernel.SUPERSTEP])
+        supersteps = int(told[control.SUPERSTEP])
         self._base += supersteps + 2
-        (pushes, pulls), shared = told[kernel.FORMS :][:2].tolist(), int(told[SHARED])
+        (pushes, pulls), shared = told[control.FORMS :][:2].tolist(), int(told[SHARED])
         forms = written_forms((pushes - shared, shared, pulls), self._form_names)
-        phases = {name: 1e-9 * int(told[word]) for name, word in kernel.PHASES.items()}
-        return Report(supersteps, Ending(int(told[kernel.ENDED])), forms, phases)
+        phases = {name: 1e-9 * int(told[word]) for name, word in control.PHASES.items()}
+        return Report(supersteps, Ending(int(told[control.ENDED])), forms, phases)
 
     @property
     def worn_out(self) -> bool:
