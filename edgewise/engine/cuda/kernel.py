@@ -16,7 +16,8 @@ between two forms:
     gather over their slots. Where many edges send, all slots are gone over instead, and edges write side by side.
 
 A kernel has one or both of the first, or the third, see `edgewise.engine.delivery`. Who does which arcs is
-a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.cuda.messages`.
+a strategy (`edgewise.balance`), what is done with them is `edgewise.engine.cuda.messages`, and vertices are computed by
+`edgewise.engine.cuda.vertices`.
 """
 
 from typing import Any

@@ -179,13 +179,13 @@ class SuperstepRuns:
 
     def report(self) -> Report:
         """What the kernel reports."""
-        told = self.words.host[: self.control_words]
-        supersteps = int(told[control.SUPERSTEP])
-        self._base += supersteps + 2
-        (pushes, pulls), shared = told[control.FORMS :][:2].tolist(), int(told[SHARED])
+        words = self.words.host[: self.control_words].tolist()
+        self._base += words[control.SUPERSTEP] + 2
+        pushes, pulls = words[control.FORMS :][:2]
+        shared = words[SHARED]
         forms = written_forms((pushes - shared, shared, pulls), self._form_names)
-        phases = {name: 1e-9 * int(told[word]) for name, word in control.PHASES.items()}
-        return Report(supersteps, Ending(int(told[control.ENDED])), forms, phases)
+        phases = {name: 1e-9 * words[word] for name, word in control.PHASES.items()}
+        return Report(words[control.SUPERSTEP], Ending(words[control.ENDED]), forms, phases)
 
     @property
     def worn_out(self) -> bool:
