@@ -4,22 +4,24 @@ and what is put into an outbox comes out once.
 Run in numba's simulator, it checks what one lane and one block do; tests/test_gpu_views.py runs it on a GPU.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
-from edgewise.balance.contract import WHOLE, Bodies
+from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
+from edgewise.balance.contract import COUNTERS, WHOLE, Bodies
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.registry import strategy_of
+from edgewise.engine.cuda.arguments import Arcs
 from edgewise.engine.cuda.rows import rows_of
 from edgewise.graph import Graph
 from edgewise.kernels.cuda import arguments as cuda_arguments
 from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
+from edgewise.kernels.cuda.arguments import array, pointer
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
@@ -59,10 +61,9 @@ STRATEGIES = {
 }
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
-#: Words of `control` after the barrier's: pieces, units with lanes that disagree, arcs of another vertex.
-PIECES, APART, STRANGE = 1, 2, 3
-#: The first of the words of `control` that strategies count in.
-COUNTER = 4
+#: Words of `control`: pieces, units with lanes that disagree, arcs of another vertex; what strategies count in.
+CONTROL = STRATEGY_CONTROL.more()
+PIECES, APART, STRANGE, COUNTER = (CONTROL.take(), CONTROL.take(), CONTROL.take(), CONTROL.take(COUNTERS))
 BOXES = 2
 WORDS_OF_BOXES, HELD = BOXES * BOX_WORDS, BOXES * WARPS
 
@@ -187,6 +188,26 @@ def make_outbox_kernel():
     return outbox_kernel
 
 
+class Visiting(NamedTuple):
+    """What a kernel takes that notes what a strategy does.
+
+    Attributes:
+        vertices, num: those to visit, and how many.
+        visits: of each arc.
+        gathered, parts: arcs that were gathered over, of each vertex and of each part.
+        plan: the strategy's arrays.
+    """
+
+    graph: Arcs
+    vertices: cuda_arguments.Uint32s
+    num: int
+    visits: cuda_arguments.AtomicUint32s
+    gathered: cuda_arguments.AtomicInt64s
+    parts: cuda_arguments.AtomicInt64s
+    control: cuda_arguments.AtomicInt64s
+    plan: Annotated[Any, cuda_arguments.Elements("plan")]
+
+
 class Run(NamedTuple):
     """What a strategy asks of a run."""
 
@@ -241,11 +262,13 @@ def make_strategy_kernel(balance, pulls):
     bodies = Bodies(visit, scatter, gather, join, add)
     list_units, push_all, pull_all = strategy_of(balance).make(bodies)
 
-    def strategy_kernel(graph, vertices, count, visits, gathered, parts, control, plan):
+    def strategy_kernel(it):
+        graph, vertices, count, control, degrees = it.graph, it.vertices, it.num, it.control, np.int64(0)
         tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
-        run, row, degrees = Run(graph, plan, control, tally, scratch), 2 if pulls else 0, np.int64(0)
-        context = (graph[row], visits, control, gathered, parts)
+        run = Run(graph, it.plan, control, tally, scratch)
+        offsets = graph.in_offsets if pulls else graph.offsets
+        context = (offsets, it.visits, control, it.gathered, it.parts)
         if pulls:
             pull_all(count, np.int64(0), context, run)
         else:
@@ -253,7 +276,7 @@ def make_strategy_kernel(balance, pulls):
                 i, v = begin + lane(), np.int64(0)
                 if i < count:
                     v = np.int64(vertices[i])
-                    degrees -= np.int64(graph[0][v + 1]) - np.int64(graph[0][v])
+                    degrees -= np.int64(offsets[v + 1]) - np.int64(offsets[v])
                 degrees += list_units(v, i < count, COUNTER, run)
             atomic_add(control, STRANGE, degrees)
             generation = grid_barrier(control, np.int64(0))
@@ -265,36 +288,29 @@ def make_strategy_kernel(balance, pulls):
 def check_strategy(balance, degrees):
     """Check a strategy on a graph whose vertices have these out-degrees, and on the reversed graph, gathering."""
     xp, n = cuda_memory.cupy(), len(degrees)
-    vertex, word, strategy = np.dtype(np.uint32), np.dtype(np.int64), strategy_of(balance)
+    strategy = strategy_of(balance)
     own = np.repeat(np.arange(n), degrees)
     other = np.random.default_rng(1).integers(0, n, len(own))
     for pulls in (False, True):
         graph = Graph.from_edges(*((other, own) if pulls else (own, other)), num_vertices=n)
         graph.make_in_edges()
         offsets = np.dtype(f"u{graph.stored('offsets').itemsize}")
-        kinds = (tuple_of([pointer(dtype) for dtype in (offsets, vertex) * 2]), pointer(vertex), INT64)
-        kinds += (
-            array(vertex),
-            array(word),
-            array(word),
-            array(word),
-            tuple_of(strategy.types(offsets)),
-        )
+        plan_type = cuda_arguments.type_of(strategy.arrays, offset=offsets)
+        kinds = (cuda_arguments.type_of(Visiting, offset=offsets, plan=plan_type),)
         kernel = cuda_launch.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
         plan = strategy.prepare(rows_of(graph), True, True)
-        rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources")]
+        rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources", "offsets")]
         begins = graph.in_offsets if pulls else graph.offsets
         for vertices in [np.arange(n)] if pulls else lists(n):
             visits, gathered, control = (
                 xp.zeros(len(own), np.uint32),
                 xp.zeros(n, np.int64),
-                xp.zeros(64, np.int64),
+                xp.zeros(CONTROL.size, np.int64),
             )
             parts = xp.zeros(max(1, plan.num_parts), np.int64)
-            atomic = [cuda_arguments.words(values) for values in (visits, gathered, parts, control)]
-            listed = xp.asarray(vertices.astype(np.uint32))
-            mine = [xp.empty(*kind) for kind in plan.own]
-            kernel.start([*rows, listed, len(vertices), *atomic, *plan.fixed, *mine])
+            listed, mine = xp.asarray(vertices.astype(np.uint32)), plan.of_run(xp.empty)
+            arguments = (Arcs(*rows), listed, len(vertices), visits, gathered, parts, control, mine)
+            kernel.start([Visiting(*arguments)])
             expected = np.zeros(len(own), int)
             for v in vertices:
                 expected[begins[v] : begins[v + 1]] = 1
@@ -338,7 +354,7 @@ def check(name, degrees):
         else:
             kernel = cuda_launch.fixed_kernel(make_dealing_kernel, signature(), name == "pieces")
         for vertices in lists(n) if listed else [np.arange(n)]:
-            visits, control = xp.zeros(m, np.uint32), xp.zeros(4, np.int64)
+            visits, control = xp.zeros(m, np.uint32), xp.zeros(CONTROL.size, np.int64)
             on_gpu = [xp.asarray(values.astype(np.uint32)) for values in (offsets, vertices)]
             pieces = xp.empty(most_pieces(n, m), np.int64)
             kernel.start(

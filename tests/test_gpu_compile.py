@@ -39,9 +39,9 @@ def machine_code(name, capability, best_first=False, schedule=AUTOMATIC):
 
 def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
     """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
-    from edgewise.engine.cuda.program import BestFirst, Rounds
+    from edgewise.engine.cuda.program import BestFirstRuns, SuperstepRuns
 
-    form = BestFirst if best_first else Rounds
+    form = BestFirstRuns if best_first else SuperstepRuns
     found = inspect_program(program)
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)

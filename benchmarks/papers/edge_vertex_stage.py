@@ -13,19 +13,19 @@ import shutil
 import statistics
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.papers.edge_vertex_remap import TOGETHER
 from benchmarks.papers.edge_vertex_setup import GRAPHS
 from edgewise.balance.columnar import make_columnar
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
-from edgewise.kernels.cuda.device import HALVES, INT64, WARP, atomic_add, device_function, lane, shuffle_down
+from edgewise.kernels.cuda.arguments import Elements, packed, type_of
+from edgewise.kernels.cuda.device import HALVES, WARP, atomic_add, device_function, lane, shuffle_down
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, finish, zeros
 from edgewise.layout.slots import arrange
-from edgewise.layout.slots_cuda import layout_arrays, layout_types
+from edgewise.layout.slots_cuda import Layout, layout_arrays
 from edgewise.layout.units import Units
 
 #: Layouts of Tables 5 and 7, and heavy vertices apart.
@@ -49,17 +49,17 @@ IN_SECTOR = 8
 
 
 class Stage(NamedTuple):
-    """What the kernel works on: see `edgewise.balance.columnar`; the slots, and a sum for each vertex."""
+    """What the kernel takes: see `edgewise.balance.columnar`; the slots, zeros for a sum of each vertex, vertices."""
 
-    layout: Any
-    slots: Any
-    sums: Any
+    layout: Layout
+    slots: Annotated[Any, Elements(np.float32)]
+    sums: Annotated[Any, Elements(np.float32, atomic=True)]
+    n: int
 
 
 def signature() -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    real = np.dtype(np.float32)
-    return tuple_of(layout_types()), pointer(real), array(real), INT64
+    """The type of the kernel's argument."""
+    return (type_of(Stage),)
 
 
 @device_function
@@ -93,10 +93,9 @@ def _add_up(v: Any, first: Any, end: Any, step: Any, lanes: Any, part: Any, stag
 _gather_all = make_columnar(_add_up)
 
 
-def stage_kernel(layout, slots, sums, n):
-    """Write the sum of each vertex's slots; `sums` is zeros."""
-    stage = Stage(layout, slots, sums)
-    _gather_all(n, np.int64(0), stage, stage)
+def stage_kernel(it):
+    """Write the sum of each vertex's slots; see `Stage`."""
+    _gather_all(it.n, np.int64(0), it, it)
 
 
 @functools.cache
@@ -107,9 +106,9 @@ def _kernel() -> Kernel:
 def started(units: Units, slots: Any, times: int = 1) -> Any:
     """Start the kernel so many times; the sums, which rows that lie apart are added to each time."""
     sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
-    arguments = [*layout_arrays(units), slots, words(sums), n]
+    stage = packed(Stage(layout_arrays(units), slots, sums, n))
     for _ in range(times):
-        _kernel().start(arguments)
+        _kernel().start([stage])
     return sums
 
 

@@ -24,11 +24,11 @@ atomic operations only. `few` holds small frontiers in the blocks.
 
 Strategies
 ----------
-A *strategy* (`contract.Strategy`) stands for a choice of a schedule, and `registry` says for which. It has the arrays
-that it needs for a graph, their types, and what its code depends on. It makes a `contract.Traversal`: what is noted of
-vertices that will send, who sends along their out-edges, and who gathers over in-edges. `mapped` does all that by a
-view, `edge_based` (EP), `workload_decomposition` (WD and merge path), `node_splitting` (NS) and `hierarchical` (HP)
-each in their own way, `automatic` by what wins.
+A *strategy* (`contract.Strategy`) stands for a choice of a schedule, and `registry` says for which. It declares the
+arrays that its functions take, has those of a graph, and says what its code depends on. It makes a
+`contract.Traversal`: what is noted of vertices that will send, who sends along their out-edges, and who gathers over
+in-edges. `mapped` does all that by a view, `edge_based` (EP), `workload_decomposition` (WD and merge path),
+`node_splitting` (NS) and `hierarchical` (HP) each in their own way, `automatic` by what wins.
 
 Traversals keep 1, 3 and 4, and give up 2: a unit may be a part of what a vertex gathers. A traversal then says which
 part it is, and has all parts of a vertex joined in their order when all were gathered. tests/check_views.py counts the

@@ -1,6 +1,6 @@
 """The strategy where a schedule asks for none."""
 
-from typing import Any, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -8,20 +8,26 @@ from edgewise.balance.binned import MANY, make_binned
 from edgewise.balance.contract import SHARED, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
-from edgewise.balance.workload_decomposition import (
-    make_decomposed,
-    num_shared_parts,
-    scan_arrays,
-    scan_types,
-)
+from edgewise.balance.workload_decomposition import Scan, make_decomposed, num_shared_parts, scan_arrays
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.arguments import Int64s
 from edgewise.kernels.cuda.device import WARP, ballot, device_function, lane, thread_index
 from edgewise.primitives.deal import list_nothing
 
 #: Lanes for each vertex that sends, where none has many arcs.
 LANES = 8
-_WORD = np.dtype(np.int64)
+
+
+class Arrays(NamedTuple):
+    """The arrays of the strategy.
+
+    Attributes:
+        shares: one word: whether all vertices gather in equal shares.
+        scan: for merge path.
+    """
+
+    shares: Int64s
+    scan: Scan
 
 
 def largest_degree(offsets: Any) -> int:
@@ -38,7 +44,7 @@ def make_automatic(bodies: Bodies) -> Traversal:
     """
     few = make_mapped(make_grouped(LANES), bodies).push_all
     by_degree = make_mapped(make_binned, bodies).pull_all
-    in_shares = make_decomposed(1, bodies, first=1)
+    in_shares = make_decomposed(1, bodies)
 
     @device_function
     def list_units(v, active, counter, run):
@@ -58,7 +64,7 @@ def make_automatic(bodies: Bodies) -> Traversal:
 
     @device_function
     def pull_all(n, generation, context, run):
-        if run.plan[0][0] == 0:
+        if run.plan.shares[0] == 0:
             return by_degree(n, generation, context, run)
         return in_shares.pull_all(n, generation, context, run)
 
@@ -67,10 +73,9 @@ def make_automatic(bodies: Bodies) -> Traversal:
 
 @final
 class AutomaticStrategy(Strategy):
-    """The arrays are a word that says whether all vertices gather in equal shares, and those of merge path."""
+    """What wins, by the degrees of vertices."""
 
-    def types(self, offsets: np.dtype) -> list[Any]:
-        return [pointer(_WORD), *scan_types()]
+    arrays: ClassVar[type] = Arrays
 
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         few = f"{LANES} lanes for each vertex"
@@ -86,9 +91,9 @@ class AutomaticStrategy(Strategy):
                 f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "
                 f"{largest:,}, a warp's share {share:,}"
             )
-        word = cuda_memory.copy_of(np.array([shares], _WORD))
-        own = scan_arrays(rows.num_vertices, pushes)
-        return Plan((word,), own, num_shared_parts(pulls), tuple(notes))
+        word = cuda_memory.copy_of(np.array([shares], np.int64))
+        arrays = Arrays(word, scan_arrays(rows.num_vertices, pushes))
+        return Plan(arrays, rows.offsets, num_shared_parts(pulls), tuple(notes))
 
     def make(self, bodies: Bodies) -> Traversal:
         return make_automatic(bodies)

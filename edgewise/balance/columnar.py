@@ -22,6 +22,7 @@ from edgewise.kernels.cuda.device import (
     num_threads,
     thread_index,
 )
+from edgewise.layout.contract import HEAVIEST_UNITS, HEAVY_UNITS
 from edgewise.layout.slots_cuda import row_place
 
 
@@ -31,7 +32,8 @@ def make_columnar(gather: Any) -> Any:
     @device_function
     def pull_all(n, generation, context, run):
         layout = run.layout
-        heaviest, alone = layout[4][0], layout[4][0] + layout[4][1]
+        heaviest = layout.numbers[HEAVIEST_UNITS]
+        alone = heaviest + layout.numbers[HEAVY_UNITS]
         warp, warps = thread_index() // WARP, num_threads() // WARP
         # One loop for the three kinds of units, so that the body is in the code once.
         for kind in range(0 if alone > 0 else 2, 3):
@@ -57,7 +59,7 @@ def make_columnar(gather: Any) -> Any:
                 if kind == 2:
                     row += lane()
                 if row < n:
-                    v = np.int64(layout[0][row])
+                    v = np.int64(layout.vertices[row])
                     first, end, step = row_place(row, layout)
                     if kind < 2:
                         first, step = first + place, lanes

@@ -11,12 +11,12 @@ float sums and combiners of the user's are refused.
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (sections II.B and IV.D).
 """
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import Bodies, Plan, Rows, Strategy, Traversal
-from edgewise.kernels.cuda.arguments import pointer
+from edgewise.balance.contract import Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.kernels.cuda.arguments import Offsets, Uint32s
 from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
 from edgewise.layout.slots import own_ends
 from edgewise.primitives.deal import degree, make_deal, reserve
@@ -24,6 +24,19 @@ from edgewise.schedule import EdgeBased
 
 #: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
 ENDS_BYTES = 24
+
+
+class Edges(NamedTuple):
+    """The arrays of the strategy.
+
+    Attributes:
+        sources, targets: of each out-edge, and of each in-edge.
+        listed: out-edges of active vertices.
+    """
+
+    sources: Uint32s
+    targets: Uint32s
+    listed: Offsets
 
 
 def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
@@ -40,9 +53,9 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
 
     @device_function
     def list_units(v, active, counter, run):
-        edges, start, count = run.plan[2], np.int64(0), np.int64(0)
+        edges, start, count = run.plan.listed, np.int64(0), np.int64(0)
         if active:
-            start, count = np.int64(run.graph[0][v]), degree(v, run.graph[0])
+            start, count = np.int64(run.graph.offsets[v]), degree(v, run.graph.offsets)
         if chunking:
             position = reserve(count, run.control, counter)
             deal(v, start, count, position - start, edges)
@@ -53,22 +66,22 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        edges, arcs = run.plan[2], run.control[counter]
+        edges, arcs = run.plan.listed, run.control[counter]
         for begin in range(thread_index() - lane(), arcs, num_threads()):
             i, v, k = begin + lane(), np.int64(0), np.int64(0)
             if i < arcs:
                 k = np.int64(edges[i])
-                v = np.int64(run.plan[0][k])
+                v = np.int64(run.plan.sources[k])
             visit(i < arcs, v, np.int64(0), k, context)
         return generation
 
     @device_function
     def pull_all(n, generation, context, run):
-        arcs = np.int64(run.graph[2][n])
+        arcs = np.int64(run.graph.in_offsets[n])
         for begin in range(thread_index() - lane(), arcs, num_threads()):
             k, v = begin + lane(), np.int64(0)
             if k < arcs:
-                v = np.int64(run.plan[1][k])
+                v = np.int64(run.plan.targets[k])
             add(k < arcs, v, k, context)
         return generation
 
@@ -77,17 +90,14 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
 
 @final
 class EdgeBasedStrategy(Strategy):
-    """The arrays are sources of out-edges, targets of in-edges, and listed edges."""
+    """Edges are listed, with or without work chunking."""
 
+    arrays: ClassVar[type] = Edges
     any_order: ClassVar[bool] = True
 
     def __init__(self, choice: EdgeBased) -> None:
         super().__init__(str(choice))
         self._chunking = choice.chunking
-
-    def types(self, offsets: np.dtype) -> list[Any]:
-        vertex = np.dtype(np.uint32)
-        return [pointer(vertex), pointer(vertex), pointer(offsets)]
 
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         m = rows.num_arcs
@@ -96,7 +106,7 @@ class EdgeBasedStrategy(Strategy):
             for name, used in (("offsets", pushes), ("in_offsets", pulls))
             if used
         ]
-        return Plan((ends[0], ends[-1]), ((m if pushes else 0, rows.offsets),))
+        return Plan(Edges(ends[0], ends[-1], Own(m if pushes else 0)), rows.offsets)
 
     def make(self, bodies: Bodies) -> Traversal:
         return make_edge_based(self._chunking, bodies)

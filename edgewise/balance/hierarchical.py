@@ -10,21 +10,21 @@ degree once, and each later list is a beginning of that one. What a vertex has g
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.C).
 """
 
-from typing import Any, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import MORE, WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import MORE, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
 from edgewise.balance.node_splitting import bound_of
 from edgewise.balance.workload_decomposition import (
+    Scan,
     make_decomposed_pull,
     make_decomposed_push,
     num_shared_parts,
     scan_arrays,
-    scan_types,
 )
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.arguments import Int64s, Uint32s
 from edgewise.kernels.cuda.device import (
     THREADS,
     block_size,
@@ -34,6 +34,7 @@ from edgewise.kernels.cuda.device import (
     num_threads,
     thread_index,
 )
+from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import append, degree, list_nothing
 from edgewise.schedule import HierarchicalProcessing
 
@@ -42,7 +43,23 @@ from edgewise.schedule import HierarchicalProcessing
 OUT, IN, DEPTH, HEAVY = range(4)
 #: As many sub-iterations as there are arcs.
 NO_LIMIT = np.iinfo(np.int64).max
-VERTEX, WORD = np.dtype(np.uint32), np.dtype(np.int64)
+
+
+class Sublists(NamedTuple):
+    """The arrays of the strategy.
+
+    Attributes:
+        bounds: see `OUT` and the words after it.
+        heavy: vertices with more in-edges than a sub-iteration takes, see `heavy_vertices`.
+        even, odd: the lists that sub-iterations of even and odd numbers make.
+        scan: for what goes to workload decomposition.
+    """
+
+    bounds: Int64s
+    heavy: Uint32s
+    even: Uint32s
+    odd: Uint32s
+    scan: Scan
 
 
 def heavy_vertices(offsets: Any, bound: int) -> Any:
@@ -61,10 +78,16 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        most, depth = run.plan[0][OUT], run.plan[0][DEPTH]
-        offsets, control, done, step, vertices = run.graph[0], run.control, np.int64(0), np.int64(0), listed
+        most, depth = run.plan.bounds[OUT], run.plan.bounds[DEPTH]
+        offsets, control, done, step, vertices = (
+            run.graph.offsets,
+            run.control,
+            np.int64(0),
+            np.int64(0),
+            listed,
+        )
         while count >= block_size() and step < depth:
-            following = run.plan[2] if step % 2 == 0 else run.plan[3]
+            following = run.plan.even if step % 2 == 0 else run.plan.odd
             for begin in range(thread_index() - lane(), count, num_threads()):
                 i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
                 if i < count:
@@ -72,21 +95,20 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
                     start, end = np.int64(offsets[v]) + done, np.int64(offsets[v + 1])
                 left = end - start > most
                 scatter(v, start, start + most if left else end, np.int64(1), np.int64(1), context)
-                append(following, control, counter + step % 3, v, left)
+                append(following, control, counter + step % TURNS, v, left)
             if thread_index() == 0:
-                control[counter + (step + 1) % 3] = 0
+                control[counter + turns_after(step)[0]] = 0
             generation = grid_barrier(control, generation)
-            count, vertices = control[counter + step % 3], following
+            count, vertices = control[counter + step % TURNS], following
             done += most
             step += 1
         if count > 0:
-            scans = (run.plan[4], run.plan[5])
-            generation = push_rest(vertices, count, done, generation, context, run, scans)
+            generation = push_rest(vertices, count, done, generation, context, run, run.plan.scan)
         return generation
 
     @device_function
     def pull_all(n, generation, context, run):
-        bounds, heavy, offsets = run.plan[0], run.plan[1], run.graph[2]
+        bounds, heavy, offsets = run.plan.bounds, run.plan.heavy, run.graph.in_offsets
         most, depth, count = bounds[IN], bounds[DEPTH], bounds[HEAVY]
         for begin in range(thread_index() - lane(), n, num_threads()):
             v, start, end = begin + lane(), np.int64(0), np.int64(0)
@@ -118,8 +140,7 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
             count = low
             generation = grid_barrier(run.control, generation)
         if count > 0:
-            scans = (run.plan[4], run.plan[5])
-            generation = pull_rest(heavy, count, done, generation, context, run, scans)
+            generation = pull_rest(heavy, count, done, generation, context, run, run.plan.scan)
         return generation
 
     return Traversal(list_nothing, push_all, pull_all)
@@ -127,34 +148,33 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
 
 @final
 class HierarchicalStrategy(Strategy):
-    """The arrays are the bounds, the vertices with many in-edges, two lists, and what a scan needs."""
+    """Sub-iterations take a bounded number of arcs of a vertex."""
+
+    arrays: ClassVar[type] = Sublists
 
     def __init__(self, choice: HierarchicalProcessing) -> None:
         super().__init__("HierarchicalProcessing")
         self._choice = choice
 
-    def types(self, offsets: np.dtype) -> list[Any]:
-        return [pointer(WORD), *[pointer(VERTEX)] * 3, *scan_types()]
-
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         n, depth = rows.num_vertices, self._choice.depth
         out = bound_of(self._choice, rows, "offsets") if pushes else 0
-        inward, heavy = 0, cuda_memory.empty(0, VERTEX)
+        inward, heavy = 0, cuda_memory.empty(0, np.uint32)
         if pulls:
             inward = bound_of(self._choice, rows, "in_offsets") if n >= THREADS and depth != 0 else 0
             key, needed = ("heavy", inward), 24 * n
             heavy = rows.kept("in_offsets", key, needed, lambda offsets: heavy_vertices(offsets, inward))
         numbers = [out, inward, NO_LIMIT if depth is None else min(depth, NO_LIMIT), len(heavy)]
-        bounds = cuda_memory.copy_of(np.array(numbers, WORD))
-        lists = [(n if pushes else 0, VERTEX)] * 2
+        bounds = cuda_memory.copy_of(np.array(numbers, np.int64))
+        listed = Own(n if pushes else 0)
         notes = [
             f"hierarchical processing: at most {bound:,} {what} in a sub-iteration"
             for bound, what in ((out, "out-edges"), (inward, "in-edges"))
             if bound
         ]
         notes.append(f"hierarchical processing: lists of fewer than {THREADS:,} are decomposed")
-        own = (*lists, *scan_arrays(n, True))
-        return Plan((bounds, heavy), own, num_shared_parts(pulls), tuple(notes))
+        arrays = Sublists(bounds, heavy, listed, listed, scan_arrays(n, True))
+        return Plan(arrays, rows.offsets, num_shared_parts(pulls), tuple(notes))
 
     def make(self, bodies: Bodies) -> Traversal:
         return make_hierarchical(bodies)

@@ -1,6 +1,6 @@
 """A view of `grouped`, `block` or `binned` as a strategy: the same view for what is sent and what is gathered."""
 
-from typing import Any, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -22,30 +22,33 @@ def make_mapped(view: Any, bodies: Bodies) -> Traversal:
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        scatter_all(listed, count, run.graph[0], run.scratch, context)
+        scatter_all(listed, count, run.graph.offsets, run.scratch, context)
         return generation
 
     @device_function
     def pull_all(n, generation, context, run):
-        gather_all(run.graph[3], n, run.graph[2], run.scratch, context)
+        gather_all(run.graph.in_sources, n, run.graph.in_offsets, run.scratch, context)
         return generation
 
     return Traversal(list_nothing, push_all, pull_all)
 
 
+class NoArrays(NamedTuple):
+    """For strategies without arrays."""
+
+
 @final
 class MappedStrategy(Strategy):
-    """Each vertex has the lanes that a view gives it. There are no arrays."""
+    """Each vertex has the lanes that a view gives it."""
+
+    arrays: ClassVar[type] = NoArrays
 
     def __init__(self, choice: Balance, view: Any) -> None:
         super().__init__(str(choice))
         self._view = view
 
-    def types(self, offsets: np.dtype) -> list[Any]:
-        return []
-
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
-        return Plan()
+        return Plan(NoArrays(), rows.offsets)
 
     def make(self, bodies: Bodies) -> Traversal:
         return make_mapped(self._view, bodies)

@@ -8,13 +8,13 @@ done once for a graph, a bound and a direction.
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.B).
 """
 
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.arguments import Offsets, Uint32s
 from edgewise.kernels.cuda.device import WARP, device_function, grid_barrier, lane, num_threads, thread_index
 from edgewise.primitives.deal import degree, reserve
 from edgewise.schedule import HierarchicalProcessing, NodeSplitting
@@ -24,25 +24,32 @@ SPLIT_BYTES = 64
 
 
 class Children(NamedTuple):
-    """The children of all vertices, in arrays on the GPU, and the order in which a kernel's argument holds them.
+    """The children of all vertices, in arrays on the GPU.
 
     Attributes:
-        first: uint32, (n + 1,): the children of vertex v are first[v] to first[v + 1].
-        begin: offsets' dtype, (children + 1,): where a child's arcs begin.
-        parent: uint32, (children,): the vertex of a child.
-        split: uint32: how many vertices have several, and then these.
+        first: (n + 1,): the children of vertex v are first[v] to first[v + 1].
+        begin: (children + 1,): where a child's arcs begin.
+        parent: (children,): the vertex of a child.
+        split: how many vertices have several, and then these.
     """
 
-    first: Any
-    begin: Any
-    parent: Any
-    split: Any
+    first: Uint32s
+    begin: Offsets
+    parent: Uint32s
+    split: Uint32s
 
 
-def children_types(offsets: np.dtype) -> list[Any]:
-    """The types of the arrays of `Children` for graphs with offsets of this dtype."""
-    vertex = np.dtype(np.uint32)
-    return [pointer(vertex), pointer(offsets), pointer(vertex), pointer(vertex)]
+class Splitting(NamedTuple):
+    """The arrays of the strategy.
+
+    Attributes:
+        out, inward: the children by out-edges, and by in-edges.
+        listed: the children of active vertices.
+    """
+
+    out: Children
+    inward: Children
+    listed: Uint32s
 
 
 def likely_degree(offsets: Any, bins: int) -> int:
@@ -102,25 +109,25 @@ def make_splitting(bodies: Bodies) -> Traversal:
     def list_units(v, active, counter, run):
         first, count = np.int64(0), np.int64(0)
         if active:
-            first, count = np.int64(run.plan[0][v]), degree(v, run.plan[0])
+            first, count = np.int64(run.plan.out.first[v]), degree(v, run.plan.out.first)
         position = reserve(count, run.control, counter)
         for i in range(count):
-            run.plan[8][position + i] = first + i
-        return degree(v, run.graph[0]) if active else np.int64(0)
+            run.plan.listed[position + i] = first + i
+        return degree(v, run.graph.offsets) if active else np.int64(0)
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        children, units = Children(run.plan[0], run.plan[1], run.plan[2], run.plan[3]), run.control[counter]
+        units = run.control[counter]
         for begin in range(thread_index() - lane(), units, num_threads()):
             i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
             if i < units:
-                v, start, end = unit(np.int64(run.plan[8][i]), children)
+                v, start, end = unit(np.int64(run.plan.listed[i]), run.plan.out)
             scatter(v, start, end, np.int64(1), np.int64(1), context)
         return generation
 
     @device_function
     def pull_all(n, generation, context, run):
-        children = Children(run.plan[4], run.plan[5], run.plan[6], run.plan[7])
+        children = run.plan.inward
         count = np.int64(children.first[n])
         for begin in range(thread_index() - lane(), count, num_threads()):
             c, v, start, end, part = begin + lane(), np.int64(-1), np.int64(0), np.int64(0), np.int64(WHOLE)
@@ -140,14 +147,13 @@ def make_splitting(bodies: Bodies) -> Traversal:
 
 @final
 class NodeSplittingStrategy(Strategy):
-    """The arrays are the `Children` of out-edges, those of in-edges, and the listed children."""
+    """Vertices are split once for a graph, a bound and a direction."""
+
+    arrays: ClassVar[type] = Splitting
 
     def __init__(self, choice: NodeSplitting) -> None:
         super().__init__("NodeSplitting")
         self._choice = choice
-
-    def types(self, offsets: np.dtype) -> list[Any]:
-        return [*children_types(offsets), *children_types(offsets), pointer(np.dtype(np.uint32))]
 
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         directions = [("offsets", "out-edges")] * pushes + [("in_offsets", "in-edges")] * pulls
@@ -155,7 +161,7 @@ class NodeSplittingStrategy(Strategy):
         children, notes = [each for each, _ in found], tuple(note for _, note in found)
         listed = len(children[0].parent) if pushes else 0
         parts = len(children[-1].parent) if pulls else 0
-        return Plan((*children[0], *children[-1]), ((listed, np.dtype(np.uint32)),), parts, notes)
+        return Plan(Splitting(children[0], children[-1], Own(listed)), rows.offsets, parts, notes)
 
     def _split(self, rows: Rows, name: str, what: str) -> tuple[Children, str]:
         """The children of all vertices in one direction, and a note."""

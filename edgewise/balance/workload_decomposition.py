@@ -18,14 +18,14 @@ block of edges is a thread's, here a warp's, whose lanes read adjacent arcs). Me
 Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """
 
-from typing import Any, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from edgewise.balance.binned import make_by_degree
-from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.arguments import pointer
+from edgewise.kernels.cuda.arguments import Int64s
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
@@ -51,16 +51,28 @@ from edgewise.schedule import MergePath, WorkloadDecomposition
 LEAST = 32
 
 
-def scan_types() -> list[Any]:
-    """The types of the two arrays that a scan needs: a place for each vertex, and one for each block of threads."""
-    word = np.dtype(np.int64)
-    return [pointer(word), pointer(word)]
+class Scan(NamedTuple):
+    """The arrays of a scan of the degrees of listed vertices; they are empty where nothing is scanned.
+
+    Attributes:
+        upto: after the last place of a vertex, among those of its chunk.
+        totals: the places of each chunk.
+    """
+
+    upto: Int64s
+    totals: Int64s
 
 
-def scan_arrays(num_vertices: int, scans: bool) -> tuple[tuple[int, np.dtype], ...]:
-    """The lengths and dtypes of these arrays, which are empty where nothing is scanned."""
+class Scanned(NamedTuple):
+    """The arrays of the strategy."""
+
+    scan: Scan
+
+
+def scan_arrays(num_vertices: int, scans: bool) -> Scan:
+    """What stands for the arrays of a scan in a plan; `scans`: whether there is one."""
     lengths = (num_vertices, cuda_memory.most_threads() // THREADS) if scans else (0, 0)
-    return tuple((length, np.dtype(np.int64)) for length in lengths)
+    return Scan(*map(Own, lengths))
 
 
 def num_shared_parts(pulls: bool) -> int:
@@ -114,25 +126,21 @@ def _find_chunk(place: Any, totals: Any, chunks: Any) -> Any:
     return chunks, before
 
 
-def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
-    """What gives each warp its block of places.
+def make_scan(cost: int) -> Any:
+    """What scans the degrees of listed vertices, to be called by all threads of the grid.
 
     Args:
-        listed: whether vertices are listed, or all.
         cost: places of a vertex besides its arcs.
-        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once: arcs first to
-            end of a lane's vertex, of which this share has all if `begins` and `ends`; v = -1 where there are none.
 
     Returns:
-        ``scan(vertices, count, offsets, skip, generation, run, scans)`` for listed vertices, without so many arcs of
-        each; and ``share(vertices, count, offsets, skip, scans, context)``: the vertex that begins and does not end in
-        this warp's share, or -1, and after whose last share it ends. All threads of the grid call them.
+        ``scan(vertices, count, offsets, skip, generation, run, scans)``, without the first `skip` arcs of each; the
+        generation afterwards.
     """
 
     @device_function
     def scan(vertices, count, offsets, skip, generation, run, scans):
         began = clock_ns()
-        size, total, (upto, totals) = chunk_of(count), np.int64(0), scans
+        size, total, upto = chunk_of(count), np.int64(0), scans.upto
         begin = block_index() * size
         end = min(begin + size, count)
         for first in range(begin, end, block_size()):
@@ -144,17 +152,23 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
                 upto[i] = total + here
             total += all_here
         if block_thread() == 0:
-            totals[block_index()] = total
+            scans.totals[block_index()] = total
         generation = grid_barrier(run.control, generation)
         if thread_index() == 0:
             run.control[SHARING_NS] += clock_ns() - began
         return generation
 
+    return scan
+
+
+def make_find(listed: bool, cost: int) -> tuple[Any, Any]:
+    """What says where a vertex's places end, and what finds the vertex that has a place; see `make_share`."""
+
     @device_function
     def end_of(i, base, offsets, scans):
         """After the last place of a vertex."""
         if listed:
-            return base + scans[0][i]
+            return base + scans.upto[i]
         return np.int64(offsets[i + 1]) + cost * (i + 1)
 
     @device_function
@@ -171,12 +185,30 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
         bits = ballot(low + lane() < high and end_of(low + lane(), base, offsets, scans) > place)
         return low + first_bit(bits)
 
+    return end_of, find
+
+
+def make_share(listed: bool, cost: int, take: Any) -> Any:
+    """What gives each warp its block of places.
+
+    Args:
+        listed: whether vertices are listed, and their degrees scanned, or all.
+        cost: places of a vertex besides its arcs.
+        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once: arcs first to
+            end of a lane's vertex, of which this share has all if `begins` and `ends`; v = -1 where there are none.
+
+    Returns:
+        ``share(vertices, count, offsets, skip, scans, context)``, to be called by all threads of the grid: the vertex
+        that begins and does not end in this warp's share, or -1, and after whose last share it ends.
+    """
+    end_of, find = make_find(listed, cost)
+
     @device_function
     def share(vertices, count, offsets, skip, scans, context):
         total = np.int64(0)
         if listed:
             for i in range(lane(), chunks_of(count), WARP):
-                total += scans[1][i]
+                total += scans.totals[i]
             total = shuffle(sum_to_lane(total), WARP - 1)
         else:
             total = np.int64(offsets[count]) + cost * count
@@ -188,7 +220,7 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
         size, chunk, base, high = count, np.int64(0), np.int64(0), count
         if listed:
             size = chunk_of(count)
-            chunk, base = _find_chunk(begin, scans[1], chunks_of(count))
+            chunk, base = _find_chunk(begin, scans.totals, chunks_of(count))
             high = min((chunk + 1) * size, count)
         i = find(begin, chunk * size, high, base, offsets, scans)
         while True:
@@ -210,7 +242,7 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
             if shuffle(upper, WARP - 1) >= stop and (i < high or not listed):
                 break
             if i >= high:
-                base += scans[1][chunk] if listed else np.int64(0)
+                base += scans.totals[chunk] if listed else np.int64(0)
                 chunk += 1
                 i, high = chunk * size, min((chunk + 1) * size, count)
                 if i >= count or base >= stop:
@@ -221,7 +253,7 @@ def make_shares(listed: bool, cost: int, take: Any) -> tuple[Any, Any]:
             tail, tail_end = shuffle(tail, holder), shuffle(tail_end, holder)
         return tail, tail_end
 
-    return scan, share
+    return share
 
 
 def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
@@ -237,12 +269,12 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
     def take(v, first, end, begins, ends, warp, context):
         deal(v, first, end - first, np.int64(0), context)
 
-    scan, share = make_shares(True, cost, take)
+    scan, share = make_scan(cost), make_share(True, cost, take)
 
     @device_function
     def push(listed, count, skip, generation, context, run, scans):
-        generation = scan(listed, count, run.graph[0], skip, generation, run, scans)
-        share(listed, count, run.graph[0], skip, scans, context)
+        generation = scan(listed, count, run.graph.offsets, skip, generation, run, scans)
+        share(listed, count, run.graph.offsets, skip, scans, context)
         return generation
 
     return push
@@ -264,13 +296,13 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     def take(v, first, end, begins, ends, warp, context):
         by_degree(v, first, end, np.int64(whole) if begins else warp, context)
 
-    scan, share = make_shares(listed, cost, take)
+    scan, share = make_scan(cost), make_share(listed, cost, take)
 
     @device_function
     def pull(vertices, count, skip, generation, context, run, scans):
         if listed:
-            generation = scan(vertices, count, run.graph[2], skip, generation, run, scans)
-        tail, end = share(vertices, count, run.graph[2], skip, scans, context)
+            generation = scan(vertices, count, run.graph.in_offsets, skip, generation, run, scans)
+        tail, end = share(vertices, count, run.graph.in_offsets, skip, scans, context)
         generation = grid_barrier(run.control, generation)
         if tail >= 0:
             join(tail, thread_index() // WARP + 1, end, context)
@@ -279,45 +311,47 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     return pull
 
 
-def make_decomposed(cost: int, bodies: Bodies, first: int = 0) -> Traversal:
-    """The functions: workload decomposition without a cost of vertices, merge path with one.
-
-    Args:
-        first: where the arrays that a scan needs are among the strategy's.
-    """
+def make_decomposed(cost: int, bodies: Bodies) -> Traversal:
+    """The functions: workload decomposition without a cost of vertices, merge path with one."""
     push, pull = make_decomposed_push(cost, bodies), make_decomposed_pull(False, cost, WHOLE, bodies)
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        scans = (run.plan[first], run.plan[first + 1])
-        return push(listed, count, np.int64(0), generation, context, run, scans)
+        return push(listed, count, np.int64(0), generation, context, run, run.plan.scan)
 
     @device_function
     def pull_all(n, generation, context, run):
-        scans = (run.plan[first], run.plan[first + 1])
-        return pull(run.graph[3], n, np.int64(0), generation, context, run, scans)
+        return pull(
+            run.graph.in_sources,
+            n,
+            np.int64(0),
+            generation,
+            context,
+            run,
+            run.plan.scan,
+        )
 
     return Traversal(list_nothing, push_all, pull_all)
 
 
 @final
 class DecomposedStrategy(Strategy):
-    """The arrays are those of a scan; without a push they are empty.
+    """Warps have equal blocks of places.
 
     Args:
         choice: for workload decomposition, or for merge path.
         cost: places of a vertex besides its arcs.
     """
 
+    arrays: ClassVar[type] = Scanned
+
     def __init__(self, choice: WorkloadDecomposition | MergePath, cost: int) -> None:
         super().__init__(str(choice))
         self._cost = cost
 
-    def types(self, offsets: np.dtype) -> list[Any]:
-        return scan_types()
-
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
-        return Plan((), scan_arrays(rows.num_vertices, pushes), num_shared_parts(pulls))
+        arrays = Scanned(scan_arrays(rows.num_vertices, pushes))
+        return Plan(arrays, rows.offsets, num_shared_parts(pulls))
 
     def make(self, bodies: Bodies) -> Traversal:
         return make_decomposed(self._cost, bodies)

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 #: In-degrees above which a row is left to a warp, and to a block.
 HEAVY, HEAVIEST = 48, 2048
-
-
+#: What `numbers` of `Units` are.
+HEAVIEST_UNITS, HEAVY_UNITS, ROWS_OF_GROUP, PLACES = range(4)
 #: Heavy rows begin at multiples of so many places: 32 bytes of values of four bytes, a sector of a GPU's memory.
 ALIGNED = 8
 

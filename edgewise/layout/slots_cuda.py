@@ -18,7 +18,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
-from edgewise.layout.contract import ALIGNED, Units
+from edgewise.layout.contract import ALIGNED, HEAVIEST_UNITS, HEAVY_UNITS, ROWS_OF_GROUP, Units
 from edgewise.primitives.control import control_words
 
 
@@ -32,11 +32,6 @@ class Layout(NamedTuple):
     numbers: Int64s
 
 
-def layout_types() -> list[Any]:
-    """The types of a layout's arrays, one by one."""
-    return [*type_of(Layout).types]
-
-
 def layout_arrays(units: Units) -> Layout:
     """A layout's arrays on the GPU."""
     return Layout(units.vertices, units.rows, units.degrees, units.begin, units.numbers)
@@ -45,13 +40,13 @@ def layout_arrays(units: Units) -> Layout:
 @device_function
 def row_place(row: Any, layout: Any) -> Any:
     """Where a row's places begin, where they end, and how far they are apart."""
-    alone, size = layout[4][0] + layout[4][1], layout[4][2]
-    degree = np.int64(layout[2][row])
+    alone, size = layout.numbers[HEAVIEST_UNITS] + layout.numbers[HEAVY_UNITS], layout.numbers[ROWS_OF_GROUP]
+    degree = np.int64(layout.degrees[row])
     if row < alone:
-        first = layout[3][row]
+        first = layout.begin[row]
         return first, first + degree, np.int64(1)
     group = (row - alone) // size
-    first = layout[3][alone + group] + (row - alone) - group * size
+    first = layout.begin[alone + group] + (row - alone) - group * size
     return first, first + degree * size, size
 
 

@@ -74,7 +74,7 @@ def list_nothing(v: Any, active: Any, counter: Any, run: Any) -> Any:
 
     The arguments are those of `edgewise.balance.contract.Strategy.list_units`.
     """
-    return degree(v, run.graph[0]) if active else np.int64(0)
+    return degree(v, run.graph.offsets) if active else np.int64(0)
 
 
 @device_function

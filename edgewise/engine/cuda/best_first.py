@@ -9,15 +9,16 @@ A vertex is computed by one thread, once in a superstep. Its message is read aft
 before, and one that comes later lists it again.
 """
 
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.cuda.arguments import offset_dtype, own_type
 from edgewise.engine.delivery import Delivery
-from edgewise.engine.lowering.accessors import make_cast, make_glue, own_array_order, own_dtypes
+from edgewise.engine.lowering.accessors import make_cast, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, type_of
+from edgewise.kernels.cuda.arguments import Elements, Uint8s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
@@ -47,20 +48,33 @@ from edgewise.primitives.near_far import (
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
 
+class BestFirst(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        own: the program's arrays, a tuple in the order of `own_array_order`.
+        first: of each vertex, whether it sends for the first time.
+        n, m: vertices and arcs.
+        limit: the largest number of supersteps, or -1.
+        supplied: bits that say which vertex fields have an array to begin with.
+    """
+
+    graph: OutEdges
+    own: Annotated[Any, Elements("own")]
+    piles: Piles
+    first: Uint8s
+    n: int
+    m: int
+    limit: int
+    supplied: int
+
+
 def signature(
     binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
 ) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    offsets = np.dtype(f"u{binding.graph.stored('offsets').itemsize}")
-    dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
-    return (
-        type_of(OutEdges, offset=offsets),
-        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
-        type_of(Piles, key=key_dtype(message)),
-        pointer(np.dtype(np.uint8)),
-        *[INT64] * 4,
-    )
+    """The type of the kernel's argument."""
+    own = own_type(binding, parameters)
+    return (type_of(BestFirst, offset=offset_dtype(binding), own=own, key=key_dtype(message)),)
 
 
 def make_async_kernel(
@@ -128,7 +142,8 @@ def make_async_kernel(
     rise = make_rise(waiting, real, whole_of)
     near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
 
-    def async_kernel(graph, own, piles, first, n, m, limit, supplied):
+    def async_kernel(it):
+        graph, own, piles, first, n, m = it.graph, it.own, it.piles, it.first, it.n, it.m
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
         block = share(words_of_32, words_of_64)
@@ -136,7 +151,7 @@ def make_async_kernel(
         context = (graph, own, first, n, m)
         prepare(n, none, piles, block)
         for v in range(thread_index(), n, num_threads()):
-            fill_fields(v, v + 1, own, supplied)
+            fill_fields(v, v + 1, own, it.supplied)
             first[v] = 0
         generation = grid_barrier(control, np.int64(0))
         state = make_state(own, n, m, 0)
@@ -154,6 +169,6 @@ def make_async_kernel(
         if lane() == 0 and least < LARGEST:
             atomic_min(control, LEAST, least)
         generation = grid_barrier(control, generation)
-        near_far(n, limit, graph, piles, block, generation, LOWEST, context)
+        near_far(n, it.limit, graph, piles, block, generation, LOWEST, context)
 
     return async_kernel

@@ -16,30 +16,50 @@ between two forms:
     gather over their slots. Where many edges send, all slots are gone over instead, and edges write side by side.
 
 A kernel has one or both of the first, or the third, see `edgewise.engine.delivery`. Who does which arcs is
-a strategy (`edgewise.balance`), and what is done with them is `edgewise.engine.cuda.messages`.
+a strategy (`edgewise.balance`), what is done with them is `edgewise.engine.cuda.messages`, and vertices are computed by
+`edgewise.engine.cuda.vertices`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
-from edgewise.balance.contract import COUNTERS, SHARING_NS
+from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
-from edgewise.engine.cuda.messages import (
-    buffer_types,
-    kept_dtype,
-    make_messages,
-    part_dtypes,
-    stored,
+from edgewise.engine.contract import FINISHED
+from edgewise.engine.cuda.arguments import Run, kept_dtype
+from edgewise.engine.cuda.control import (
+    ALL,
+    CANCELLED,
+    COUNT,
+    DELIVERING,
+    EDGES,
+    ENDED,
+    FORMS,
+    GATHERING,
+    PULL_ALL,
+    PUSH_LIST,
+    SETTLING,
+    SUPERSTEP,
+    TOUCHED,
+    UNITS,
+)
+from edgewise.engine.cuda.messages import Messages, make_messages
+from edgewise.engine.cuda.vertices import (
+    make_asking,
+    make_ending,
+    make_folding,
+    make_listing,
+    make_resuming,
+    make_settling,
+    make_starting,
 )
 from edgewise.engine.delivery import Delivery
-from edgewise.engine.lowering.accessors import make_glue, own_array_order, own_dtypes
+from edgewise.engine.lowering.accessors import make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
@@ -50,105 +70,108 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     grid_barrier,
+    inlined,
     lane,
-    num_threads,
     numba_type,
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
-from edgewise.layout.slots_cuda import layout_types
-from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, append, degree
+from edgewise.primitives.control import turns_after
+from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.direction import SUM_RATIO
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
-#: Words of the array `control`. Word 0 counts arrivals at the barrier. COUNT and EDGES are the active vertices and
-#: their out-edges, TOUCHED those that got a first message while being halted, UNITS the strategy's; each has words
-#: for this superstep, the next and the one after, which are set to 0 meanwhile. TIMES are nanoseconds by the clock of
-#: thread 0: those of the strategy, of delivering messages, of computing vertices, of all; of gathering over slots.
-COUNT, EDGES, TOUCHED, SUPERSTEP, ENDED, FORMS, UNITS, TIMES = 16, 19, 22, 25, 26, 27, 32, SHARING_NS
-DELIVERING, SETTLING, ALL, GATHERING = range(1, 5)
-PHASES = ("sharing", "delivering", "computing", "kernel", "gathering")
-CONTROL_WORDS = TIMES + len(PHASES)
-PUSH_LIST, PULL_ALL = range(2)
-FORM_NAMES = ("push from a list", "push from a list in equal shares", "pull over all vertices")
-BUFFER_FORM_NAMES = (
-    "push from a list into slots",
-    "push from a list into slots in equal shares",
-    "fill all slots",
-)
-CANCELLED = 3
 #: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
 LARGE, LOOK = 1 << 18, 64
 #: Go over all slots when the frontier has more than one in so many edges.
 FILL_ADVANTAGE = 5
-#: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
-FOLDS = (65_536, 1024, 32, 1)
-
-#: The arrays of a run that are read and written without atomic operations.
-WORK_ARRAYS = ("active", "list", "other_list", "touched")
 
 
-class Run(NamedTuple):
-    """What is the same in all supersteps.
+def make_sharing(total: np.dtype) -> Any:
+    """What gives a kernel the memory that its blocks share, for messages that are combined in this dtype."""
+    total_type = numba_type(total)
 
-    Attributes:
-        graph: offsets, targets, in_offsets, in_sources, and the arcs of in-edges.
-        own: the program's arrays.
-        work: see WORK_ARRAYS.
-        messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
-        plan: the strategy's arrays, see `edgewise.balance.contract.Plan`.
-        parts: of vertices' messages, where a strategy gathers them apart, and whether there is one.
-        layout: of what is gathered over, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of
-            each arc, and of each slot its arc and its source.
-        slots, filled: of a message buffer, see `edgewise.engine.cuda.messages.buffer_types`.
-        control: int64, (CONTROL_WORDS,).
-        tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps
-            gathered and whether there is anything, and for an outbox.
+    @inlined
+    def shared_run(it):
+        """`Run` of `Supersteps`, with empty outboxes."""
+        tally = cuda.shared.array(TALLY_WORDS, INT64)
+        scratch = cuda.shared.array(SCRATCH, UINT32)
+        totals = cuda.shared.array(WARPS, total_type)
+        flags = cuda.shared.array(WARPS, INT32)
+        waiting = cuda.shared.array(BOX_WORDS, UINT32)
+        held = cuda.shared.array(WARPS, UINT32)
+        given = (it.graph, it.own, it.work, it.messages, it.received, it.plan, it.parts, it.layout, it.buffer)
+        run = Run(*given, it.control, tally, scratch, totals, flags, Boxes(waiting, held))
+        if lane() == 0:
+            held[block_thread() // WARP] = 0
+        return run
+
+    return shared_run
+
+
+def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, traversal: Traversal) -> Any:
+    """What delivers the messages of a superstep.
+
+    Args:
+        delivery: which way they go.
+        keeps: whether the program is given all messages, when it is computed.
+        messages, traversal: what is done with arcs, and who does which.
     """
+    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
+    _, flush, fill, clear, _ = messages
+    _, push_all, pull_all = traversal
 
-    graph: Any
-    own: Any
-    work: Any
-    messages: Any
-    received: Any
-    plan: Any
-    parts: Any
-    layout: Any
-    slots: Any
-    filled: Any
-    control: Any
-    tally: Any
-    scratch: Any
-    totals: Any
-    flags: Any
-    boxes: Any
+    @inlined
+    def deliver(frontier, count, edges, pull, dirty, turn, generation, stamp, state, it, run):
+        """Deliver what the vertices of the frontier send, along so many edges.
+
+        Args:
+            pull: whether messages are pulled.
+            dirty: whether a buffer's slots may hold something.
+
+        Returns:
+            The generation of the barrier; whether slots may hold something now; the time when a buffer was filled;
+            whether all slots were filled.
+        """
+        sent, everyone = np.int64(0), count == it.n
+        if buffered and dirty and not everyone:
+            clear(it.layout, run)
+            generation = grid_barrier(run.control, generation)
+        if pulls and pull:
+            generation = pull_all(it.n, generation, (stamp, everyone, state, run), run)
+        sends = (stamp, everyone, state, run, turn)
+        fills = buffered and edges * FILL_ADVANTAGE > it.m
+        if fills:
+            fill(it.n, sends)
+        elif pushes and not pull:
+            generation = push_all(frontier, count, UNITS + COUNTERS * turn, generation, sends, run)
+            flush(run.boxes, (run, turn))
+        if buffered and not keeps:
+            dirty, generation, sent = everyone, grid_barrier(run.control, generation), clock_ns()
+            generation = pull_all(it.n, generation, (stamp, everyone, state, run), run)
+        return generation, dirty, sent, fills
+
+    return deliver
 
 
-def signature(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
-) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    offsets, vertex = np.dtype(f"u{binding.graph.stored('offsets').itemsize}"), np.dtype(np.uint32)
-    graph = [pointer(dtype) for dtype in (offsets, vertex, offsets, vertex, offsets)]
-    dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
-    *slots, filled = buffer_types(binding.found, message)
-    layout = [*layout_types(), pointer(offsets), pointer(offsets), pointer(vertex)]
-    return (
-        tuple_of(graph),
-        tuple_of([pointer(vertex)] * len(WORK_ARRAYS)),
-        tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own]),
-        array(stored(binding.found.combine, message)),
-        array(vertex),
-        array(np.dtype(np.int64)),
-        pointer(np.dtype(np.int64)),
-        *[INT64] * 6,
-        tuple_of(strategy_of(delivery.balance).types(offsets)),
-        tuple_of([pointer(dtype) for dtype in part_dtypes(message)]),
-        tuple_of(layout if delivery.buffered else layout_types() if delivery.layout else []),
-        tuple_of(slots if delivery.buffered else []),
-        filled,
-    )
+@inlined
+def prepare_turn(spare: Any, form: Any, control: Any) -> None:
+    """Set the counts of the superstep after the next one to 0, and count this one by its form; for one thread."""
+    control[COUNT + spare] = 0
+    control[EDGES + spare] = 0
+    control[TOUCHED + spare] = 0
+    for i in range(COUNTERS):
+        control[UNITS + COUNTERS * spare + i] = 0
+    control[FORMS + form] += 1
+
+
+@inlined
+def add_times(now: Any, sent: Any, delivered: Any, control: Any) -> None:
+    """Add up the times of a superstep that began now; for one thread."""
+    control[DELIVERING] += delivered - now
+    if sent > 0:
+        control[GATHERING] += delivered - sent
+    control[SETTLING] += clock_ns() - delivered
 
 
 def make_gpu_kernel(
@@ -169,267 +192,80 @@ def make_gpu_kernel(
     """
     found, functions = binding.found, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
-    make_state, fill_fields = glue.make_state, glue.fill_fields
-    fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
-    initialize, resume = functions["initialize"], functions["resume"]
-    proceed, keeps = functions["proceed"], found.keeps_messages
-    has_proceed, has_resume, has_aggregates = found.has_proceed, found.has_resume, found.folds_always
+    make_state, keeps = glue.make_state, found.keeps_messages
+    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
+    has_resume, has_aggregates = found.has_resume, found.folds_always
     # Aggregates that are evaluated only where vertices resume, and at the end.
     has_late_aggregates = bool(found.aggregators) and not has_aggregates
-    folds, total_type = FOLDS, numba_type(kept_dtype(message))
-    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
-    bodies, flush, fill, clear, compute = make_messages(compiled, binding, message, glue, TOUCHED, buffered)
-    list_units, push_all, pull_all = strategy_of(delivery.balance).make(bodies)
+    messages = make_messages(compiled, binding, message, glue, buffered)
+    traversal = strategy_of(delivery.balance).make(messages.bodies)
     if delivery.layout is not None:
-        pull_all = make_columnar(bodies.gather)
-
-    @device_function
-    def vertex_by_index(i, run):
-        return i
-
-    @device_function
-    def vertex_by_row(i, run):
-        return np.int64(run.layout[0][i])
-
+        traversal = traversal._replace(pull_all=make_columnar(messages.bodies.gather))
+    listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
     # Vertices that go over all their messages do so for about as long as their neighbours in a warp.
-    vertex_at = vertex_by_row if keeps else vertex_by_index
+    settle_some = make_settling(messages.compute, keeps, listing)
+    start_run = make_starting(found, glue, make_asking(functions["initialize"], listing), aggregate)
+    resume_run = make_resuming(found, make_state, make_asking(functions["resume"], listing), aggregate)
+    ending = make_ending(found, make_state, functions["proceed"])
+    shared_run = make_sharing(kept_dtype(message))
+    deliver = make_delivering(delivery, keeps, messages, traversal)
 
-    @device_function
-    def settle(v, stamp, state, run):
-        """Compute one vertex with its messages; whether it is active next."""
-        if compute(v, stamp, state, run):
-            run.work[0][v] = stamp + 1
-            return True
-        return False
-
-    @device_function
-    def list_active(v, active, following, turn, run):
-        """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
-        if pushes:
-            append(following, run.control, COUNT + turn, v, active)
-            return list_units(v, active, UNITS + COUNTERS * turn, run)
-        return degree(v, run.graph[0]) if active else np.int64(0)
-
-    @device_function
-    def count_active(edges, active, turn, run):
-        """Add the active vertices of this thread to all, where no list counts them, and their out-edges."""
-        add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
-        if not pushes:
-            add_to_total(active, 1, run.tally, run.control, COUNT + turn)
-
-    @device_function
-    def settle_some(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
-        """Compute the vertices that are active or got a message, and list those that are active next.
-
-        They are looked for everywhere, or else stand in two lists.
-        """
-        end = n if everywhere else count + touched
-        edges, active = np.int64(0), np.int64(0)
-        for begin in range(thread_index() - lane(), end, num_threads()):
-            goes_on, v, i = False, np.int64(0), begin + lane()
-            takes = i < end
-            if takes:
-                v = vertex_at(i, run)
-                if everywhere:
-                    takes = run.work[0][v] == stamp or run.received[v] == stamp
-                else:
-                    v = np.int64(listed[i]) if i < count else np.int64(run.work[3][i - count])
-            if takes:
-                goes_on = settle(v, stamp, state, run)
-            if goes_on:
-                active += 1
-            edges += list_active(v, goes_on, following, turn, run)
-        count_active(edges, active, turn, run)
-
-    @device_function
-    def aggregate(n, state, own, control, generation):
-        """Fold all vertices; every thread may read the aggregates afterwards."""
-        me, parts = thread_index(), min(np.int64(folds[0]), n)
-        for part in range(me, parts, num_threads()):
-            fold_vertices(part, part, n, parts, state, own)
-        generation = grid_barrier(control, generation)
-        for fewer in folds[1:]:
-            for part in range(me, min(np.int64(fewer), max(parts, 1)), num_threads()):
-                fold_parts(part, parts, fewer, own)
-            parts = min(np.int64(fewer), parts)
-            generation = grid_barrier(control, generation)
-        if me == 0:
-            set_aggregates(own)
-        return grid_barrier(control, generation)
-
-    def make_asking(vote):
-        """A function that asks all vertices whether they are active, and lists those that are."""
-
-        @device_function
-        def ask(n, state, stamp, listed, turn, run):
-            edges, active = np.int64(0), np.int64(0)
-            for begin in range(thread_index() - lane(), n, num_threads()):
-                starts, v = False, begin + lane()
-                if v < n and vote(v, state):
-                    starts = True
-                    run.work[0][v] = stamp
-                    active += 1
-                edges += list_active(v, starts, listed, turn, run)
-            count_active(edges, active, turn, run)
-
-        return ask
-
-    ask_first, ask_again = make_asking(initialize), make_asking(resume)
-
-    @device_function
-    def resume_run(n, m, superstep, stamp, listed, turn, generation, run):
-        """Call resume, where no vertex is active, and list who is."""
-        # Everybody has read that nobody is active.
-        generation = grid_barrier(run.control, generation)
-        state = make_state(run.own, n, m, superstep)
-        if has_late_aggregates:
-            generation = aggregate(n, state, run.own, run.control, generation)
-        ask_again(n, make_state(run.own, n, m, superstep), stamp, listed, turn, run)
-        generation = grid_barrier(run.control, generation)
-        if has_aggregates:
-            generation = aggregate(n, state, run.own, run.control, generation)
-        return generation
-
-    @device_function
-    def start_run(n, m, base, supplied, generation, run):
-        """Fill fields, call initialize and list who is active."""
-        for v in range(thread_index(), n, num_threads()):
-            fill_fields(v, v + 1, run.own, supplied)
-        generation = grid_barrier(run.control, generation)
-        state = make_state(run.own, n, m, 0)
-        ask_first(n, state, base + 1, run.work[1], np.int64(0), run)
-        generation = grid_barrier(run.control, generation)
-        if has_aggregates:
-            generation = aggregate(n, state, run.own, run.control, generation)
-        return generation
-
-    @device_function
-    def ending(n, m, own, superstep, count, limit, cancelled):
-        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
-        if cancelled:
-            return CANCELLED
-        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
-            return STOPPED
-        if count == 0:
-            return FINISHED
-        return LIMITED if superstep == limit else -1
-
-    def program_kernel(
-        graph,
-        work,
-        own,
-        messages,
-        received,
-        control,
-        host,
-        n,
-        m,
-        base,
-        limit,
-        can_pull,
-        supplied,
-        plan,
-        parts,
-        layout,
-        slots,
-        filled,
-    ):
-        tally = cuda.shared.array(TALLY_WORDS, INT64)
-        scratch = cuda.shared.array(SCRATCH, UINT32)
-        totals = cuda.shared.array(WARPS, total_type)
-        flags = cuda.shared.array(WARPS, INT32)
-        waiting = cuda.shared.array(BOX_WORDS, UINT32)
-        held = cuda.shared.array(WARPS, UINT32)
-        boxes = Boxes(waiting, held)
-        run = Run(
-            graph,
-            own,
-            work,
-            messages,
-            received,
-            plan,
-            parts,
-            layout,
-            slots,
-            filled,
-            control,
-            tally,
-            scratch,
-            totals,
-            flags,
-            boxes,
-        )
-        if lane() == 0:
-            held[block_thread() // WARP] = 0
+    def program_kernel(it):
+        run, n, m, base, control, work = shared_run(it), it.n, it.m, it.base, it.control, it.work
         me, turn, superstep, flipped = thread_index(), np.int64(0), np.int64(0), False
         began = clock_ns()
-        generation, dirty = start_run(n, m, base, supplied, np.int64(0), run), not keeps
+        generation, dirty = start_run(n, m, base, it.supplied, np.int64(0), run), not keeps
         resumed = False
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
-            ended = ending(n, m, own, superstep, count, limit, control[ENDED] == CANCELLED)
+            ended = ending(n, m, it.own, superstep, count, it.limit, control[ENDED] == CANCELLED)
             if has_resume and ended == FINISHED and not resumed:
-                listed = work[2] if flipped else work[1]
-                generation = resume_run(n, m, superstep, base + superstep + 1, listed, turn, generation, run)
+                frontier = work.other_frontier if flipped else work.frontier
+                generation = resume_run(
+                    n, m, superstep, base + superstep + 1, frontier, turn, generation, run
+                )
                 resumed = True
                 continue
             if ended >= 0:
                 if has_late_aggregates:
-                    generation = aggregate(n, make_state(own, n, m, superstep), own, control, generation)
+                    generation = aggregate(
+                        n, make_state(it.own, n, m, superstep), it.own, control, generation
+                    )
                 if me == 0:
                     control[ENDED] = ended
                     control[SUPERSTEP] = superstep
-                    control[TIMES + ALL] = clock_ns() - began
+                    control[ALL] = clock_ns() - began
                 return
             superstep += 1
             resumed = False
-            following, spare = (turn + 1) % 3, (turn + 2) % 3
-            stamp, state = base + superstep, make_state(own, n, m, superstep)
+            following, spare = turns_after(turn)
+            stamp, state = base + superstep, make_state(it.own, n, m, superstep)
             pull = pulls
             if pushes and pulls:
-                pull = can_pull != 0 and edges * SUM_RATIO > m
-            listed, next_list = (work[2], work[1]) if flipped else (work[1], work[2])
-            now, sent, everyone = clock_ns(), np.int64(0), count == n
-            if buffered and dirty and not everyone:
-                clear(layout, run)
-                generation = grid_barrier(control, generation)
-            if pulls and pull:
-                generation = pull_all(n, generation, (stamp, everyone, state, run), run)
-            sends = (stamp, everyone, state, run, turn)
-            fills = buffered and edges * FILL_ADVANTAGE > m
-            if fills:
-                fill(n, sends)
-            elif pushes and not pull:
-                generation = push_all(listed, count, UNITS + COUNTERS * turn, generation, sends, run)
-                flush(boxes, (run, turn))
-            if buffered and not keeps:
-                dirty, generation, sent = everyone, grid_barrier(control, generation), clock_ns()
-                generation = pull_all(n, generation, (stamp, everyone, state, run), run)
+                pull = it.can_pull != 0 and edges * SUM_RATIO > m
+            frontier, next_frontier = (
+                (work.other_frontier, work.frontier) if flipped else (work.frontier, work.other_frontier)
+            )
+            now = clock_ns()
+            generation, dirty, sent, fills = deliver(
+                frontier, count, edges, pull, dirty, turn, generation, stamp, state, it, run
+            )
             if me == 0:
-                control[COUNT + spare] = 0
-                control[EDGES + spare] = 0
-                control[TOUCHED + spare] = 0
-                for i in range(COUNTERS):
-                    control[UNITS + COUNTERS * spare + i] = 0
-                control[FORMS + (PULL_ALL if pull or fills else PUSH_LIST)] += 1
+                prepare_turn(spare, PULL_ALL if pull or fills else PUSH_LIST, control)
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
-            touched = control[TOUCHED + turn]
-            everywhere = pull or buffered
-            settle_some(n, listed, count, touched, next_list, following, everywhere, stamp, state, run)
+            touched, everywhere = control[TOUCHED + turn], pull or buffered
+            settle_some(n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run)
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
-                host[PROGRESS] = superstep
-                if host[CANCEL] != 0:
+                it.host[PROGRESS] = superstep
+                if it.host[CANCEL] != 0:
                     control[ENDED] = CANCELLED
             generation = grid_barrier(control, generation)
             if me == 0:
-                control[TIMES + DELIVERING] += delivered - now
-                if sent > 0:
-                    control[TIMES + GATHERING] += delivered - sent
-                control[TIMES + SETTLING] += clock_ns() - delivered
+                add_times(now, sent, delivered, control)
             if has_aggregates:
-                generation = aggregate(n, state, own, control, generation)
+                generation = aggregate(n, state, it.own, control, generation)
             turn, flipped = following, not flipped
 
     return program_kernel

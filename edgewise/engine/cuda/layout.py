@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.cuda.arguments import SlotMaps
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, cupy, resident, room
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
+from edgewise.layout.slots_cuda import Layout as Rows
 from edgewise.layout.slots_cuda import layout_arrays
 from edgewise.layout.units import Units
 from edgewise.schedule import Layout
@@ -17,24 +19,30 @@ class LaidOut(NamedTuple):
 
     Attributes:
         units: the places of rows.
-        arrays: what kernels take, see `edgewise.layout.slots_cuda.layout_types`; for a buffer, then the slot of each
-            arc, and of each slot its arc and the arc's source: the number of arcs, and of vertices, where it is empty.
-        num_slots: of a buffer; None if messages are pulled.
+        rows: these places, as kernels take them.
+        maps: for a buffer, whose slot is where; None if messages are pulled.
         sources: for a pull, of each place: the source of its arc.
         arcs: the arcs of these places, if asked for.
         notes: for `Result.explain`.
     """
 
     units: Units
-    arrays: tuple[Any, ...]
-    num_slots: int | None
+    rows: Rows
+    maps: SlotMaps | None
     sources: Any
     arcs: Any
     notes: tuple[str, ...]
 
+    @property
+    def num_slots(self) -> int:
+        """Of a buffer."""
+        return self.units.size if self.maps else 0
+
     def sizes(self) -> dict[int, int]:
         """The bytes of each of its arrays, by their `id`."""
-        arrays = (each for each in (*self.arrays, self.sources, self.arcs) if each is not None)
+        arrays = (
+            each for each in (*self.rows, *(self.maps or ()), self.sources, self.arcs) if each is not None
+        )
         return {id(array): array.nbytes for array in arrays}
 
     def in_order(self, values: Any) -> Any:
@@ -70,7 +78,6 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
         if on_cpu:
             units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)
-        arrays = layout_arrays(units)
         more = units.size - m
         what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
         notes = (
@@ -78,9 +85,10 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         )
         # The arc of an empty place comes after all others; so does its source.
         sources = own_ends(offsets, m + 1)[arcs]
+        rows = layout_arrays(units)
         if buffered:
-            return LaidOut(units, (*arrays, slots, arcs, sources), units.size, None, None, notes)
-        return LaidOut(units, arrays, None, sources, arcs if with_arcs else None, notes)
+            return LaidOut(units, rows, SlotMaps(slots, arcs, sources), None, None, notes)
+        return LaidOut(units, rows, None, sources, arcs if with_arcs else None, notes)
 
 
 def _on_gpu(units: Units) -> Units:

@@ -9,11 +9,21 @@ from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.program import LAST_STAMP
-from edgewise.engine.cuda import best_first, kernel
-from edgewise.engine.cuda.kernel import FOLDS
+from edgewise.engine.cuda import best_first, control
+from edgewise.engine.cuda.arguments import (
+    Arcs,
+    Buffer,
+    Parts,
+    Supersteps,
+    Work,
+    kept_dtype,
+    signature,
+    stored_identity,
+)
+from edgewise.engine.cuda.kernel import make_gpu_kernel
 from edgewise.engine.cuda.layout import LaidOut, lay_out
-from edgewise.engine.cuda.messages import kept_dtype, part_dtypes, stored_identity
 from edgewise.engine.cuda.rows import rows_of
+from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.delivery import Delivery, may_push
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
@@ -49,8 +59,8 @@ from edgewise.primitives import near_far
 from edgewise.program.inspect import Specification
 
 
-class Told(NamedTuple):
-    """What a kernel left.
+class Report(NamedTuple):
+    """What a kernel reports of a run.
 
     Attributes:
         supersteps: how many were run.
@@ -99,15 +109,17 @@ def _slots(words: Any, first: int, dtypes: dict[tuple[str, str], np.dtype]) -> d
     return {key: words[first + i :][:1].view(dtype)[:1] for i, (key, dtype) in enumerate(dtypes.items())}
 
 
-class Rounds:
-    """A program run in rounds, for `edgewise.engine.cuda.kernel`: arrays on the GPU that are kept between runs."""
+class SuperstepRuns:
+    """Runs of a program in supersteps, by `edgewise.engine.cuda.kernel`, in arrays on the GPU that are kept between
+    them."""
 
-    make_kernel, signature = staticmethod(kernel.make_gpu_kernel), staticmethod(kernel.signature)
-    control_words = kernel.CONTROL_WORDS
+    make_kernel, signature = staticmethod(make_gpu_kernel), staticmethod(signature)
+    control_words = control.CONTROL.size
 
     def __init__(
         self,
         graph: Graph,
+        arcs: Arcs,
         found: Specification,
         message: np.dtype,
         plan: Plan,
@@ -116,64 +128,64 @@ class Rounds:
     ) -> None:
         n = graph.num_vertices
         self.words = own
-        self._sizes = (n, graph.num_arcs)
-        identity = stored_identity(found.combine, message)
         self._base = 0
-        self._messages = full(0 if found.keeps_messages else n, identity, identity.dtype)
-        self._received, self._active = zeros(n, np.uint32), zeros(n, np.uint32)
-        self._lists = [empty(n, np.uint32) for _ in range(3)]
-        parts = [(plan.num_parts, dtype) for dtype in part_dtypes(message)]
-        planned = [*plan.fixed, *(empty(*kind) for kind in (*plan.own, *parts))]
-        self._slots: list[Any] = []
-        size = layout.num_slots if layout else None
-        if size is not None:
-            dtypes = slot_dtypes(message) if found.keeps_messages else [kept_dtype(message)]
-            self._slots = [empty(size, dtype) for dtype in dtypes]
-        filled = zeros(size or 0 if found.keeps_messages else 0, np.uint8)
-        self.host = pinned(2, np.int64)
-        slots = [words(each) for each in self._slots] if found.keeps_messages else map(address, self._slots)
-        self._passed = (
-            [address(values) for values in (self._active, *self._lists)],
-            [words(values) for values in (self._messages, self._received, own.control)],
-            [*map(address, planned), *map(address, layout.arrays if layout else ()), *slots, address(filled)],
+        identity, kept = stored_identity(found.combine, message), kept_dtype(message)
+        messages = full(0 if found.keeps_messages else n, identity, identity.dtype)
+        self._active = zeros(n, np.uint32)
+        work = Work(self._active, *(empty(n, np.uint32) for _ in range(3)))
+        parts = Parts(empty(plan.num_parts, kept), empty(plan.num_parts, np.uint8))
+        self._passed = Supersteps(
+            graph=packed(arcs),
+            work=packed(work),
+            own=(),
+            messages=words(messages),
+            received=words(zeros(n, np.uint32)),
+            control=words(own.control),
+            host=pinned(2, np.int64),
+            n=n,
+            m=graph.num_arcs,
+            base=0,
+            limit=0,
+            can_pull=False,
+            supplied=0,
+            plan=packed(plan.of_run(empty)),
+            parts=packed(parts),
+            layout=packed(layout.rows if layout else ()),
+            buffer=packed(_buffer(found, message, layout) if layout else ()),
         )
-        self._held = planned, layout, filled
+        self.host = self._passed.host
+        self._form_names = control.BUFFER_FORM_NAMES if layout and layout.maps else control.FORM_NAMES
 
     @staticmethod
     def nbytes(
         graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
     ) -> int:
         """The memory that these arrays take on the GPU."""
-        parts = plan.num_parts * sum(dtype.itemsize for dtype in part_dtypes(message))
-        slot = message.itemsize + 1 if found.keeps_messages else kept_dtype(message).itemsize
-        slots = slot * (layout.num_slots or 0 if layout else 0)
+        kept = kept_dtype(message).itemsize
+        slot = message.itemsize + 1 if found.keeps_messages else kept
+        slots = slot * (layout.num_slots if layout else 0)
+        parts = plan.num_parts * (kept + 1)
         received = 0 if found.keeps_messages else max(4, message.itemsize)
         return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
 
-    def arguments(
-        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
-    ) -> list[Any]:
+    def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> Supersteps:
         """What the kernel is launched with; `pull`: whether it may."""
         self.host[...] = 0
-        work, atomic, rest = self._passed
-        numbers = [*self._sizes, self._base, limit, pull, supplied]
-        return [*arrays, *work, *own, *atomic, self.host, *numbers, *rest]
+        return self._passed._replace(own=own, base=self._base, limit=limit, can_pull=pull, supplied=supplied)
 
     def active(self, superstep: int) -> int:
         """How many vertices are active since a superstep of the run that goes on."""
         return int(np.count_nonzero(snapshot(self._active) >= self._base + superstep))
 
-    def told(self) -> Told:
-        """What the kernel left."""
-        told = self.words.host[: self.control_words]
-        supersteps = int(told[kernel.SUPERSTEP])
-        self._base += supersteps + 2
-        (pushes, pulls), shared = told[kernel.FORMS :][:2].tolist(), int(told[SHARED])
-        names = kernel.BUFFER_FORM_NAMES if self._slots else kernel.FORM_NAMES
-        forms = written_forms((pushes - shared, shared, pulls), names)
-        times = told[kernel.TIMES :].tolist()
-        phases = {name: 1e-9 * spent for name, spent in zip(kernel.PHASES, times, strict=True)}
-        return Told(supersteps, Ending(int(told[kernel.ENDED])), forms, phases)
+    def report(self) -> Report:
+        """What the kernel reports."""
+        words = self.words.host[: self.control_words].tolist()
+        self._base += words[control.SUPERSTEP] + 2
+        pushes, pulls = words[control.FORMS :][:2]
+        shared = words[SHARED]
+        forms = written_forms((pushes - shared, shared, pulls), self._form_names)
+        phases = {name: 1e-9 * words[word] for name, word in control.PHASES.items()}
+        return Report(words[control.SUPERSTEP], Ending(words[control.ENDED]), forms, phases)
 
     @property
     def worn_out(self) -> bool:
@@ -181,8 +193,9 @@ class Rounds:
         return self._base >= LAST_STAMP
 
 
-class BestFirst:
-    """An asynchronous program, for `edgewise.engine.cuda.best_first`: arrays on the GPU that are kept between runs."""
+class BestFirstRuns:
+    """Runs of an asynchronous program, by `edgewise.engine.cuda.best_first`, in arrays on the GPU that are kept between
+    them."""
 
     make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
     control_words = near_far.CONTROL.size
@@ -191,18 +204,18 @@ class BestFirst:
     def __init__(
         self,
         graph: Graph,
+        arcs: Arcs,
         found: Specification,
         message: np.dtype,
         plan: Plan,
         layout: LaidOut | None,
         own: Words,
     ) -> None:
-        self._sizes = (graph.num_vertices, graph.num_arcs)
-        self.words = own
-        self._piles = near_far.make_piles(*self._sizes, message)._replace(control=own.control)
-        self._first = empty(graph.num_vertices, np.uint8)
-        self.host = self._piles.host
-        self._passed = [packed(self._piles), address(self._first), *self._sizes]
+        n, m = graph.num_vertices, graph.num_arcs
+        piles = near_far.make_piles(n, m, message)._replace(control=own.control)
+        self.words, self.host = own, piles.host
+        out_edges = packed(near_far.OutEdges(arcs.offsets, arcs.targets))
+        self._passed = best_first.BestFirst(out_edges, (), packed(piles), empty(n, np.uint8), n, m, 0, 0)
 
     @staticmethod
     def nbytes(
@@ -211,19 +224,17 @@ class BestFirst:
         """The memory that these arrays take on the GPU."""
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
-    def arguments(
-        self, arrays: list[Any], own: list[Any], limit: int, pull: bool, supplied: int
-    ) -> list[Any]:
+    def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> best_first.BestFirst:
         """What the kernel is launched with; it never pulls."""
         self.host[...] = 0
-        return [near_far.OutEdges(*arrays[:2]), *own, *self._passed, limit, supplied]
+        return self._passed._replace(own=own, limit=limit, supplied=supplied)
 
-    def told(self) -> Told:
-        """What the kernel left."""
+    def report(self) -> Report:
+        """What the kernel reports."""
         host = self.host.tolist()
         forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
         note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
-        return Told(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
+        return Report(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
 
 
 @final
@@ -250,7 +261,9 @@ class GpuProgram(AbstractEngine):
                 "has equal shares, too"
             )
         self._delivery = delivery = self._in_edges_fit(delivery)
-        self._form: type[Rounds] | type[BestFirst] = BestFirst if delivery.best_first else Rounds
+        self._form: type[SuperstepRuns] | type[BestFirstRuns] = (
+            BestFirstRuns if delivery.best_first else SuperstepRuns
+        )
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
         self._how = f"{self._form.__name__} {ways} {strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
@@ -261,18 +274,16 @@ class GpuProgram(AbstractEngine):
         names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
         self._layout: LaidOut | None = None
         with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
-            self._graph = [graph.on_gpu(name) for name in names]
+            offsets, targets, in_offsets, in_sources = (graph.on_gpu(name) for name in names)
+            in_arcs = offsets
             if delivery.layout is not None:
                 with_arcs = bool(found.edge_fields) or found.needs_arc_index
                 self._layout = lay_out(graph, delivery.layout, delivery.buffered, with_arcs)
                 if not delivery.buffered:
-                    self._graph[3] = self._layout.sources
-            needs_arcs = delivery.in_edges and found.needs_arc_index
-            if needs_arcs and self._layout:
-                self._graph.append(self._layout.arcs)
-            else:
-                self._graph.append(copied(graph.itself, graph.in_arcs) if needs_arcs else self._graph[0])
-            self._graph_passed = [address(values) for values in self._graph]
+                    in_sources = self._layout.sources
+            if delivery.in_edges and found.needs_arc_index:
+                in_arcs = self._layout.arcs if self._layout else copied(graph.itself, graph.in_arcs)
+            self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({})
             pushes = delivery.pushes and not delivery.best_first
             self._plan = strategy.prepare(rows_of(graph), pushes, inward)
@@ -280,11 +291,11 @@ class GpuProgram(AbstractEngine):
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
         self.memory_kept = self.memory_needed
-        laid_out = {id(values): values.nbytes for values in (*self._graph, *self._constants.copies.values())}
+        laid_out = {id(values): values.nbytes for values in (*self._arcs, *self._constants.copies.values())}
         own = self._layout.sizes() if self._layout else {}
         self._memory = {
             "graph": sum(size for key, size in laid_out.items() if key not in own),
-            "strategy": sum({id(values): values.nbytes for values in self._plan.fixed}.values()),
+            "strategy": self._plan.shared_nbytes(),
             "layout": sum(own.values()),
             "run": self.memory_needed,
         }
@@ -299,33 +310,33 @@ class GpuProgram(AbstractEngine):
         kernel = self._kernel(parameters, constants.uniform)
         passed = {**laid_out.passed, **workspace.passed, **{key: _word(own[key]) for key in own}}
         limits = (-1 if limit is None else limit, self._delivery.in_edges, constants.supplied)
-        ordered = [passed[key] for key in self._order]
-        arguments = workspace.form.arguments(self._graph_passed, ordered, *limits)
+        ordered = tuple(passed[key] for key in self._order)
+        arguments = workspace.form.arguments(ordered, *limits)
         wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
         workspace.words.send(parameters)
-        kernel.start(arguments, min(kernel.blocks, wanted))
+        kernel.start([arguments], min(kernel.blocks, wanted))
         workspace.words.receive()
         progress = run.progress
-        if limit is None and isinstance(workspace.form, Rounds):
+        if limit is None and isinstance(workspace.form, SuperstepRuns):
             state = partial(map, snapshot, own.values())
             progress = Watch(found.name, state, workspace.form.active, progress)
         wait(workspace.form.host, progress)
-        told = workspace.form.told()
+        report = workspace.form.report()
         aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in found.vertex_fields},
             {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
             aggregates,
-            told.supersteps,
-            told.ending,
+            report.supersteps,
+            report.ending,
             (
-                *((f"supersteps on the GPU: {told.forms}",) if told.forms else ()),
+                *((f"supersteps on the GPU: {report.forms}",) if report.forms else ()),
                 *self._delivery.why,
                 *self._plan.notes,
                 *(self._layout.notes if self._layout else ()),
             ),
-            told.phases,
+            report.phases,
             self._memory,
         )
 
@@ -411,7 +422,8 @@ class GpuProgram(AbstractEngine):
             ("partial", name): empty(max(1, min(n, FOLDS[0])), dtype)
             for name, dtype in binding.aggregates.items()
         }
-        form = self._form(binding.graph, binding.found, self._message, self._plan, self._layout, own)
+        arguments = (self._arcs, binding.found, self._message, self._plan, self._layout)
+        form = self._form(binding.graph, *arguments, own)
         passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
         return _Workspace(form, own, partials, passed)
 
@@ -428,10 +440,21 @@ class _Constants(NamedTuple):
 class _Workspace(NamedTuple):
     """What a run works in: arrays of its form, words, parts of aggregates, and what is passed for these two."""
 
-    form: Rounds | BestFirst
+    form: SuperstepRuns | BestFirstRuns
     words: Words
     partials: dict[tuple[str, str], Any]
     passed: dict[tuple[str, str], Any]
+
+
+def _buffer(found: Specification, message: np.dtype, layout: LaidOut) -> Any:
+    """A message buffer, as kernels take it; an empty tuple if there is none."""
+    size = layout.num_slots
+    if layout.maps is None:
+        return ()
+    if not found.keeps_messages:
+        return Buffer(layout.maps, empty(size, kept_dtype(message)), empty(0, np.uint8))
+    slots = tuple(words(empty(size, dtype)) for dtype in slot_dtypes(message))
+    return Buffer(layout.maps, slots, zeros(size, np.uint8))
 
 
 def _word(values: Any) -> Any:

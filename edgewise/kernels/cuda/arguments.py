@@ -7,7 +7,7 @@ docs/design/arguments.md.
 """
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import repeat
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -19,7 +19,7 @@ class Elements(NamedTuple):
     """What an array is, as an argument.
 
     Attributes:
-        dtype: NumPy's, or the name by which `type_of` is told one that differs between kernels.
+        dtype: NumPy's, or the name by which `type_of` is told one, or a whole type, that differs between kernels.
         atomic: whether atomic operations change it, which need seven words in place of an address.
     """
 
@@ -27,6 +27,7 @@ class Elements(NamedTuple):
     atomic: bool = False
 
 
+Uint8s = Annotated[Any, Elements(np.uint8)]
 Int32s = Annotated[Any, Elements(np.int32)]
 Int64s = Annotated[Any, Elements(np.int64)]
 Uint32s = Annotated[Any, Elements(np.uint32)]
@@ -41,17 +42,25 @@ Keys = Annotated[Any, Elements("key")]
 AtomicKeys = Annotated[Any, Elements("key", atomic=True)]
 
 
-def type_of(kind: Any, **dtypes: np.dtype) -> Any:
-    """The type that a kernel is compiled for where it takes such an argument; `dtypes` are those that differ."""
+def type_of(kind: Any, **told: Any) -> Any:
+    """The type that a kernel is compiled for where it takes such an argument.
+
+    Args:
+        kind: what a field is declared to be.
+        told: by their names, dtypes that differ between kernels, and types of fields that differ as a whole.
+    """
     if kind is float:
         return types.float64
     if kind in (int, bool):
         return types.int64
     if isinstance(kind, type):
-        parts = [type_of(part, **dtypes) for part in get_type_hints(kind, include_extras=True).values()]
+        parts = [type_of(part, **told) for part in get_type_hints(kind, include_extras=True).values()]
         return types.BaseTuple.from_types(parts, kind)
     (elements,) = kind.__metadata__
-    dtype = np.dtype(dtypes.get(elements.dtype, elements.dtype))
+    found = told.get(elements.dtype, elements.dtype)
+    if isinstance(found, types.Type):
+        return found
+    dtype = np.dtype(found)
     return array(dtype) if elements.atomic else pointer(dtype)
 
 
@@ -72,6 +81,11 @@ def pointer(dtype: np.dtype) -> Any:
 def array(dtype: np.dtype) -> Any:
     """The type of an argument that is an array, as atomic operations need it: seven words, see `words`."""
     return types.Array(_element(dtype), 1, "C")
+
+
+def dtype_of(kind: Any) -> np.dtype:
+    """The dtype of an array, from its type."""
+    return np.dtype(kind.dtype.name)
 
 
 def _element(dtype: np.dtype) -> Any:
@@ -97,8 +111,8 @@ def words(values: Any) -> Words:
     return passed
 
 
-def packed(values: tuple[Any, ...]) -> Words:
-    """What is passed for a named tuple, to be passed again and again."""
+def packed(values: tuple[Any, ...]) -> Any:
+    """What is passed for a named tuple, in its place, to be passed again and again."""
     passed = Words(words_of(values))
     passed.values = values
     return passed
@@ -113,18 +127,22 @@ def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def words_of(arguments: Iterable[Any]) -> Iterator[int]:
+def words_of(arguments: Iterable[Any]) -> list[int]:
     """The words of 64 bits that a launch takes."""
+    passed: list[int] = []
     for value, atomic in zip(arguments, _atomic_fields(type(arguments)), strict=False):
-        if isinstance(value, (int, np.integer)):
-            yield int(value)
+        if isinstance(value, Words):
+            passed += value
+        elif isinstance(value, (int, np.integer)):
+            passed.append(int(value))
         elif isinstance(value, tuple):
-            yield from words_of(value)
+            passed += words_of(value)
         elif isinstance(value, np.ndarray):
-            yield _address(value)
+            passed.append(_address(value))
         elif isinstance(value, float):
-            yield int(np.float64(value).view(np.int64))
+            passed.append(int(np.float64(value).view(np.int64)))
         elif atomic:
-            yield from words(value)
+            passed += words(value)
         else:
-            yield value.data.ptr
+            passed.append(value.data.ptr)
+    return passed

@@ -72,7 +72,7 @@ class Kernel:
             current_device().set_current()
             _thread.device = device
         self._ask_for_shared(device)
-        passed = [*words_of(arguments)]
+        passed = words_of(arguments)
         values, addresses = _argument_words(len(passed))
         values[:] = passed
         shape = (blocks or self.blocks, 1, 1, THREADS, 1, 1)

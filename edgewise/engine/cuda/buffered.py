@@ -1,0 +1,178 @@
+"""Messages through a message buffer on a GPU: what is sent is put into slots, which vertices gather over."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.cuda.combining import Combining
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.engine.lowering.message_buffer import make_slots
+from edgewise.kernels.cuda.device import device_function, num_threads, thread_index, unwrap
+from edgewise.layout.contract import PLACES
+from edgewise.layout.slots_cuda import row_place
+from edgewise.program.declare import Combiner
+
+
+@device_function
+def nothing(first: Any, second: Any) -> None:
+    """For what is not needed."""
+
+
+def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any) -> tuple[Any, Any]:
+    """`visit` of bodies, and `fill`, for a message buffer.
+
+    Args:
+        edge_compute, make_out_edge: of the program and its glue.
+        put: ``put(sent, slot, run)``: put what is sent into a slot.
+        leave_empty: ``leave_empty(slot, run)``: nothing came where all vertices send. Slots are not emptied then when
+            they are read.
+    """
+
+    @device_function
+    def sent_along(u, k, context):
+        """What vertex u sends along an arc."""
+        _, _, state, run, _ = context
+        return edge_compute(make_out_edge(u, np.int64(run.graph.targets[k]), k, k, run.own), state)
+
+    @device_function
+    def place(sent, k, slot, context):
+        """Put what is sent along an arc into its slot."""
+        stamp, everyone, _, run, _ = context
+        if sent is not None:
+            put(sent, slot, run)
+            if not everyone:
+                run.received[np.int64(run.graph.targets[k])] = stamp
+        elif everyone:
+            leave_empty(slot, run)
+
+    @device_function
+    def visit(takes, v, key, k, context):
+        if takes:
+            _, _, _, run, _ = context
+            place(sent_along(v, k, context), k, np.int64(run.buffer.maps.slot_of[k]), context)
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def sent_into(slot, u, n, context):
+        """What is sent into a slot by its source, which is n if the slot stays empty."""
+        stamp, everyone, _, run, _ = context
+        if u < n and (everyone or run.work.active[u] == stamp):
+            return sent_along(u, np.int64(run.buffer.maps.arc_of[slot]), context)
+        return None
+
+    @device_function
+    def fill(n, context):
+        """Fill four slots at a time, as `gather` has four edges."""
+        stamp, everyone, _, run, _ = context
+        size, maps = run.layout.numbers[PLACES], run.buffer.maps
+        arcs, sources = maps.arc_of, maps.source_of
+        slot, step = thread_index(), num_threads()
+        while slot + 3 * step < size:
+            second, third, fourth = slot + step, slot + 2 * step, slot + 3 * step
+            u, v = np.int64(sources[slot]), np.int64(sources[second])
+            w, x = np.int64(sources[third]), np.int64(sources[fourth])
+            one, two = sent_into(slot, u, n, context), sent_into(second, v, n, context)
+            three, four = sent_into(third, w, n, context), sent_into(fourth, x, n, context)
+            place(one, np.int64(arcs[slot]), slot, context)
+            place(two, np.int64(arcs[second]), second, context)
+            place(three, np.int64(arcs[third]), third, context)
+            place(four, np.int64(arcs[fourth]), fourth, context)
+            slot += 4 * step
+        while slot < size:
+            sent = sent_into(slot, np.int64(sources[slot]), n, context)
+            place(sent, np.int64(arcs[slot]), slot, context)
+            slot += step
+        if everyone:
+            for target in range(thread_index(), n, step):
+                run.received[target] = stamp
+
+    return visit, fill
+
+
+def make_combined_slots(combining: Combining) -> tuple[Any, Any, Any]:
+    """What puts a message into a slot, what empties one, and what empties all: ``clear(layout, run)``."""
+    identity, cast, store = combining.identity, combining.cast, combining.store
+
+    @device_function
+    def put_in_slot(sent, slot, run):
+        run.buffer.slots[slot] = store(cast(sent * 1))
+
+    @device_function
+    def empty_slot(slot, run):
+        run.buffer.slots[slot] = identity
+
+    @device_function
+    def clear_slots(layout, run):
+        for slot in range(thread_index(), layout.numbers[PLACES], num_threads()):
+            run.buffer.slots[slot] = identity
+
+    return put_in_slot, empty_slot, clear_slots
+
+
+def make_gather_slots(combining: Combining) -> Any:
+    """What gathers over the slots of a vertex; see `edgewise.engine.cuda.gathering.make_gather`."""
+    identity, merged = combining.identity, combining.merged
+
+    @device_function
+    def four_slots(slots, k, step):
+        return slots[k], slots[k + step], slots[k + 2 * step], slots[k + 3 * step]
+
+    @device_function
+    def merged_four(total, sent):
+        one, two, three, four = sent
+        return merged(merged(merged(merged(total, one), two), three), four)
+
+    @device_function
+    def gather_slots(v, start, end, step, total, got, context):
+        """Combine the messages in slots of one vertex with a total, as `gather`; empty the slots."""
+        stamp, everyone, _, run = context
+        slots, k = run.buffer.slots, start
+        if everyone:
+            # A row that one lane goes over alone takes as long as its loads do: eight are on their way at a time.
+            while k + 7 * step < end:
+                first, second = four_slots(slots, k, step), four_slots(slots, k + 4 * step, step)
+                total = merged_four(merged_four(total, first), second)
+                k += 8 * step
+            if k + 3 * step < end:
+                total = merged_four(total, four_slots(slots, k, step))
+                k += 4 * step
+            while k < end:
+                total = merged(total, slots[k])
+                k += step
+            return total, v >= 0
+        if v >= 0 and run.received[v] == stamp:
+            while k < end:
+                total = merged(total, slots[k])
+                slots[k] = identity
+                k += step
+            return total, True
+        return total, False
+
+    return gather_slots
+
+
+def make_kept_slots(compiled: CompiledProgram, combine: Combiner, message: np.dtype) -> tuple[Any, Any]:
+    """For a program that is given all messages: what puts one into a slot, and what computes a vertex.
+
+    The messages of a vertex are put side by side when it is computed.
+    """
+    write, move, compute_all = make_slots(compiled, message, device_function, combine)
+
+    @device_function
+    def put(sent, slot, run):
+        write(run.buffer.slots, slot, unwrap(sent))
+        run.buffer.filled[slot] = 1
+
+    @device_function
+    def compute(v, stamp, state, run):
+        first, end, step = row_place(np.int64(run.layout.rows[v]), run.layout)
+        upto, slots, filled = first, run.buffer.slots, run.buffer.filled
+        if run.received[v] == stamp:
+            for slot in range(first, end, step):
+                if filled[slot] != 0:
+                    filled[slot] = 0
+                    move(slots, upto, slot)
+                    upto += step
+        return compute_all(v, slots, first, upto, step, state)
+
+    return put, compute

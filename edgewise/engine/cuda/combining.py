@@ -1,0 +1,105 @@
+"""How messages are combined on a GPU, in registers and in memory, in the form in which they are stored."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.engine.cuda.arguments import has_keys, kept_dtype, stored_identity
+from edgewise.engine.lowering.accessors import make_cast
+from edgewise.engine.lowering.compiled import CompiledProgram
+from edgewise.kernels.cuda.device import (
+    HALVES,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    device_function,
+    shuffle_down,
+)
+from edgewise.primitives.ordered_keys import key_dtype, make_keys
+from edgewise.program.inspect import Specification
+
+
+class Combining(NamedTuple):
+    """A program's combiner for messages of one dtype.
+
+    Attributes:
+        identity, nothing: where no message came: the combiner's identity, and what is stored in memory.
+        absorbing: for ANY and ALL, the value that decides.
+        cast, store: device functions: to the dtype of messages, and to that in which they are combined.
+        encoded, decoded: to what is stored in memory, and back.
+        combine_at: ``combine_at(messages, target, value)``: combine with what is stored, by an atomic operation.
+        merged: ``merged(total, other)``: two totals combined, in this order.
+        sum_lanes: ``sum_lanes(total, lanes)``: the totals of so many adjacent lanes combined, at the first of them.
+    """
+
+    identity: Any
+    nothing: Any
+    absorbing: bool
+    cast: Any
+    store: Any
+    encoded: Any
+    decoded: Any
+    combine_at: Any
+    merged: Any
+    sum_lanes: Any
+
+
+@device_function
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+def make_storing(found: Specification, message: np.dtype) -> tuple[Any, Any, Any]:
+    """`encoded`, `decoded` and `combine_at` of `Combining`."""
+    name, absorbing = found.combine.name, found.combine.name == "ANY"
+    if has_keys(found.combine, message):
+        key_of, decoded, _, _ = make_keys(message, name == "MIN")
+        key_type = key_dtype(message).type
+
+        @device_function
+        def encoded(value):
+            return key_type(key_of(value))
+
+        @device_function
+        def best_at(messages, target, value):
+            """Not a number is never better."""
+            if value == value:
+                atomic_min(messages, target, encoded(value))
+
+        return encoded, decoded, best_at
+
+    @device_function
+    def decide_at(messages, target, value):
+        """ANY and ALL: whoever has the deciding value writes it, and all write the same."""
+        if (value != 0) == absorbing:
+            messages[target] = value
+
+    by_name = {"MIN": atomic_min, "MAX": atomic_max, "SUM": atomic_add}
+    return as_it_is, as_it_is, by_name.get(name, decide_at)
+
+
+def make_combining(compiled: CompiledProgram, found: Specification, message: np.dtype) -> Combining:
+    """The combiner of one program for messages of a dtype."""
+    kept_as = kept_dtype(message)
+    cast, store = (make_cast(dtype, device_function, found.combine) for dtype in (message, kept_as))
+    identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
+    encoded, decoded, combine_at = make_storing(found, message)
+    combine = compiled.functions.get("combine") or device_function(found.combine.function)
+
+    @device_function
+    def merged(total, other):
+        """Two totals combined, in this order."""
+        return store(cast(combine(cast(total), cast(other))))
+
+    @device_function
+    def sum_lanes(total, lanes):
+        """The parts of so many adjacent lanes combined, at the first of them."""
+        for step in HALVES:
+            if step < lanes:
+                total = merged(total, shuffle_down(total, step))
+        return total
+
+    absorbing = found.combine.name == "ANY"
+    return Combining(
+        identity, nothing, absorbing, cast, store, encoded, decoded, combine_at, merged, sum_lanes
+    )

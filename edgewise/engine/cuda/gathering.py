@@ -1,0 +1,184 @@
+"""What vertices gather on a GPU: messages along their in-edges, combined in a fixed order."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.balance.contract import MORE
+from edgewise.engine.cuda.combining import Combining
+from edgewise.kernels.cuda.device import (
+    WARP,
+    ballot,
+    block_barrier,
+    block_size,
+    block_thread,
+    device_function,
+    lane,
+)
+from edgewise.program.inspect import Specification
+
+
+def make_along(found: Specification, edge_compute: Any, make_in_edge: Any) -> Any:
+    """What computes an in-edge."""
+    needs_arcs = found.needs_arc_index
+
+    @device_function
+    def along(u, v, k, state, run):
+        """What is sent along one in-edge."""
+        arc = np.int64(run.graph.in_arcs[k]) if needs_arcs else np.int64(0)
+        return edge_compute(make_in_edge(u, v, k, arc, run.own), state)
+
+    return along
+
+
+def make_gather(along: Any, harmless: bool, can_stop: bool, combining: Combining) -> Any:
+    """What one lane gathers over in-edges.
+
+    Args:
+        along: see `make_along`.
+        harmless: whether in-edges of vertices that do not send may be computed, too.
+        can_stop: whether one message can decide.
+    """
+    absorbing, merged = combining.absorbing, combining.merged
+
+    @device_function
+    def combined(total, got, sent):
+        """A total with one message more, if there is one."""
+        if sent is not None:
+            return merged(total, sent * 1), True
+        return total, got
+
+    @device_function
+    def gather(v, start, end, step, total, got, context):
+        """Combine the messages along in-edges of one vertex with a total; (the total, whether there was one).
+
+        Where all vertices send, what is sent along four edges is fetched before it is combined: a lane that waits for
+        one after the other waits four times as long.
+        """
+        stamp, everyone, state, run = context
+        sources, k = run.graph.in_sources, start
+        if everyone and not can_stop:
+            while k + 3 * step < end:
+                second, third, fourth = k + step, k + 2 * step, k + 3 * step
+                one = along(np.int64(sources[k]), v, k, state, run)
+                two = along(np.int64(sources[second]), v, second, state, run)
+                three = along(np.int64(sources[third]), v, third, state, run)
+                four = along(np.int64(sources[fourth]), v, fourth, state, run)
+                total, got = combined(total, got, one)
+                total, got = combined(total, got, two)
+                total, got = combined(total, got, three)
+                total, got = combined(total, got, four)
+                k += 4 * step
+        while k < end:
+            u = np.int64(sources[k])
+            sends = everyone or run.work.active[u] == stamp
+            if harmless or sends:
+                sent = along(u, v, k, state, run)
+                if sends:
+                    total, got = combined(total, got, sent)
+                    if can_stop and got and (total != 0) == absorbing:
+                        break
+            k += step
+        return total, got
+
+    return gather
+
+
+def make_receiving(combining: Combining) -> tuple[Any, Any]:
+    """What stores the message of a vertex, and what it has got so far."""
+    identity, cast, store = combining.identity, combining.cast, combining.store
+    encoded, decoded = combining.encoded, combining.decoded
+
+    @device_function
+    def deliver(v, total, stamp, run):
+        """Store the message that a vertex gathered."""
+        run.messages[v] = encoded(total)
+        run.received[v] = stamp
+
+    @device_function
+    def begun(v, stamp, run):
+        """What a vertex has got so far; (the total, whether there is one)."""
+        total, got = identity, run.received[v] == stamp
+        if got:
+            total = store(cast(decoded(run.messages[v])))
+        return total, got
+
+    return deliver, begun
+
+
+def make_gather_unit(gather: Any, deliver: Any, begun: Any, combining: Combining) -> Any:
+    """`gather` of bodies, by what one lane gathers."""
+    identity, merged, sum_lanes = combining.identity, combining.merged, combining.sum_lanes
+
+    @device_function
+    def gather_unit(v, first, end, step, lanes, part, context):
+        """Gather over the in-edges of a unit; store the message of its vertex, or what becomes a part of it."""
+        stamp, _, _, run = context
+        place, total, got = np.int64(0) if lanes == 1 else lane() % lanes, identity, False
+        if part == MORE and v >= 0 and place == 0:
+            total, got = begun(v, stamp, run)
+        total, got = gather(v, first, end, step, total, got, context)
+        leads = v >= 0
+        if lanes > 1:
+            bits, total = ballot(got), sum_lanes(total, lanes)
+            ours = np.uint32(bits >> np.uint32(lane() - place)) & np.uint32(
+                0xFFFFFFFF >> (WARP - min(lanes, np.int64(WARP)))
+            )
+            got, leads = ours != 0, leads and place == 0
+        if lanes > WARP:
+            if lane() == 0:
+                run.totals[block_thread() // WARP], run.flags[block_thread() // WARP] = total, got
+            block_barrier()
+            leads = block_thread() == 0
+            if leads:
+                for warp in range(1, block_size() // WARP):
+                    total = merged(total, run.totals[warp])
+                    got = got or run.flags[warp] != 0
+            block_barrier()
+        if leads and part >= 0:
+            run.parts.totals[part], run.parts.found[part] = total, got
+        elif leads and got:
+            deliver(v, total, stamp, run)
+
+    return gather_unit
+
+
+def make_join_parts(deliver: Any, begun: Any, combining: Combining) -> Any:
+    """`join` of bodies."""
+    identity, merged, sum_lanes = combining.identity, combining.merged, combining.sum_lanes
+
+    @device_function
+    def join_parts(v, first, end, context):
+        """Combine the parts of a vertex's message, lanes of a warp at once."""
+        stamp, _, _, run = context
+        total, got = begun(v, stamp, run)
+        for begin in range(first, end, WARP):
+            part, one, has = begin + lane(), identity, False
+            if part < end and run.parts.found[part] != 0:
+                one, has = run.parts.totals[part], True
+            bits, one = ballot(has), sum_lanes(one, WARP)
+            if bits != 0:
+                total, got = merged(total, one), True
+        if lane() == 0 and got:
+            deliver(v, total, stamp, run)
+
+    return join_parts
+
+
+def make_add(along: Any, combining: Combining) -> Any:
+    """`add` of bodies."""
+    cast, store, combine_at = combining.cast, combining.store, combining.combine_at
+
+    @device_function
+    def add(takes, v, k, context):
+        """Send along one in-edge by an atomic operation. All vertices are computed next."""
+        stamp, everyone, state, run = context
+        if takes:
+            u = np.int64(run.graph.in_sources[k])
+            if everyone or run.work.active[u] == stamp:
+                sent = along(u, v, k, state, run)
+                if sent is not None:
+                    combine_at(run.messages, v, store(cast(sent * 1)))
+                    run.received[v] = stamp
+
+    return add

@@ -1,0 +1,206 @@
+"""What a program's kernel does with vertices: it asks them whether they are active, computes them, and folds them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.balance.contract import COUNTERS
+from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
+from edgewise.engine.cuda.control import CANCELLED, COUNT, EDGES, UNITS
+from edgewise.kernels.cuda.device import device_function, grid_barrier, lane, num_threads, thread_index
+from edgewise.primitives.deal import add_to_total, append, degree
+from edgewise.program.inspect import Specification
+
+#: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
+FOLDS = (65_536, 1024, 32, 1)
+
+
+class Listing(NamedTuple):
+    """How active vertices are listed and counted.
+
+    Attributes:
+        list_active: ``list_active(v, active, following, turn, run)``, by all lanes of a warp at once.
+        count_active: ``count_active(edges, active, turn, run)``, by all threads of a block, after all were listed.
+    """
+
+    list_active: Any
+    count_active: Any
+
+
+def make_listing(pushes: bool, list_units: Any) -> Listing:
+    """What lists active vertices; `pushes`: whether a list of them is ever used."""
+
+    @device_function
+    def list_active(v, active, following, turn, run):
+        """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
+        if pushes:
+            append(following, run.control, COUNT + turn, v, active)
+            return list_units(v, active, UNITS + COUNTERS * turn, run)
+        return degree(v, run.graph.offsets) if active else np.int64(0)
+
+    @device_function
+    def count_active(edges, active, turn, run):
+        """Add the active vertices of this thread to all, where no list counts them, and their out-edges."""
+        add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
+        if not pushes:
+            add_to_total(active, 1, run.tally, run.control, COUNT + turn)
+
+    return Listing(list_active, count_active)
+
+
+@device_function
+def vertex_by_index(i: Any, run: Any) -> Any:
+    return i
+
+
+@device_function
+def vertex_by_row(i: Any, run: Any) -> Any:
+    return np.int64(run.layout.vertices[i])
+
+
+def make_settling(compute: Any, by_row: bool, listing: Listing) -> Any:
+    """What computes vertices.
+
+    Args:
+        compute: see `edgewise.engine.cuda.messages.Messages`.
+        by_row: whether vertices that are looked for everywhere are taken in the order of the layout's rows.
+    """
+    vertex_at = vertex_by_row if by_row else vertex_by_index
+    list_active, count_active = listing
+
+    @device_function
+    def settle(v, stamp, state, run):
+        """Compute one vertex with its messages; whether it is active next."""
+        if compute(v, stamp, state, run):
+            run.work.active[v] = stamp + 1
+            return True
+        return False
+
+    @device_function
+    def settle_some(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
+        """Compute the vertices that are active or got a message, and list those that are active next.
+
+        They are looked for everywhere, or else stand in two lists.
+        """
+        end = n if everywhere else count + touched
+        edges, active = np.int64(0), np.int64(0)
+        for begin in range(thread_index() - lane(), end, num_threads()):
+            goes_on, v, i = False, np.int64(0), begin + lane()
+            takes = i < end
+            if takes:
+                v = vertex_at(i, run)
+                if everywhere:
+                    takes = run.work.active[v] == stamp or run.received[v] == stamp
+                else:
+                    v = np.int64(listed[i]) if i < count else np.int64(run.work.touched[i - count])
+            if takes:
+                goes_on = settle(v, stamp, state, run)
+            if goes_on:
+                active += 1
+            edges += list_active(v, goes_on, following, turn, run)
+        count_active(edges, active, turn, run)
+
+    return settle_some
+
+
+def make_folding(glue: Any) -> Any:
+    """What evaluates the aggregates."""
+    fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
+    folds = FOLDS
+
+    @device_function
+    def aggregate(n, state, own, control, generation):
+        """Fold all vertices; every thread may read the aggregates afterwards."""
+        me, parts = thread_index(), min(np.int64(folds[0]), n)
+        for part in range(me, parts, num_threads()):
+            fold_vertices(part, part, n, parts, state, own)
+        generation = grid_barrier(control, generation)
+        for fewer in folds[1:]:
+            for part in range(me, min(np.int64(fewer), max(parts, 1)), num_threads()):
+                fold_parts(part, parts, fewer, own)
+            parts = min(np.int64(fewer), parts)
+            generation = grid_barrier(control, generation)
+        if me == 0:
+            set_aggregates(own)
+        return grid_barrier(control, generation)
+
+    return aggregate
+
+
+def make_asking(vote: Any, listing: Listing) -> Any:
+    """A function that asks all vertices whether they are active, and lists those that are."""
+    list_active, count_active = listing
+
+    @device_function
+    def ask(n, state, stamp, listed, turn, run):
+        edges, active = np.int64(0), np.int64(0)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            starts, v = False, begin + lane()
+            if v < n and vote(v, state):
+                starts = True
+                run.work.active[v] = stamp
+                active += 1
+            edges += list_active(v, starts, listed, turn, run)
+        count_active(edges, active, turn, run)
+
+    return ask
+
+
+def make_resuming(found: Specification, make_state: Any, ask: Any, aggregate: Any) -> Any:
+    """What goes on where no vertex is active: `ask` asks them by the program's resume."""
+    has_aggregates = found.folds_always
+    has_late_aggregates = bool(found.aggregators) and not has_aggregates
+
+    @device_function
+    def resume_run(n, m, superstep, stamp, listed, turn, generation, run):
+        """Call resume, where no vertex is active, and list who is."""
+        # Everybody has read that nobody is active.
+        generation = grid_barrier(run.control, generation)
+        state = make_state(run.own, n, m, superstep)
+        if has_late_aggregates:
+            generation = aggregate(n, state, run.own, run.control, generation)
+        ask(n, make_state(run.own, n, m, superstep), stamp, listed, turn, run)
+        generation = grid_barrier(run.control, generation)
+        if has_aggregates:
+            generation = aggregate(n, state, run.own, run.control, generation)
+        return generation
+
+    return resume_run
+
+
+def make_starting(found: Specification, glue: Any, ask: Any, aggregate: Any) -> Any:
+    """What begins a run: `ask` asks vertices by the program's initialize."""
+    make_state, fill_fields, has_aggregates = glue.make_state, glue.fill_fields, found.folds_always
+
+    @device_function
+    def start_run(n, m, base, supplied, generation, run):
+        """Fill fields, call initialize and list who is active."""
+        for v in range(thread_index(), n, num_threads()):
+            fill_fields(v, v + 1, run.own, supplied)
+        generation = grid_barrier(run.control, generation)
+        state = make_state(run.own, n, m, 0)
+        ask(n, state, base + 1, run.work.frontier, np.int64(0), run)
+        generation = grid_barrier(run.control, generation)
+        if has_aggregates:
+            generation = aggregate(n, state, run.own, run.control, generation)
+        return generation
+
+    return start_run
+
+
+def make_ending(found: Specification, make_state: Any, proceed: Any) -> Any:
+    """What says whether a run ends."""
+    has_proceed = found.has_proceed
+
+    @device_function
+    def ending(n, m, own, superstep, count, limit, cancelled):
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
+        if cancelled:
+            return CANCELLED
+        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
+            return STOPPED
+        if count == 0:
+            return FINISHED
+        return LIMITED if superstep == limit else -1
+
+    return ending
