@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.engine.contract import FINISHED, LIMITED
-from edgewise.engine.cpu.kernel import (
+from edgewise.engine.cpu.shared import (
     AHEAD_WORK,
     ALONE_EDGES,
     ALONE_FAR,
