@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.engine.contract import Ending, Outcome
-from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
+from edgewise.engine.cpu.best_first import make_async_kernel
+from edgewise.engine.cpu.best_first_lists import RING, SAMPLE
 from edgewise.engine.cpu.kernel import make_kernel
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.cpu.shared import (
