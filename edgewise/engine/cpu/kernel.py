@@ -27,16 +27,16 @@ thread 0 does between supersteps; `kernel_push`, `kernel_pull` and `kernel_verti
 `kernel_aggregates` what follows them. All work on the words of `shared` and the lists of `kernel_lists`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.cpu.kernel_aggregates import make_aggregates
+from edgewise.engine.cpu.kernel_aggregates import Aggregates, make_aggregates
 from edgewise.engine.cpu.kernel_decide import make_decide, make_decisions, make_superstep_alone
 from edgewise.engine.cpu.kernel_lists import active_lists, list_phase, next_superstep
 from edgewise.engine.cpu.kernel_pull import make_pull
 from edgewise.engine.cpu.kernel_push import Pushing, make_pushing
-from edgewise.engine.cpu.kernel_start import make_resume, make_start
+from edgewise.engine.cpu.kernel_start import make_asking, make_fill, make_resume
 from edgewise.engine.cpu.kernel_vertices import Computing, make_computing
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.shared import (
@@ -59,62 +59,101 @@ from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import NUM_SLOTS, barrier, rewind
+from edgewise.program.inspect import Specification
 
 
-def make_superstep(
-    make_state: DeviceFunction,
-    pushing: Pushing,
-    pull_all: DeviceFunction | None,
-    computing: Computing,
-    fold_aggregates: DeviceFunction | None,
-) -> DeviceFunction:
-    """The function that carries out a superstep on all threads; True if the run was cancelled.
+class Parts(NamedTuple):
+    """What a program's kernel is made of. `pull_all` is None where vertices never gather, `resume_phase` is used and
+    aggregates are folded only where the program asks for it."""
 
-    Args:
-        make_state: of the program's glue.
-        pushing: how vertices send.
-        pull_all: how vertices gather, or None where they never do.
-        computing: the vertex phase.
-        fold_aggregates: how aggregates are folded, or None where no superstep needs them.
-    """
+    make_state: DeviceFunction
+    fill: DeviceFunction
+    start_run: DeviceFunction
+    decide: DeviceFunction
+    pushing: Pushing
+    pull_all: DeviceFunction | None
+    computing: Computing
+    aggregates: Aggregates
+    resume_phase: DeviceFunction
+
+
+def make_program_kernel(found: Specification, readers: tuple[Any, Any, Any], parts: Parts) -> DeviceFunction:
+    """The kernel, not compiled: all its phases stand in one function, where the compiler sees them together."""
+    graph_arrays, work_arrays, own_arrays = readers
+    make_state, fill, start_run, decide, pushing, pull_all, computing, aggregates, resume_phase = parts
     _, push_list, push_all = pushing
     _, vertex_phase_list, vertex_phase_all = computing
+    fold_aggregates, fold_late = aggregates.fold_aggregates, aggregates.fold_late
+    has_resume, has_aggregates, has_late_aggregates = found.has_resume, found.folds_always, found.folds_late
 
-    @device_function
-    def run_superstep(control, thread, size, form, graph, own, work, shared, base):
-        listed, following = active_lists(work, shared)
-        stamp = base + np.uint32(shared[SUPERSTEP])
-        state = make_state(own, graph[0], graph[1], shared[SUPERSTEP])
-        if form == PUSH_LIST:
-            push_list(control, thread, listed, stamp, state, graph, own, work, shared)
-        elif form == PUSH_ALL:
-            push_all(control, thread, stamp, state, graph, own, work, shared)
-        elif pull_all is not None:
-            pull_all(control, stamp, state, graph, own, work, shared)
-        if barrier(control, size):
-            return True
-        if thread == 0:
-            shared[COUNT] = 0
-            shared[EDGES] = 0
-        if barrier(control, size):
-            return True
-        if form == PUSH_LIST:
-            vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared)
-        else:
-            vertex_phase_all(control, stamp, state, graph, work, shared)
-        if barrier(control, size):
-            return True
-        if thread == 0:
+    def program_kernel(
+        thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
+    ):
+        graph, work = graph_arrays(table, n, m), work_arrays(table)
+        own = own_arrays(table)
+        if shared[ENDED] != GO_ON:
+            fill(control, n, own, shared, supplied)
+            if barrier(control, size):
+                return
+            start_run(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)
+            if barrier(control, size):
+                return
+            if has_aggregates:
+                fold_aggregates(control, make_state(own, n, m, 0), n, own)
+        while not barrier(control, size):
+            if thread == 0:
+                decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull)
+                for slot in range(NUM_SLOTS):
+                    rewind(control, slot)
+            if barrier(control, size):
+                return
+            form, superstep = shared[FORM], shared[SUPERSTEP]
+            if shared[ENDED] >= 0:
+                if has_late_aggregates and shared[ENDED] != GO_ON:
+                    fold_late(control, thread, size, n, m, own, superstep)
+                return
+            if has_resume and form == RESUME:
+                if resume_phase(control, thread, size, graph, own, work, shared, base):
+                    return
+                continue
+            listed, following = active_lists(work, shared)
+            if form == MAKE_LIST:
+                list_phase(control, thread, listed, base + np.uint32(superstep + 1), n, work, shared)
+                if barrier(control, size):
+                    return
+                if thread == 0:
+                    next_superstep(shared)
+                continue
+            stamp, state = base + np.uint32(superstep), make_state(own, n, m, superstep)
             if form == PUSH_LIST:
-                next_superstep(shared)
-                shared[FLIP] = 1 - shared[FLIP]
+                push_list(control, thread, listed, stamp, state, graph, own, work, shared)
+            elif form == PUSH_ALL:
+                push_all(control, thread, stamp, state, graph, own, work, shared)
+            elif pull_all is not None:
+                pull_all(control, stamp, state, graph, own, work, shared)
+            if barrier(control, size):
+                return
+            if thread == 0:
+                shared[COUNT] = 0
+                shared[EDGES] = 0
+            if barrier(control, size):
+                return
+            if form == PUSH_LIST:
+                vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared)
             else:
-                shared[LISTED] = -1
-        if fold_aggregates is not None:
-            fold_aggregates(control, state, graph[0], own)
-        return False
+                vertex_phase_all(control, stamp, state, graph, work, shared)
+            if barrier(control, size):
+                return
+            if thread == 0:
+                if form == PUSH_LIST:
+                    next_superstep(shared)
+                    shared[FLIP] = 1 - shared[FLIP]
+                else:
+                    shared[LISTED] = -1
+            if has_aggregates:
+                fold_aggregates(control, state, n, own)
 
-    return run_superstep
+    return program_kernel
 
 
 def make_kernel(
@@ -139,52 +178,25 @@ def make_kernel(
     edge_compute = functions["edge_compute"]
     combine = functions.get("combine") or device_function(found.combine.function)
     ordered = found.combine.ordered(message) and not buffered
-    has_resume, has_late_aggregates = found.has_resume, found.folds_late
     glue = make_glue(compiled, binding, uniform, device_function)
     make_messages = make_buffered if buffered else make_combined
     messages = make_messages(compiled, binding, message, combine)
     pushing = make_pushing(edge_compute, glue.make_out_edge, messages.hand_over)
     pull_all = None if buffered else make_pull(found, message, edge_compute, glue.make_in_edge, combine)
-    computing = make_computing(messages.compute)
-    aggregates = make_aggregates(glue)
-    fold_late = aggregates.fold_late
-    start_run = make_start(found, glue, functions["initialize"], aggregates.fold_aggregates)
-    resume_phase = make_resume(found, glue, functions["resume"], aggregates)
+    computing, aggregates = make_computing(messages.compute), make_aggregates(glue)
     decisions = make_decisions(found, message, ordered, functions["proceed"], glue.make_state)
     superstep_alone = make_superstep_alone(pushing.push_arcs, computing.settle_list)
-    decide = make_decide(found, ordered, glue.make_state, decisions, superstep_alone, aggregates)
-    folded = aggregates.fold_aggregates if found.folds_always else None
-    run_superstep = make_superstep(glue.make_state, pushing, pull_all, computing, folded)
-    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters, buffered)
-
-    def program_kernel(
-        thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
-    ):
-        graph, work, own = graph_arrays(table, n, m), work_arrays(table), own_arrays(table)
-        if shared[ENDED] != GO_ON and start_run(control, size, graph, own, work, shared, base, supplied):
-            return
-        while not barrier(control, size):
-            if thread == 0:
-                decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull)
-                for slot in range(NUM_SLOTS):
-                    rewind(control, slot)
-            if barrier(control, size):
-                return
-            form, superstep = shared[FORM], shared[SUPERSTEP]
-            if shared[ENDED] >= 0:
-                if has_late_aggregates and shared[ENDED] != GO_ON:
-                    fold_late(control, thread, size, n, m, own, superstep)
-                return
-            if has_resume and form == RESUME:
-                if resume_phase(control, thread, size, graph, own, work, shared, base):
-                    return
-            elif form == MAKE_LIST:
-                list_phase(control, thread, base + np.uint32(superstep + 1), n, work, shared)
-                if barrier(control, size):
-                    return
-                if thread == 0:
-                    next_superstep(shared)
-            elif run_superstep(control, thread, size, form, graph, own, work, shared, base):
-                return
-
+    parts = Parts(
+        glue.make_state,
+        make_fill(glue.fill_fields),
+        make_asking(functions["initialize"]),
+        make_decide(found, ordered, glue.make_state, decisions, superstep_alone, aggregates),
+        pushing,
+        pull_all,
+        computing,
+        aggregates,
+        make_resume(found, glue, functions["resume"], aggregates),
+    )
+    readers = make_readers(binding, message, parameters, buffered)
+    program_kernel = make_program_kernel(found, readers, parts)
     return named_kernel(program_kernel, binding, message, parameters, uniform, buffered)

@@ -22,9 +22,8 @@ def list_active(start: Any, end: Any, listed: Any, stamp: Any, work: Any, shared
 
 
 @device_function
-def list_phase(control: Any, thread: Any, stamp: Any, n: Any, work: Any, shared: Any) -> None:
+def list_phase(control: Any, thread: Any, listed: Any, stamp: Any, n: Any, work: Any, shared: Any) -> None:
     """List the active vertices of the ranges that this thread gets."""
-    listed = active_lists(work, shared)[0]
     while True:
         start = claim(control, 0, shared[RANGE], n)
         if start >= n:

@@ -33,36 +33,18 @@ def make_asking(vote: DeviceFunction) -> DeviceFunction:
     return ask
 
 
-def make_start(
-    found: Specification, glue: Glue, initialize: DeviceFunction, fold_aggregates: DeviceFunction
-) -> DeviceFunction:
-    """The function that fills fields and finds who is active in the first superstep; True if the run was cancelled."""
-    make_state, fill_fields, ask = glue.make_state, glue.fill_fields, make_asking(initialize)
-    has_aggregates = found.folds_always
+def make_fill(fill_fields: DeviceFunction) -> DeviceFunction:
+    """A function that fills fields on the ranges that a thread gets. `initialize` may read them anywhere."""
 
     @device_function
     def fill(control, n, own, shared, supplied):
-        """Fill fields on the ranges that this thread gets. `initialize` may read them anywhere."""
         while True:
             start = claim(control, 0, shared[RANGE], n)
             if start >= n:
                 return
             fill_fields(start, min(n, start + shared[RANGE]), own, supplied)
 
-    @device_function
-    def start_run(control, size, graph, own, work, shared, base, supplied):
-        n, m = graph[0], graph[1]
-        fill(control, n, own, shared, supplied)
-        if barrier(control, size):
-            return True
-        ask(control, make_state(own, n, m, 0), base + np.uint32(1), graph, work, shared)
-        if barrier(control, size):
-            return True
-        if has_aggregates:
-            fold_aggregates(control, make_state(own, n, m, 0), n, own)
-        return False
-
-    return start_run
+    return fill
 
 
 def make_resume(
