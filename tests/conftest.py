@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from edgewise.engine.cpu import kernel as cpu_kernel
 from edgewise.engine.cpu import program as cpu_program
+from edgewise.engine.cpu.shared import Sizes
 from edgewise.kernels import costs
 from edgewise.kernels.cpu import launch
 from edgewise.kernels.cpu.pointers import addresses
@@ -54,7 +54,7 @@ class Guarded(cpu_program.Workspace):
 def small_pieces(monkeypatch):
     """Programs on the CPU divide graphs of a few vertices, too, and leave next to nothing to one thread. No run writes
     beyond the arrays that it works in."""
-    sizes = cpu_kernel.Sizes(vertices=4, places=16, alone=3, alone_list=1, alone_edges=4, alone_far=2)
+    sizes = Sizes(vertices=4, places=16, alone=3, alone_list=1, alone_edges=4, alone_far=2)
     monkeypatch.setattr(cpu_program, "SIZES", sizes)
     monkeypatch.setattr(cpu_program, "Workspace", Guarded)
     Guarded.made.clear()

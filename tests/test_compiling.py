@@ -1,8 +1,11 @@
 """Kernels hold what they need and nothing else, give the same answers, and are found again by other processes."""
 
+import ast
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -322,3 +325,14 @@ def test_gpu_code_holds_each_function_once():
         )
     defined = [f.name for module in library.modules for f in module.functions if not f.is_declaration]
     assert len(defined) == len(set(defined)) == 3
+
+
+@pytest.mark.parametrize("name", ["edgewise.engine.cpu.kernel", "edgewise.engine.cpu.best_first"])
+def test_a_change_of_any_file_that_a_programs_kernel_is_made_of_changes_its_key(name):
+    importlib.import_module(name)
+    behind = cache._modules_behind(name)
+    for module in sorted(each for each in behind if each.startswith("edgewise.engine.cpu.")):
+        for node in ast.parse(Path(sys.modules[module].__file__).read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("edgewise."):
+                whole = {f"{node.module}.{alias.name}" for alias in node.names} & sys.modules.keys()
+                assert (whole or {node.module}) <= behind, module

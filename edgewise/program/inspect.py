@@ -129,6 +129,11 @@ class Specification:
         return self.program.resume is not Program.resume
 
     @property
+    def folds_late(self) -> bool:
+        """Whether there are aggregates that are evaluated only before resume is called, and at the end."""
+        return bool(self.aggregators) and not self.folds_always
+
+    @property
     def best_first(self) -> bool:
         """Whether vertices may be computed in any order, those with the best messages first."""
         ordered = self.combine.name in ("MIN", "MAX")

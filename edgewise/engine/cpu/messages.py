@@ -4,11 +4,11 @@ Combined, they lie in one array with the identity wherever there is none. In a b
 no two threads write to one place, whatever the combiner is.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from edgewise.engine.lowering.accessors import cast_and_identity
+from edgewise.engine.lowering.accessors import DeviceFunction, cast_and_identity
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.message_buffer import make_slots
@@ -26,11 +26,13 @@ class Messages(NamedTuple):
             afterwards.
     """
 
-    hand_over: Any
-    compute: Any
+    hand_over: DeviceFunction
+    compute: DeviceFunction
 
 
-def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Messages:
+def make_combined(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: DeviceFunction
+) -> Messages:
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
     cast, identity = cast_and_identity(message, binding.found.combine, device_function)
@@ -58,7 +60,9 @@ def make_combined(compiled: CompiledProgram, binding: Binding, message: np.dtype
     return Messages(hand_over, compute)
 
 
-def make_buffered(compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: Any) -> Messages:
+def make_buffered(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: DeviceFunction
+) -> Messages:
     """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"

@@ -8,10 +8,12 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Ending, Outcome
-from edgewise.engine.cpu.best_first import RING, SAMPLE, make_async_kernel
-from edgewise.engine.cpu.kernel import (
+from edgewise.engine.cpu.best_first import make_async_kernel
+from edgewise.engine.cpu.best_first_lists import RING, SAMPLE
+from edgewise.engine.cpu.kernel import make_kernel
+from edgewise.engine.cpu.kernel_aggregates import BLOCK
+from edgewise.engine.cpu.shared import (
     AHEAD_WORK,
-    BLOCK,
     ENDED,
     FORM_NAMES,
     FORMS,
@@ -23,7 +25,6 @@ from edgewise.engine.cpu.kernel import (
     SIZES,
     SPENT,
     SUPERSTEP,
-    make_kernel,
 )
 from edgewise.engine.cpu.table import GRAPH_ARRAYS, WORK_ARRAYS
 from edgewise.engine.delivery import Delivery

@@ -1,8 +1,7 @@
 """What every engine's kernel needs of a program: tuples for its functions, casts, folds, in any compiler's form."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +10,9 @@ from edgewise.engine.lowering.compiled import CompiledProgram, edge_names, numba
 from edgewise.program.declarations import STATE_ARRAYS
 from edgewise.program.declare import Combiner
 from edgewise.program.inspect import Specification
+
+#: A function that only kernels call, by either engine's compiler.
+DeviceFunction = Callable[..., Any]
 
 
 def own_array_order(found: Specification) -> list[tuple[str, str]]:
@@ -39,16 +41,40 @@ def own_dtypes(binding: Binding, parameters: dict[str, Any]) -> dict[str, dict[s
     }
 
 
+class Glue(NamedTuple):
+    """Compiled functions that depend on how many fields there are.
+
+    In them, ``own`` is the tuple of the program's own arrays in the order of `own_array_order`.
+
+    Attributes:
+        make_state: ``make_state(own, n, m, superstep)``.
+        make_out_edge: ``make_out_edge(source, target, k, index, own)``: arc index, at place k of the out-edges.
+        make_in_edge: ``make_in_edge(source, target, k, index, own)``: arc index, at place k of the in-edges.
+        fill_fields: ``fill_fields(start, end, own, supplied)``: give vertices the values that fields begin with, in
+            all fields but those whose bit is set in supplied.
+        fold_vertices: ``fold_vertices(part, start, end, step, state, own)``: fold vertices into a part.
+        fold_parts: ``fold_parts(part, end, step, own)``: fold parts into one of them.
+        set_aggregates: ``set_aggregates(own)``: take part 0 for the aggregates.
+    """
+
+    make_state: DeviceFunction
+    make_out_edge: DeviceFunction
+    make_in_edge: DeviceFunction
+    fill_fields: DeviceFunction
+    fold_vertices: DeviceFunction
+    fold_parts: DeviceFunction
+    set_aggregates: DeviceFunction
+
+
 def make_glue(
     compiled: CompiledProgram,
     binding: Binding,
     uniform: frozenset[str],
     function: Callable[[Any], Any],
-) -> Any:
+) -> Glue:
     """The functions that depend on how many fields there are, written out as source.
 
     The text holds names that the program declares (identifiers, by Python's own rules) and numbers, nothing else.
-    In it, ``own`` is the tuple of the program's own arrays in the order of `own_array_order`.
 
     Args:
         compiled: the program's functions.
@@ -58,64 +84,28 @@ def make_glue(
     """
     found = binding.found
     slot = {key: f"own[{i}]" for i, key in enumerate(own_array_order(found))}
-    source = {name: slot["vertex", name] for name in found.vertex_fields}
-    source |= {name: slot["edge", name] for name in found.edge_fields}
-    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
-    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
-    source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
-    source |= {name: slot["degree", name] for name in STATE_ARRAYS}
-    state = ", ".join(source[name] for name in state_names(found))
-    edges = {}
-    for kind in ("along", "in_along"):
-        values = {"source": "source", "target": "target", "index": "index"}
-        for name in found.edge_fields:
-            written = f"{slot['edge', name]}[index]"
-            values[name] = (
-                written
-                if name in found.edge_writes
-                else slot[kind, name] + ("[0]" if name in uniform else "[k]")
-            )
-        edges[kind] = ", ".join(values[name] for name in edge_names(found))
-    fills = [
-        f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
-        f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
-        for i, name in enumerate(found.vertex_fields)
-    ]
-    folds = [
-        f"    total = identity_{name}\n    for v in range(start, end, step):\n"
-        f"        total = cast_{name}(combine_{name}(total, cast_{name}(function_{name}(v, state))))\n"
-        f"    {slot['partial', name]}[part] = total"
-        for name in found.aggregators
-    ]
-    partials = [
-        f"    total = identity_{name}\n    for i in range(part, end, step):\n"
-        f"        total = cast_{name}(combine_{name}(total, {slot['partial', name]}[i]))\n"
-        f"    {slot['partial', name]}[part] = total"
-        for name in found.aggregators
-    ]
     totals = [f"    {slot['aggregate', name]}[0] = {slot['partial', name]}[0]" for name in found.aggregators]
-    nothing, line = ["    pass"], "\n"
     text = f"""
 def make_state(own, n, m, superstep):
-    return State({state or "superstep"},)
+    return State({_state_values(found, slot)},)
 
 def make_out_edge(source, target, k, index, own):
-    return Edge({edges["along"]},)
+    return Edge({_edge_values(found, slot, "along", uniform)},)
 
 def make_in_edge(source, target, k, index, own):
-    return Edge({edges["in_along"]},)
+    return Edge({_edge_values(found, slot, "in_along", uniform)},)
 
 def fill_fields(start, end, own, supplied):
-{line.join(fills or nothing)}
+{_fills(found, slot)}
 
 def fold_vertices(part, start, end, step, state, own):
-{line.join(folds or nothing)}
+{_folds(found, slot, "v in range(start, end, step)", "cast_{0}(function_{0}(v, state))")}
 
 def fold_parts(part, end, step, own):
-{line.join(partials or nothing)}
+{_folds(found, slot, "i in range(part, end, step)", "{1}[i]")}
 
 def set_aggregates(own):
-{line.join(totals or nothing)}
+{_lines(totals)}
 """
     scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class}
     for name, declared in found.aggregators.items():
@@ -125,26 +115,68 @@ def set_aggregates(own):
         scope[f"combine_{name}"] = function(declared.combine.function)
         scope[f"function_{name}"] = compiled.functions[name]
     exec(text, scope)
-    made = (
-        "make_state",
-        "make_out_edge",
-        "make_in_edge",
-        "fill_fields",
-        "fold_vertices",
-        "fold_parts",
-        "set_aggregates",
+    return Glue(*(function(scope[name]) for name in Glue._fields))
+
+
+_Slots = dict[tuple[str, str], str]
+
+
+def _lines(statements: list[str]) -> str:
+    """The body of a function."""
+    return "\n".join(statements or ["    pass"])
+
+
+def _state_values(found: Specification, slot: _Slots) -> str:
+    """What a state's names stand for."""
+    source = {name: slot["vertex", name] for name in found.vertex_fields}
+    source |= {name: slot["edge", name] for name in found.edge_fields}
+    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
+    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
+    source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
+    source |= {name: slot["degree", name] for name in STATE_ARRAYS}
+    return ", ".join(source[name] for name in state_names(found)) or "superstep"
+
+
+def _edge_values(found: Specification, slot: _Slots, kind: str, uniform: frozenset[str]) -> str:
+    """What an edge's names stand for, where constant fields lie along the out-edges or the in-edges."""
+    values = {"source": "source", "target": "target", "index": "index"}
+    for name in found.edge_fields:
+        constant = slot[kind, name] + ("[0]" if name in uniform else "[k]")
+        values[name] = f"{slot['edge', name]}[index]" if name in found.edge_writes else constant
+    return ", ".join(values[name] for name in edge_names(found))
+
+
+def _fills(found: Specification, slot: _Slots) -> str:
+    """Loops that fill fields."""
+    return _lines(
+        [
+            f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
+            f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
+            for i, name in enumerate(found.vertex_fields)
+        ]
     )
-    return SimpleNamespace(**{name: function(scope[name]) for name in made})
+
+
+def _folds(found: Specification, slot: _Slots, loop: str, value: str) -> str:
+    """Loops that fold a value, in which {0} is the aggregate's name and {1} its parts, into a part."""
+    return _lines(
+        [
+            f"    total = identity_{name}\n    for {loop}:\n"
+            f"        total = cast_{name}(combine_{name}(total, {value.format(name, slot['partial', name])}))\n"
+            f"    {slot['partial', name]}[part] = total"
+            for name in found.aggregators
+        ]
+    )
 
 
 def cast_and_identity(
     message: np.dtype, combine: Combiner, function: Callable[[Any], Any]
-) -> tuple[Any, Any]:
+) -> tuple[DeviceFunction, np.generic]:
     """How a message is cast before it is combined, and what combining begins with."""
     return make_cast(message, function, combine), message.type(combine.identity(message))
 
 
-def make_cast(dtype: np.dtype, function: Callable[[Any], Any], combine: Combiner) -> Any:
+def make_cast(dtype: np.dtype, function: Callable[[Any], Any], combine: Combiner) -> DeviceFunction:
     """A compiled function that casts a value, which is then combined, to a dtype by the contract's rule."""
     if dtype.kind == "b":
         return function(lambda value: value != 0)

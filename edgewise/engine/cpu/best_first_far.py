@@ -1,0 +1,125 @@
+"""Far vertices of an asynchronous program: they wait until the threshold reaches their messages."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgewise.engine.cpu.best_first_lists import (
+    FAR,
+    FAR_CURSOR,
+    FAR_NEXT,
+    FAR_NOW,
+    FIRST,
+    MESSAGE,
+    NEAR,
+    NEAR_CURSOR,
+    NEAR_NOW,
+    RANK,
+    SAMPLE,
+    WORDS,
+    lists,
+)
+from edgewise.engine.cpu.shared import NO_VERTEX, append
+from edgewise.engine.lowering.accessors import DeviceFunction
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import unwrap
+
+
+class FarVertices(NamedTuple):
+    """Compiled functions: for a part of the far list; for thread 0, the first threshold and each further one."""
+
+    sift: DeviceFunction
+    start_with_best: DeviceFunction
+    move_threshold: DeviceFunction
+
+
+def make_waiting(
+    edge_compute: DeviceFunction,
+    make_out_edge: DeviceFunction,
+    cast: DeviceFunction,
+    better: DeviceFunction,
+    identity: np.generic,
+) -> DeviceFunction:
+    """The function that says what a far vertex waits with."""
+
+    @device_function
+    def waiting(v, state, graph, own, work):
+        """The best message that a vertex waits with: the one it got, or the first that it will send."""
+        bits, value = work[1][v], identity
+        if bits & MESSAGE != 0:
+            value = work[0][v]
+        if bits & FIRST != 0:
+            k = np.int64(graph[2][v])
+            sent = edge_compute(make_out_edge(v, np.int64(graph[3][k]), k, k, own), state)
+            if sent is not None:
+                first = cast(unwrap(sent))
+                if better(first, value):
+                    value = first
+        return value
+
+    return waiting
+
+
+def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
+    """The functions that make far vertices near."""
+
+    @device_function
+    def sift(start, end, state, graph, own, work, shared, thread):
+        """Move far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
+        places = work[1]
+        near, _, far, far_next = lists(work, shared)
+        threshold = work[7][0]
+        for position in range(start, end):
+            v = np.int64(far[position])
+            if v == NO_VERTEX:
+                continue
+            if places[v] & (MESSAGE | FIRST) == 0:
+                places[v] = 0
+            elif better(threshold, waiting(v, state, graph, own, work)):
+                append(far_next, work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NEXT, v)
+            else:
+                places[v] = places[v] ^ (FAR | NEAR)
+                append(near, work[6], WORDS * thread + NEAR_CURSOR, shared, NEAR_NOW, v)
+
+    @device_function
+    def start_with_best(state, graph, own, work, shared):
+        """Make the best of those that are active from the start near, and its message the threshold."""
+        near, _, far, _ = lists(work, shared)
+        thresholds, best = work[7], -1
+        for position in range(shared[FAR_NOW]):
+            v = np.int64(far[position])
+            if v != NO_VERTEX:
+                value = waiting(v, state, graph, own, work)
+                if best < 0 or better(value, thresholds[0]):
+                    thresholds[0], best = value, position
+        if best >= 0:
+            v = np.int64(far[best])
+            far[best], work[1][v] = NO_VERTEX, NEAR | FIRST
+            near[0], shared[NEAR_NOW] = np.uint32(v), 1
+        return best >= 0
+
+    @device_function
+    def move_threshold(state, graph, own, work, shared):
+        """Set the threshold to the message of the next rank in a sample of those waiting; False if none waits."""
+        far, thresholds = lists(work, shared)[2], work[7]
+        step = shared[FAR_NOW] // SAMPLE + 1
+        count, position = 0, 0
+        while position < shared[FAR_NOW]:
+            v = np.int64(far[position])
+            if v == NO_VERTEX or work[1][v] & (MESSAGE | FIRST) == 0:
+                position += 1
+                continue
+            value, place = waiting(v, state, graph, own, work), count
+            while place > 0 and better(value, thresholds[place]):
+                thresholds[place + 1] = thresholds[place]
+                place -= 1
+            thresholds[place + 1] = value
+            count += 1
+            position += step
+        if count == 0:
+            return False
+        shared[RANK] = min(2 * shared[RANK] + 2, SAMPLE)
+        thresholds[0] = thresholds[1 + min(shared[RANK], count // 2)]
+        return True
+
+    return FarVertices(sift, start_with_best, move_threshold)

@@ -1,0 +1,146 @@
+"""Near vertices of an asynchronous program: each is computed and sends its messages at once."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.engine.cpu.best_first_lists import (
+    BUDGET,
+    ENTERED,
+    FAR,
+    FAR_CURSOR,
+    FAR_NOW,
+    FIRST,
+    LEFT,
+    MESSAGE,
+    NEAR,
+    NEAR_CURSOR,
+    NEAR_NEXT,
+    RING,
+    WORDS,
+    lists,
+)
+from edgewise.engine.cpu.shared import NO_VERTEX, append, finish_segment
+from edgewise.engine.lowering.accessors import DeviceFunction
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
+
+#: How many vertices further on in a list memory is fetched for.
+AHEAD = 4
+
+
+class NearVertices(NamedTuple):
+    """Compiled functions: for a part of the near list, and for what a thread made near itself."""
+
+    compute: DeviceFunction
+    go_on: DeviceFunction
+
+
+@device_function
+def fetch_vertex(v: Any, graph: Any, work: Any) -> None:
+    """Fetch what a vertex needs that is computed soon: locked operations would wait for it."""
+    if v != NO_VERTEX:
+        prefetch(work[0], v)
+        prefetch(work[1], v)
+        prefetch(graph[2], v)
+
+
+@device_function
+def fetch_arcs(v: Any, graph: Any) -> None:
+    """Fetch the first arc of a vertex."""
+    if v != NO_VERTEX:
+        prefetch(graph[3], np.int64(graph[2][v]))
+
+
+def make_send(
+    edge_compute: DeviceFunction, make_out_edge: DeviceFunction, cast: DeviceFunction, better: DeviceFunction
+) -> DeviceFunction:
+    """The function that sends a vertex's messages; `better` says whether the first of two is."""
+
+    @device_function
+    def lower(target, value, threshold, near_next, far, work, shared, thread):
+        """Combine a message; if it is the best its target got, list the target unless it is where it belongs."""
+        messages, places, cursors = work[0], work[1], work[6]
+        while True:
+            old = messages[target]
+            if not better(value, old):
+                return
+            if compare_and_swap(messages, target, old, value):
+                break
+        place = FAR if better(threshold, value) else NEAR
+        if places[target] & (place | MESSAGE) == place | MESSAGE:
+            return
+        if atomic_or(places, target, place | MESSAGE) & place == 0:
+            if place == FAR:
+                append(far, cursors, WORDS * thread + FAR_CURSOR, shared, FAR_NOW, target)
+            elif cursors[WORDS * thread + ENTERED] - cursors[WORDS * thread + LEFT] < RING:
+                work[8][thread * RING + cursors[WORDS * thread + ENTERED] % RING] = np.uint32(target)
+                cursors[WORDS * thread + ENTERED] += 1
+            else:
+                append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, target)
+
+    @device_function
+    def send(u, threshold, state, graph, own, near_next, far, work, shared, thread):
+        offsets, targets = graph[2], graph[3]
+        for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
+            target = np.int64(targets[k])
+            sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+            if sent is not None:
+                value = cast(unwrap(sent))
+                if better(value, work[0][target]):
+                    lower(target, value, threshold, near_next, far, work, shared, thread)
+
+    return send
+
+
+def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVertices:
+    """The functions that compute near vertices."""
+
+    @device_function
+    def compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread):
+        """Compute a near vertex and send its messages."""
+        bits = atomic_and(work[1], v, FAR)
+        active = bits & FIRST != 0
+        if bits & MESSAGE != 0:
+            active = vertex_compute(v, work[0][v], state) or active
+        if active:
+            send(v, threshold, state, graph, own, near_next, far, work, shared, thread)
+
+    @device_function
+    def compute(start, end, state, graph, own, work, shared, thread):
+        """Compute vertices of the near list."""
+        near, near_next, far, _ = lists(work, shared)
+        threshold = work[7][0]
+        for position in range(start, end):
+            if position + 2 * AHEAD < end:
+                fetch_vertex(np.int64(near[position + 2 * AHEAD]), graph, work)
+            if position + AHEAD < end:
+                fetch_arcs(np.int64(near[position + AHEAD]), graph)
+            v = np.int64(near[position])
+            if v != NO_VERTEX:
+                compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
+
+    @device_function
+    def go_on(state, graph, own, work, shared, thread):
+        """Compute vertices of this thread's ring, those that get near meanwhile too; list what is left for all."""
+        _, near_next, far, _ = lists(work, shared)
+        threshold, cursors, first = work[7][0], work[6], thread * RING
+        head, ring, left = cursors[WORDS * thread + LEFT], work[8], np.int64(BUDGET)
+        while left > 0 and head < cursors[WORDS * thread + ENTERED]:
+            v = np.int64(ring[first + head % RING])
+            if head + 2 * AHEAD < cursors[WORDS * thread + ENTERED]:
+                fetch_vertex(np.int64(ring[first + (head + 2 * AHEAD) % RING]), graph, work)
+            if head + AHEAD < cursors[WORDS * thread + ENTERED]:
+                fetch_arcs(np.int64(ring[first + (head + AHEAD) % RING]), graph)
+            head += 1
+            cursors[WORDS * thread + LEFT] = head
+            compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
+            left -= 1 + np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+        while head < cursors[WORDS * thread + ENTERED]:
+            v = np.int64(ring[first + head % RING])
+            append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, v)
+            head += 1
+        cursors[WORDS * thread + LEFT] = head
+        finish_segment(near_next, cursors, WORDS * thread + NEAR_CURSOR)
+
+    return NearVertices(compute, go_on)

@@ -1,0 +1,40 @@
+"""The lists of active vertices in supersteps: of this one and of the next."""
+
+from typing import Any
+
+from edgewise.engine.cpu.shared import FLIP, LISTED, NEXT, RANGE, TOUCHED, append, finish_segment
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.team import claim
+
+
+@device_function
+def active_lists(work: Any, shared: Any) -> Any:
+    """The lists by their present use: this superstep's and the next one's."""
+    return (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
+
+
+@device_function
+def list_active(start: Any, end: Any, listed: Any, stamp: Any, work: Any, shared: Any, thread: Any) -> None:
+    """List the active ones of a range of vertices."""
+    for v in range(start, end):
+        if work[2][v] == stamp:
+            append(listed, work[6], 8 * thread, shared, NEXT, v)
+
+
+@device_function
+def list_phase(control: Any, thread: Any, listed: Any, stamp: Any, n: Any, work: Any, shared: Any) -> None:
+    """List the active vertices of the ranges that this thread gets."""
+    while True:
+        start = claim(control, 0, shared[RANGE], n)
+        if start >= n:
+            break
+        list_active(start, min(n, start + shared[RANGE]), listed, stamp, work, shared, thread)
+    finish_segment(listed, work[6], 8 * thread)
+
+
+@device_function
+def next_superstep(shared: Any) -> None:
+    """What was listed for the next superstep becomes the list of this one."""
+    shared[LISTED] = shared[NEXT]
+    shared[NEXT] = 0
+    shared[TOUCHED] = 0

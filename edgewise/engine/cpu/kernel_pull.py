@@ -1,0 +1,63 @@
+"""Pull: vertices gather over their in-edges."""
+
+import numpy as np
+
+from edgewise.engine.cpu.pieces import claim_piece
+from edgewise.engine.cpu.shared import COUNT, PIECE
+from edgewise.engine.delivery import stops_early
+from edgewise.engine.lowering.accessors import DeviceFunction, cast_and_identity
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import unwrap
+from edgewise.program.inspect import Specification
+
+
+def make_pull(
+    found: Specification,
+    message: np.dtype,
+    edge_compute: DeviceFunction,
+    make_in_edge: DeviceFunction,
+    combine: DeviceFunction,
+) -> DeviceFunction:
+    """The function that pulls a thread's share of the messages, for messages that are combined."""
+    cast, identity = cast_and_identity(message, found.combine, device_function)
+    needs_arcs = found.needs_arc_index
+    # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
+    # unswitching): vertices that a search has reached then cost nothing.
+    harmless = found.edge_compute_is_harmless
+    can_stop = stops_early(found, message)
+    # Once a logical combiner has its absorbing value no further message can change it.
+    absorbing = found.combine.name == "ANY"
+
+    @device_function
+    def pull_vertex(v, stamp, everyone, state, graph, own, work):
+        """Gather over the in-edges of one vertex."""
+        in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
+        messages, received, active = work[0], work[1], work[2]
+        total, got = identity, False
+        for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
+            u = np.int64(in_sources[k])
+            sends = everyone or active[u] == stamp
+            if harmless or sends:
+                arc = np.int64(in_arcs[k]) if needs_arcs else np.int64(0)
+                sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
+                if sent is not None and sends:
+                    total, got = cast(combine(total, cast(unwrap(sent)))), True
+                    if can_stop and total == absorbing:
+                        break
+        if got:
+            messages[v] = total
+            received[v] = stamp
+
+    @device_function
+    def pull_all(control, stamp, state, graph, own, work, shared):
+        """Gather over the in-edges of the vertices in the pieces that this thread gets."""
+        n, m, in_offsets = graph[0], graph[1], graph[4]
+        everyone = shared[COUNT] == n
+        while True:
+            first, last, start, stop = claim_piece(control, 0, shared[PIECE], in_offsets, n, m)
+            if start == stop:
+                return
+            for v in range(first, last):
+                pull_vertex(v, stamp, everyone, state, graph, own, work)
+
+    return pull_all

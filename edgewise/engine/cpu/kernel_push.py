@@ -1,0 +1,76 @@
+"""Push: active vertices send along their out-edges."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from edgewise.engine.cpu.pieces import claim_piece
+from edgewise.engine.cpu.shared import LISTED, NO_VERTEX, PIECE, SEGMENT, TOUCHED, append, finish_segment
+from edgewise.engine.lowering.accessors import DeviceFunction
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.atomics import atomic_exchange
+from edgewise.kernels.cpu.team import claim
+
+
+class Pushing(NamedTuple):
+    """Compiled functions: for some out-edges of one vertex, and for a thread's share of the vertices of the list, or of
+    all vertices."""
+
+    push_arcs: DeviceFunction
+    push_list: DeviceFunction
+    push_all: DeviceFunction
+
+
+def make_pushing(
+    edge_compute: DeviceFunction, make_out_edge: DeviceFunction, hand_over: DeviceFunction
+) -> Pushing:
+    """The functions that send messages; `hand_over` delivers one."""
+
+    @device_function
+    def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
+        """Send along the out-edges of one vertex from arc `low` to before arc `high`, where it has these; list the
+        halted vertices that get their first message."""
+        offsets, targets = graph[2], graph[3]
+        received, active = work[1], work[2]
+        for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
+            target = np.int64(targets[k])
+            sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+            if sent is not None:
+                hand_over(target, k, sent, alone, work)
+                if received[target] != stamp:
+                    first = True
+                    if alone:
+                        received[target] = stamp
+                    else:
+                        first = atomic_exchange(received, target, stamp) != stamp
+                    if listing and first and active[target] != stamp:
+                        append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
+
+    @device_function
+    def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
+        """Push from the vertices of the pieces of the list that this thread gets."""
+        m, end = graph[1], shared[LISTED]
+        while True:
+            start = claim(control, 0, SEGMENT, end)
+            if start >= end:
+                break
+            for position in range(start, min(end, start + SEGMENT)):
+                u = np.int64(listed[position])
+                if u != NO_VERTEX:
+                    push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
+        finish_segment(work[5], work[6], 8 * thread)
+
+    @device_function
+    def push_all(control, thread, stamp, state, graph, own, work, shared):
+        """Push along the arcs of active vertices in the pieces that this thread gets; a vertex may be divided."""
+        n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
+        while True:
+            first, last, start, stop = claim_piece(control, 0, shared[PIECE], offsets, n, m)
+            if start == stop:
+                return
+            for u in range(max(first - 1, 0), last):
+                if active[u] == stamp:
+                    low, high = start - u, stop - u
+                    push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, False, False)
+
+    return Pushing(push_arcs, push_list, push_all)
