@@ -48,7 +48,6 @@ from edgewise.primitives.near_far import (
     EDGES,
     FORM_NAMES,
     FORMS,
-    LARGEST,
     NEAR,
     RISES,
     SUPERSTEPS,
@@ -57,6 +56,7 @@ from edgewise.primitives.near_far import (
     make_piles,
     prepare,
 )
+from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 
 #: Words of `control` and of the host's array, behind those of `near_far`.

@@ -36,15 +36,13 @@ from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree
 from edgewise.primitives.near_far import (
     FAR,
-    LARGEST,
     LEAST,
-    LOWEST,
     OutEdges,
     Piles,
     make_near_far,
-    make_rise,
     prepare,
 )
+from edgewise.primitives.near_far_rise import LARGEST, LOWEST, make_rise
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
 
