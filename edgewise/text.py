@@ -7,7 +7,7 @@ from typing import Any
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-#: The most characters of a line of a file, and of a value, in a message, and the most bits of an integer in it.
+#: The most characters of a line of a file, and of a value, in a message, and the most bits of an integer.
 _LONGEST_LINE, _LONGEST_VALUE, _LONGEST_INTEGER = 60, 200, 600
 
 
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """`printable` text on one line: line breaks and tabs are written as Python writes them, too."""
+    """`printable` text without line breaks and tabs."""
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
@@ -27,7 +27,7 @@ def shortened(text: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, for a message: long text is cut; a long integer is given by its size."""
+    """A value as Python writes it, for a message: long text is cut; a long integer becomes its size."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         return f"an integer of {value.bit_length():,} bits"
     try:

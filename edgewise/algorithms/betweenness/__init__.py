@@ -70,8 +70,7 @@ def betweenness(
 
     Each of several parallel arcs makes paths of its own; in NetworkX all of them make one. On a GPU, at most 32 sources
     are done at a time, as many as there is memory for, or one with weights; in-edges are made if a directed graph has
-    none. Sums are added in another order there: they depend on the number of sources at a time, but not on the call,
-    and differ from the CPU's by rounding.
+    none. Sums are reproducible there for one number of sources at a time, and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.

@@ -95,8 +95,7 @@ def edge_betweenness(
 
     Each of several parallel edges makes paths of its own and has a value of its own. (NetworkX counts the paths along
     all of them once, and then divides their value between them.) On a GPU, sources are done one after the other, and
-    in-edges are made if a directed graph has none. Sums do not depend on the call there, and differ from the CPU's by
-    rounding.
+    in-edges are made if a directed graph has none. Sums are reproducible there, and differ from the CPU's by rounding.
 
     Args:
         graph: directed or undirected.
