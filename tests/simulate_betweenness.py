@@ -30,9 +30,14 @@ ENDPOINTS = {"endpoints": True}
 @contextlib.contextmanager
 def changed(**constants):
     """Constants of the GPU's form have other values for a while, in every file that uses them."""
-    from edgewise.algorithms.betweenness import cuda_batched, cuda_path_counts, cuda_weighted
+    from edgewise.algorithms.betweenness import (
+        cuda_batched,
+        cuda_batched_writes,
+        cuda_path_counts,
+        cuda_weighted,
+    )
 
-    files = [vars(file) for file in (cuda_batched, cuda_path_counts, cuda_weighted)]
+    files = [vars(file) for file in (cuda_batched, cuda_batched_writes, cuda_path_counts, cuda_weighted)]
     usual = [{name: file[name] for name in constants if name in file} for file in files]
     for file, names in zip(files, usual, strict=True):
         file.update({name: constants[name] for name in names})

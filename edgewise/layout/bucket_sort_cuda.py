@@ -7,9 +7,9 @@ of the bucket begin. Then it sorts each tile in shared memory, so that keys of a
 single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
 before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
-The place of a key in its tile: each warp counts its keys, one of each lane at a time, in counters of its own of the
-buckets, and what a counter was before is how many keys of the bucket come before this one. Where it was raised by more
-than one, the lanes that share it find each other by ballots. Sums of the counters over buckets and warps tell the rest.
+The place of a key in its tile: each warp counts its keys, one of each lane at a time, in counters of its own for the
+buckets; the value of a counter before is how many keys of the bucket come before this one. Lanes that raised one
+counter together find each other by ballots. Sums of the counters over buckets and warps tell the rest.
 """
 
 import functools
@@ -476,15 +476,12 @@ def _workspace(blocks: int, *user: int) -> Any:
 
 
 def sort_on_gpu(keys: Any, num_buckets: int, logarithmic: bool, threshold: int) -> tuple[Any, Any]:
-    """Start sorting on the current stream.
+    """Start sorting on the current stream; the keys and the positions, as in `edgewise.layout.bucket_sort.Sorted`.
 
     Args:
         keys: uint32, (n,), on the GPU, n from 1.
         num_buckets, threshold: from 1; at most MOST_BUCKETS buckets.
         logarithmic: see `make_sort_kernel`.
-
-    Returns:
-        The keys and the positions, as in `edgewise.layout.bucket_sort.Sorted`.
 
     Raises:
         MemoryLimitError: the GPU has no room for them.

@@ -60,9 +60,9 @@ from edgewise.algorithms.betweenness.cuda_batch import (
     next_pass,
     push,
     push_long,
-    put,
 )
-from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
+from edgewise.algorithms.betweenness.cuda_batched_writes import make_write_paths, make_write_shares
+from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, SMALL, make_plus
 from edgewise.algorithms.betweenness.memory import batch_bytes
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
@@ -70,12 +70,10 @@ from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Int64s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
-    HALVES,
     INT32,
     INT64,
     UINT32,
     WARP,
-    ballot,
     block_barrier,
     block_size,
     block_thread,
@@ -85,7 +83,6 @@ from edgewise.kernels.cuda.device import (
     inlined,
     lane,
     num_threads,
-    shuffle_down,
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
@@ -108,7 +105,6 @@ from edgewise.primitives.row_sums import (
     Rows,
     Worklist,
     make_sums,
-    slot_of_lane,
     turn_of_lane,
 )
 from edgewise.primitives.warp_buffers import BOX_WORDS
@@ -152,66 +148,6 @@ class Accumulation(NamedTuple):
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
     """The types of the kernel's arguments for graphs with offsets of this dtype."""
     return (type_of(Accumulation, offset=offsets),)
-
-
-def _make_write_paths(with_powers: bool) -> Any:
-    """A device function for the numbers of paths to a vertex; see `apply` of `make_sums`."""
-
-    @device_function
-    def write_paths(leads, v, wanted, paths, power, first, rows, context):
-        """Write the numbers of paths to a vertex. A pull also lists the vertex if it is found by them."""
-        offsets, batch, state, level, block = context
-        found = leads and paths > 0.0
-        if found:
-            place = np.int64(v) << rows.shift | np.int64(slot_of_lane(rows.shift))
-            if with_powers:
-                if paths > LARGE:
-                    paths *= SMALL
-                    power = np.int32(power + 1)
-                rows.powers[place] = power
-            elif paths > LIMIT:
-                state.control[level.words + TOO_LARGE] = 1
-            rows.values[place] = paths
-        bits = np.int64(ballot(found))
-        if level.pulled:
-            mine = np.uint32((bits >> first) & ((1 << (1 << rows.shift)) - 1))
-            fresh = leads and lane() == first and mine != 0
-            if fresh:
-                state.masks[level.after + v] = mine
-                state.masks[level.reached + v] = np.uint32(batch.full & ~np.uint32(wanted ^ mine))
-            put(v, fresh, block, (offsets, state, level, block))
-
-    return write_paths
-
-
-def _make_write_shares(with_powers: bool) -> Any:
-    """A device function for the sums of the shares after a vertex; see `apply` of `make_sums`."""
-
-    @device_function
-    def write_shares(leads, v, wanted, shares, power, first, rows, context):
-        """Add a vertex's dependencies to their sum, and write its shares."""
-        totals, ends = context
-        slot, dependency = slot_of_lane(rows.shift), 0.0
-        if leads and (wanted >> slot) & np.uint32(1) != 0:
-            place = np.int64(v) << rows.shift | np.int64(slot)
-            paths = rows.values[place]
-            dependency = shares * paths
-            if with_powers:
-                together = power + rows.powers[place]
-                rows.powers[place] = np.int32(-rows.powers[place])
-                # A vertex has no more paths than those after it; their quotient is less than 2**-500 if this is not 0
-                # or -1.
-                if together != 0:
-                    dependency = dependency * SMALL if together == -1 else 0.0
-            rows.values[place] = (1.0 + dependency) / paths
-            dependency += ends
-        for step in HALVES:
-            if step < 1 << rows.shift:
-                dependency += shuffle_down(dependency, step)
-        if leads and lane() == first:
-            totals[v] += dependency
-
-    return write_shares
 
 
 @device_function
@@ -291,7 +227,7 @@ def _push_all(begin, end, graph, state, level, worklist, has_long, block, genera
 
 def _make_search(with_powers: bool, plus: Any) -> Any:
     """A device function that finds the levels of a batch and counts paths: the way there."""
-    add_paths, add_long_paths = make_sums(with_powers, plus, _make_write_paths(with_powers))
+    add_paths, add_long_paths = make_sums(with_powers, plus, make_write_paths(with_powers))
     pull = _make_pull(add_paths, add_long_paths)
     count_paths = _make_count_paths(add_paths, add_long_paths)
 
@@ -361,7 +297,7 @@ def _make_search(with_powers: bool, plus: Any) -> Any:
 
 def _make_go_back(with_powers: bool, plus: Any) -> Any:
     """A device function that adds up the dependencies of a batch: the way back."""
-    add_shares, add_long_shares = make_sums(with_powers, plus, _make_write_shares(with_powers))
+    add_shares, add_long_shares = make_sums(with_powers, plus, make_write_shares(with_powers))
 
     @device_function
     def go_back(deepest, graph, state, numbers, batch, block, passes, generation):
