@@ -1,9 +1,9 @@
 """The kernel of `edgewise.layout.bucket_sort`: one launch, which reads the keys three times and writes them once.
 
-Each block of threads has a range of the keys, which it goes over tile by tile: a tile is as many keys as its threads
-hold in registers. First it looks for the largest and the smallest key. After a barrier of the grid it counts the keys
-of each bucket, and after another one it adds up what blocks before it have in each bucket: that is where its own keys
-of the bucket begin. Then it sorts each tile in shared memory, so that keys of a bucket are written to memory together:
+Each block of threads has a range of the keys, which it goes over by tiles: the keys that its threads hold in
+registers. First it finds the largest and the smallest key. After a barrier of the grid it counts the keys of each
+bucket, and after another one it adds up what blocks before it have in each bucket: that is where its own keys of the
+bucket begin. Then it sorts each tile in shared memory, so that keys of a bucket are written to memory together:
 single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
 before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
@@ -494,8 +494,7 @@ def sort_on_gpu(keys: Any, num_buckets: int, logarithmic: bool, threshold: int) 
         # To ask for room beforehand takes a good part of the time of a sort.
         with room("sorting by buckets", 8 * n + 4 * work_words(kernel.blocks)):
             raise
-    # Warps load whole lines.
-    share = max(-(-n // kernel.blocks // WARP) * WARP, LEAST)
+    share = max(-(-n // kernel.blocks // WARP) * WARP, LEAST)  # warps load whole lines
     numbers = (n, share, num_buckets, threshold, sum_rows(kernel.blocks))
     kernel.start([Sorting(keys, ordered, positions, *numbers, work)], -(-n // share))
     return ordered, positions
