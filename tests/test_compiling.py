@@ -5,6 +5,7 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numba
@@ -161,6 +162,7 @@ def test_every_pass_of_numba_is_kept():
 
 PROGRAM = """
 import sys
+import time
 import numpy as np
 import edgewise as ew
 from edgewise.kernels.cpu import pipeline
@@ -250,6 +252,7 @@ class {name}(ew.Program):
 """
 RUN_TWINS = """
 import sys
+import time
 import edgewise as ew
 from edgewise.kernels.cpu import pipeline
 from importlib import import_module
@@ -336,3 +339,13 @@ def test_a_change_of_any_file_that_a_programs_kernel_is_made_of_changes_its_key(
             if isinstance(node, ast.ImportFrom) and node.module.startswith("edgewise."):
                 whole = {f"{node.module}.{alias.name}" for alias in node.names} & sys.modules.keys()
                 assert (whole or {node.module}) <= behind, module
+
+
+def test_what_is_compiled_within_a_compilation_is_counted_once():
+    started = time.perf_counter(), cache.compile_seconds()
+    with cache.counted_as_compiling():
+        for _ in range(3):
+            with cache.counted_as_compiling():
+                time.sleep(0.02)
+    spent, counted = time.perf_counter() - started[0], cache.compile_seconds() - started[1]
+    assert 0.06 <= counted <= spent

@@ -90,10 +90,16 @@ def compile_seconds() -> float:
 @contextlib.contextmanager
 def counted_as_compiling() -> Iterator[None]:
     """Count the time of the block in `compile_seconds`."""
-    global _seconds
-    started = time.perf_counter()
+    started = time.perf_counter(), _seconds
     yield
-    _seconds += time.perf_counter() - started
+    _count_since(*started)
+
+
+def _count_since(started: float, before: float) -> None:
+    """Count the time since a moment as compiling; `before` was counted then. What was counted in between is part of
+    it, for the compilation of a kernel is under way while the functions that it calls are compiled."""
+    global _seconds
+    _seconds = max(_seconds, before + time.perf_counter() - started)
 
 
 class DiskCache:
@@ -106,7 +112,7 @@ class DiskCache:
         self._module = module
         self._name = name
         self._key = key
-        self._asked = 0.0
+        self._asked = 0.0, 0.0
 
     def _stored_as(self, signature: Any) -> str:
         return f"{self._name}\n{_environment_key(self._module)}\n{self._key}\n{signature}"
@@ -117,7 +123,7 @@ class DiskCache:
         numba's own cache has the target load all that it can compile before it looks at the disk, which takes
         0.7 s in a new process. Compiled code needs none of it, and the compiler asks for it by itself.
         """
-        self._asked = time.perf_counter()
+        self._asked = time.perf_counter(), _seconds
         if self._key is None:
             return None
         content = store.read(self._stored_as(signature))
@@ -133,8 +139,7 @@ class DiskCache:
 
     def _stop_clock(self) -> None:
         """Count the time since the code was asked for. numba holds its compiler lock throughout."""
-        global _seconds
-        _seconds += time.perf_counter() - self._asked
+        _count_since(*self._asked)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function for later processes."""
