@@ -99,3 +99,17 @@ def test_code_depends_on_lanes_and_chunking_and_not_on_bounds():
         (schedule.EdgeBased(), schedule.EdgeBased(chunking=False), False),
     ):
         assert (registry.strategy_of(one).code_key == registry.strategy_of(other).code_key) == same
+
+
+def test_a_run_has_arrays_of_its_own_as_the_strategy_declares_them():
+    children = split.Children(*(np.zeros(3, dtype) for dtype in (np.uint32, np.uint64, np.uint32, np.uint32)))
+    plan = contract.Plan(split.Splitting(children, children, contract.Own(5)), np.dtype(np.uint64))
+    assert plan.nbytes() == 20
+    assert plan.shared_nbytes() == 3 * (4 + 8 + 4 + 4)
+    found = plan.of_run(np.ones)
+    assert found.out.begin is children.begin
+    assert (found.listed.shape, found.listed.dtype) == ((5,), np.uint32)
+    scan = hierarchical.Scan(contract.Own(4), contract.Own(2))
+    sublists = hierarchical.Sublists(children.begin, children.first, contract.Own(0), contract.Own(0), scan)
+    found = contract.Plan(sublists, np.dtype(np.uint32)).of_run(np.ones)
+    assert (found.scan.upto.shape, found.scan.upto.dtype) == ((4,), np.int64)
