@@ -20,7 +20,7 @@ class Prepared(Protocol):
 
     program: type[Program]
     graph: Graph
-    found: Specification
+    spec: Specification
 
     def on(self, graph: Graph) -> "Prepared":
         """The program on another graph."""
@@ -63,13 +63,13 @@ class ProgramResult(Result):
     @cached_property
     def fields(self) -> dict[str, np.ndarray]:
         """The vertex fields, copied from the GPU if they are there."""
-        return {name: self.host_array(name) for name in self._prepared.found.vertex_fields}
+        return {name: self.host_array(name) for name in self._prepared.spec.vertex_fields}
 
     @cached_property
     def edge_fields(self) -> dict[str, np.ndarray]:
         """The edge fields that the program writes."""
-        found = self._prepared.found
-        return {name: self.host_array(name) for name in found.edge_fields if name in found.edge_writes}
+        spec = self._prepared.spec
+        return {name: self.host_array(name) for name in spec.edge_fields if name in spec.edge_writes}
 
     def __getattr__(self, name: str) -> Any:
         """A vertex field, edge field or aggregate by its name."""
@@ -82,7 +82,7 @@ class ProgramResult(Result):
 
     def columns(self) -> dict[str, np.ndarray]:
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
-        declared = self._prepared.found.vertex_fields
+        declared = self._prepared.spec.vertex_fields
         return {
             name: self._ids(name) if declared[name].dtype is VERTEX else values
             for name, values in self.fields.items()
@@ -95,7 +95,7 @@ class ProgramResult(Result):
             v = int(indices.argmax())
             vertex = self.graph.vertices[[v]].tolist()[0]
             raise GraphError(
-                f"{self._prepared.found.name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
+                f"{self._prepared.spec.name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
                 f"indices go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that "
                 "is written"
             )
@@ -124,7 +124,7 @@ class ProgramResult(Result):
         if prepared.program.asynchronous:
             if self.ended != str(Ending.FINISHED):
                 raise VerificationError(
-                    f"{prepared.found.name} is asynchronous and was cut short ({self.ended}): what it had reached "
+                    f"{prepared.spec.name} is asynchronous and was cut short ({self.ended}): what it had reached "
                     "depends on the order of its work. Run it to its end to verify it"
                 )
             limit = None

@@ -79,13 +79,13 @@ class Prepared:
         check_flags(ProgramError, "prepare: ", in_edges=in_edges)
         self.program, self.graph = program, graph
         self._device, self._in_edges = device, in_edges
-        self.found = specification(program)
-        self._schedule = as_schedule(self.found.name, schedule)
-        for name in sorted(self.found.declared & ProgramResult.own_names()):
+        self.spec = specification(program)
+        self._schedule = as_schedule(self.spec.name, schedule)
+        for name in sorted(self.spec.declared & ProgramResult.own_names()):
             problem = f": this name is taken, for each result has a '{name}' of its own; choose another"
             raise refusal(program, name, problem)
-        self._binding = bind(self.found, graph)
-        check_delivery(self.found, self._schedule)
+        self._binding = bind(self.spec, graph)
+        check_delivery(self.spec, self._schedule)
         self._compiled: dict[Any, _Compiled] = {}
         self._messages: dict[tuple[type, ...], np.dtype] = {}
         self._deliveries: dict[tuple[np.dtype, bool, bool], Delivery] = {}
@@ -144,24 +144,24 @@ class Prepared:
             raise ProgramError(
                 f"max_supersteps is {shown(asked)}; expected None or an integer from 0 to 2**63 - 1"
             )
-        check_flags(ProgramError, f"{self.found.name}: ", check=check)
+        check_flags(ProgramError, f"{self.spec.name}: ", check=check)
         values = self._with_seed(values, seed)
         parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
         chosen = self._choose(limit)
         if check:
-            check_schedule(self.found.name, self._schedule, chosen.on_gpu)
+            check_schedule(self.spec.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
 
         def memory() -> int:
             if chosen.on_gpu:
                 return 0  # known when the program is laid out: see `_carry_out`
-            looks_up = any(declared.dtype is VERTEX for declared in self.found.parameters.values())
+            looks_up = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
             looking_up = self.graph.looking_up(()) if looks_up else held(0)
             needed = self._needed(parameters, _without(parameters, values), check)
             return in_turn(looking_up, held(needed)).most
 
         admission = admit(
-            self.found.name,
+            self.spec.name,
             chosen,
             progress=progress,
             memory_limit=memory_limit,
@@ -207,8 +207,8 @@ class Prepared:
         engine = self._compile(parameters, run).engine
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
-            check_limit(self.found.name, rest_of(run.memory_limit, beside), engine.memory_needed)
-            room = cuda_door().room(self.found.name, engine.memory_needed)
+            check_limit(self.spec.name, rest_of(run.memory_limit, beside), engine.memory_needed)
+            room = cuda_door().room(self.spec.name, engine.memory_needed)
         with room:
             outcome: Outcome = engine(run, parameters, given, limit)
         return outcome
@@ -220,7 +220,7 @@ class Prepared:
 
     def _needed(self, parameters: dict[str, Any], given: dict[str, Any], checked: bool) -> int:
         """The memory that a run on the CPU takes, or a run in plain Python if `checked`."""
-        message, threads = self._message(parameters), threads_of(self.found.name, self._schedule)
+        message, threads = self._message(parameters), threads_of(self.spec.name, self._schedule)
         if checked:
             return reference.running(self._binding, given).most
         delivery = self._delivery(message, on_gpu=False)
@@ -231,17 +231,17 @@ class Prepared:
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is a parameter of each program that draws."""
-        if "seed" in values and self.found.draws:
+        if "seed" in values and self.spec.draws:
             raise ProgramError(
-                f"{self.found.name} has no 'seed': give it to the run; expected ew.run(program, graph, seed=...)"
+                f"{self.spec.name} has no 'seed': give it to the run; expected ew.run(program, graph, seed=...)"
             )
         if seed is None:
             return values
-        if self.found.draws and as_integer(seed) is None:
+        if self.spec.draws and as_integer(seed) is None:
             raise ProgramError(f"seed is {shown(seed)}; expected an integer")
-        if not self.found.draws and "seed" not in self.found.declared:
+        if not self.spec.draws and "seed" not in self.spec.declared:
             raise ProgramError(
-                f"{self.found.name} has no 'seed': it draws no random numbers (ew.random); leave it out"
+                f"{self.spec.name} has no 'seed': it draws no random numbers (ew.random); leave it out"
             )
         return {**values, "seed": seed}
 
@@ -260,7 +260,7 @@ class Prepared:
         n, m = self.graph.num_vertices, self.graph.num_arcs
         rounds = levels(n, m)
         return choose(
-            self.found.name,
+            self.spec.name,
             self.graph,
             self._device,
             self._schedule,
@@ -290,9 +290,9 @@ class Prepared:
 
     def _check_current(self) -> None:
         """Refuse to compile a program that has changed since it was read: its code would be kept under the old key."""
-        if not self.found.is_unchanged:
+        if not self.spec.is_unchanged:
             raise ProgramError(
-                f"{self.found.name} has to be compiled, and its class, or what its functions refer to, has changed "
+                f"{self.spec.name} has to be compiled, and its class, or what its functions refer to, has changed "
                 "since it was prepared; prepare it again, or declare what changes as ew.parameter"
             )
 
@@ -306,17 +306,17 @@ class Prepared:
 
             if forget_programs not in cuda_memory.spare:
                 cuda_memory.spare.append(forget_programs)
-            compiled = compiled_for(self.found, cuda_device.device_function)
+            compiled = compiled_for(self.spec, cuda_device.device_function)
             engine = GpuProgram(compiled, self._binding, message, delivery)
             cuda_memory.finish()
         else:
-            compiled = compiled_for(self.found, program_function)
+            compiled = compiled_for(self.spec, program_function)
             engine = CpuProgram(compiled, self._binding, message, delivery)
         return _Compiled(engine, message, on_gpu)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source. Returns the dtype of messages."""
-        compiled, binding = compiled_for(self.found, program_function), self._binding
+        compiled, binding = compiled_for(self.spec, program_function), self._binding
         dtypes = [
             str(dtype)
             for group in (binding.vertex, binding.edge, binding.aggregates)
@@ -324,15 +324,15 @@ class Prepared:
         ]
         kinds = [type(value).__name__ for value in parameters.values()]
         types = json.dumps([dtypes, kinds, str(binding.message)])
-        if types not in self.found.kept:
+        if types not in self.spec.kept:
             self._check_current()
-            question = self.found.key and f"{self.found.key}\n{types}"
+            question = self.spec.key and f"{self.spec.key}\n{types}"
             answer = kept(
                 question, __name__, lambda: str(check_types(compiled, binding, parameters)).encode()
             )
-            self.found.kept[types] = binding.message or np.dtype(answer.decode())
-        message: np.dtype = self.found.kept[types]
-        check_identity(self.found, message)
+            self.spec.kept[types] = binding.message or np.dtype(answer.decode())
+        message: np.dtype = self.spec.kept[types]
+        check_identity(self.spec, message)
         return message
 
     def _delivery(self, message: np.dtype, on_gpu: bool) -> Delivery:
@@ -340,8 +340,8 @@ class Prepared:
         in_edges = self.graph.has_in_edges or self._in_edges
         key = message, on_gpu, in_edges
         if key not in self._deliveries:
-            check_schedule(self.found.name, self._schedule, on_gpu)
-            self._deliveries[key] = decide(self.found, message, self._schedule, in_edges, on_gpu)
+            check_schedule(self.spec.name, self._schedule, on_gpu)
+            self._deliveries[key] = decide(self.spec, message, self._schedule, in_edges, on_gpu)
         return self._deliveries[key]
 
 
@@ -429,7 +429,7 @@ def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: S
         return Prepared(program, graph, device, schedule)  # refuses them
     key, kept_programs = (program, device, schedule), graph.programs
     prepared: Prepared | None = kept_programs.get(key)
-    if prepared is None or not prepared.found.is_current:
+    if prepared is None or not prepared.spec.is_current:
         prepared = Prepared(program, weakref.proxy(graph), device, schedule)
         kept_programs.pop(key, None)
         room = max(KEPT_BYTES, graph.stored("targets").nbytes)

@@ -71,10 +71,10 @@ def test_a_second_run_lays_nothing_out(laid_out):
     for _ in range(3):
         assert ew.run(program, graph).value.tolist() == [0, 5, 5, 5]
     assert laid_out == [program]
-    found = specification(program)
+    spec = specification(program)
     ew.run(program, other)
-    assert len(laid_out) == 2 and specification(program) is found
-    kernels = [key for key in found.kept if isinstance(key, tuple) and key[0] == "cpu kernel"]
+    assert len(laid_out) == 2 and specification(program) is spec
+    kernels = [key for key in spec.kept if isinstance(key, tuple) and key[0] == "cpu kernel"]
     assert len(kernels) == 1
 
 
@@ -226,10 +226,10 @@ def test_constants_of_a_program_that_draws_are_looked_up_at_each_run(monkeypatch
             state.value[v] = ew.random(v, state) * 0 + LIMIT
             return ew.HALT
 
-    found = specification(Draws)
-    assert specification(Draws) is found
+    spec = specification(Draws)
+    assert specification(Draws) is spec
     monkeypatch.setitem(globals(), "LIMIT", 10)
-    assert specification(Draws) is not found
+    assert specification(Draws) is not spec
 
 
 def test_a_graph_is_not_kept_by_what_it_keeps():

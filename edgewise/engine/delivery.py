@@ -47,36 +47,36 @@ class Delivery(NamedTuple):
         return self._replace(in_edges=False, why=(f"pushed: {why}",))
 
 
-def may_push(found: Specification, message: np.dtype) -> bool:
+def may_push(spec: Specification, message: np.dtype) -> bool:
     """Whether a GPU can combine messages by atomic operations in any order."""
-    return found.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not found.combine.ordered(message)
+    return spec.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not spec.combine.ordered(message)
 
 
-def stops_early(found: Specification, message: np.dtype) -> bool:
+def stops_early(spec: Specification, message: np.dtype) -> bool:
     """Whether one message can decide what a vertex gathers."""
-    return found.combine.name in ("ANY", "ALL") and message.kind == "b" and not found.edge_writes
+    return spec.combine.name in ("ANY", "ALL") and message.kind == "b" and not spec.edge_writes
 
 
-def check_delivery(found: Specification, schedule: Schedule) -> None:
+def check_delivery(spec: Specification, schedule: Schedule) -> None:
     """Refuse a delivery that combines messages for a program that asks for all of them.
 
     Raises:
         ScheduleError: with what is possible.
     """
-    if found.keeps_messages and isinstance(schedule.delivery, Push | Pull):
+    if spec.keeps_messages and isinstance(schedule.delivery, Push | Pull):
         raise ScheduleError(
-            f"{found.name}: {type(schedule.delivery).__name__}() combines messages two at a time, and combine = "
+            f"{spec.name}: {type(schedule.delivery).__name__}() combines messages two at a time, and combine = "
             "ew.MESSAGES asks for all of them; leave delivery at 'auto', or set it to Buffered()"
         )
 
 
 def decide(
-    found: Specification, message: np.dtype, schedule: Schedule, in_edges: bool, on_gpu: bool
+    spec: Specification, message: np.dtype, schedule: Schedule, in_edges: bool, on_gpu: bool
 ) -> Delivery:
     """How messages of a program reach vertices.
 
     Args:
-        found: the program.
+        spec: the program.
         message: the dtype of messages.
         schedule: one that `edgewise.execution.check_schedule` lets pass.
         in_edges: whether the graph has in-edges, or is to have them.
@@ -87,35 +87,35 @@ def decide(
     through_slots = isinstance(asked, Buffered)
     layout = schedule.layout if isinstance(schedule.layout, Layout) else None
     by_itself = schedule.balance == "auto"
-    if found.keeps_messages or through_slots:
+    if spec.keeps_messages or through_slots:
         if not on_gpu:
             return Delivery(True, False, False, buffered=True, why=("messages went through a buffer",))
         why = () if through_slots else ("through a message buffer: MESSAGES are not combined",)
         return Delivery(True, False, False, True, False, layout or Layout(), schedule.balance, why)
-    in_edges = only_pull or (not only_push and (in_edges or found.combine.ordered(message)))
-    best_first = found.best_first and message.kind in "if" and not only_pull
+    in_edges = only_pull or (not only_push and (in_edges or spec.combine.ordered(message)))
+    best_first = spec.best_first and message.kind in "if" and not only_pull
     if not on_gpu:
         return Delivery(not only_pull, in_edges, in_edges, best_first=best_first)
-    pushes = may_push(found, message) and not only_pull
+    pushes = may_push(spec, message) and not only_pull
     if not pushes and by_itself:
         layout = layout or Layout()
     # Where one message decides, edges are pushed as fast as pulled, at any size of the frontier.
-    pulls = not pushes or not (only_push or (layout is None and stops_early(found, message)))
+    pulls = not pushes or not (only_push or (layout is None and stops_early(spec, message)))
     way = Delivery(pushes, pulls, pulls, layout=layout, balance=schedule.balance)
     if best_first and by_itself and layout is None:
         return way._replace(in_edges=False, best_first=True)
     if pushes and pulls and layout is None and not in_edges:
         return way.without_in_edges("the graph has no in-edges; edgewise.prepare makes them")
     asked_for = only_push if pushes else only_pull
-    return way if asked_for else way._replace(why=(_reason(found, message, pushes, pulls),))
+    return way if asked_for else way._replace(why=(_reason(spec, message, pushes, pulls),))
 
 
-def _reason(found: Specification, message: np.dtype, pushes: bool, pulls: bool) -> str:
+def _reason(spec: Specification, message: np.dtype, pushes: bool, pulls: bool) -> str:
     """Why a run on a GPU pushes, or pulls, or both."""
     if pushes and pulls:
         return f"pulled when more than one in {SUM_RATIO} edges sends, else pushed"
     if pushes:
-        return f"pushed: one message decides what {found.combine.name} gives"
-    in_order = found.combine.ordered(message)
+        return f"pushed: one message decides what {spec.combine.name} gives"
+    in_order = spec.combine.ordered(message)
     why = "are combined in a fixed order" if in_order else "have no atomic operation"
-    return f"pulled: {message} messages by {found.combine.name} {why}"
+    return f"pulled: {message} messages by {spec.combine.name} {why}"

@@ -150,11 +150,11 @@ class Reference(AbstractEngine):
 
 def running(binding: Binding, given: dict[str, Any]) -> Step:
     """About the memory that such a run takes: arrays of all fields, and Python objects for vertices and messages."""
-    found, graph = binding.found, binding.graph
+    spec, graph = binding.spec, binding.graph
     fields = graph.num_arcs * sum(dtype.itemsize for dtype in binding.edge.values())
     fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
     steps = [giving(binding, name, given) for name in given]
-    objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * found.keeps_messages
+    objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * spec.keeps_messages
     return in_turn(graph.making("out_degree", "in_degree"), *steps, held(fields + objects))
 
 
@@ -167,11 +167,11 @@ class _Run:
         given: dict[str, Any],
         strict: bool,
     ) -> None:
-        self.found, self.graph, self.message, self.strict = binding.found, binding.graph, message, strict
+        self.spec, self.graph, self.message, self.strict = binding.spec, binding.graph, message, strict
         self.aggregate_dtypes = binding.aggregates
-        self.functions = dict(self.found.functions)
+        self.functions = dict(self.spec.functions)
         made: dict[Any, Any] = {}
-        anew = compiled_for(self.found, program_function).anew
+        anew = compiled_for(self.spec, program_function).anew
         for name, function in self.functions.items():
             self.functions[name] = replace(function, function=as_compiled(function, strict, made, anew))
         n, m = self.graph.num_vertices, self.graph.num_arcs
@@ -184,7 +184,7 @@ class _Run:
             name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
-        declared: dict[str, Any] = {**self.found.vertex_fields, **self.found.edge_fields}
+        declared: dict[str, Any] = {**self.spec.vertex_fields, **self.spec.edge_fields}
         for field in (*self.vertex_fields.values(), *self.edge_fields.values()):
             field.vertices = n if declared[field.name].dtype is VERTEX else None
         self.state = _State(
@@ -199,11 +199,11 @@ class _Run:
             out_degree=_Field("out_degree", self.graph.out_degree, strict),
             in_degree=_Field("in_degree", self.graph.in_degree, strict),
         )
-        self.edge_class = tuple_class("Edge", edge_names(self.found))
-        combine, identity = self.found.combine.function, self.found.combine.identity(message)
+        self.edge_class = tuple_class("Edge", edge_names(self.spec))
+        combine, identity = self.spec.combine.function, self.spec.combine.identity(message)
         self.combine: Callable[[Any, Any], Any] = combine
-        self.identity = None if self.found.keeps_messages else cast(identity, message)
-        self.messages_class = tuple_class("Messages", self.found.message_fields)
+        self.identity = None if self.spec.keeps_messages else cast(identity, message)
+        self.messages_class = tuple_class("Messages", self.spec.message_fields)
         self.aggregates: dict[str, Any] = {}
         self.given = set(given)
 
@@ -213,7 +213,7 @@ class _Run:
         self.aggregate()
         written = [*self.vertex_fields.values(), *self.edge_fields.values()]
         watch = Watch(
-            self.found.name, lambda: [field.values for field in written], lambda done: len(active), None
+            self.spec.name, lambda: [field.values for field in written], lambda done: len(active), None
         )
         while active := active or self.resumed():
             if limit is None:
@@ -233,7 +233,7 @@ class _Run:
 
     def resumed(self) -> list[int]:
         """The vertices that are active again when none is."""
-        if not self.found.has_resume:
+        if not self.spec.has_resume:
             return []
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("resume", v)]
         self.aggregate()
@@ -241,7 +241,7 @@ class _Run:
 
     def incoming(self, received: dict[int, Any], v: int) -> Any:
         """What a vertex is given: its combined message, or arrays of all its messages."""
-        if not self.found.keeps_messages:
+        if not self.spec.keeps_messages:
             return received.get(v, self.identity)
         messages = received.get(v, [])
         if self.message.names is None:
@@ -277,7 +277,7 @@ class _Run:
                 sent = self.call(function, where, edge, self.state)
                 if sent is not None:
                     sent = self.cast_message(function, where, sent)
-                    if self.found.keeps_messages:
+                    if self.spec.keeps_messages:
                         received.setdefault(target, []).append(sent)
                         continue
                     before = received.get(target, self.identity)
@@ -313,7 +313,7 @@ class _Run:
 
     def aggregate(self) -> None:
         """Evaluate every aggregator over all vertices, then make the values visible together."""
-        for name, declared in self.found.aggregators.items():
+        for name, declared in self.spec.aggregators.items():
             dtype, function = self.aggregate_dtypes[name], self.functions[name]
             total = cast(declared.combine.identity(dtype), dtype)
             for v in range(self.graph.num_vertices):
@@ -330,7 +330,7 @@ class _Run:
         """Have those aggregates warn, until they are evaluated again, that are made of what nothing has set yet."""
         set_now = {name for name, field in self.vertex_fields.items() if field.written} | self.given
         for name in self.aggregates:
-            fields = self.found.aggregate_reads.get(name, set()) & self.found.vertex_writes
+            fields = self.spec.aggregate_reads.get(name, set()) & self.spec.vertex_writes
             if fields and not fields & set_now:
                 self.state._early[name] = vars(self.state).pop(name), sorted(fields)
 
@@ -339,7 +339,7 @@ class _Run:
         names = self.message.names
         if names is None:
             return as_combined(
-                self.cast(function, where, sent, self.message), self.found.combine, self.message
+                self.cast(function, where, sent, self.message), self.spec.combine, self.message
             )
         return tuple(
             self.cast(function, where, value, self.message[name])
@@ -370,7 +370,7 @@ class _Run:
             inside = [
                 helper.where(line - helper.first_line + 1)
                 for file, line in lines
-                for helper in helpers_of(self.found.functions.get(function.name, function))
+                for helper in helpers_of(self.spec.functions.get(function.name, function))
                 if helper.has(file, line)
             ]
             place = function.where() if own is None else function.where(own - function.first_line + 1)
@@ -381,7 +381,7 @@ class _Run:
         """The state as arrays."""
         return Outcome(
             {name: field.values for name, field in self.vertex_fields.items()},
-            {name: self.edge_fields[name].values for name in self.found.edge_writes},
+            {name: self.edge_fields[name].values for name in self.spec.edge_writes},
             self.aggregates,
             self.state.superstep,
             ended,

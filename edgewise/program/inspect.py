@@ -253,8 +253,8 @@ def _unreadable(code: types.CodeType) -> str:
 class _Checker:
     """The rules of the contract for one function."""
 
-    def __init__(self, found: Specification, function: UserFunction, role: str) -> None:
-        self.found = found
+    def __init__(self, spec: Specification, function: UserFunction, role: str) -> None:
+        self.spec = spec
         self.function = function
         self.role = role
         arguments = function.arguments
@@ -262,9 +262,9 @@ class _Checker:
         self.edge = arguments[0] if role == "edge_compute" else None
         with_vertex = ("initialize", "vertex_compute", "resume", "aggregator")
         self.vertex = arguments[0] if role in with_vertex else None
-        self.messages = arguments[1] if role == "vertex_compute" and found.keeps_messages else None
-        self.arrays = {*found.vertex_fields, *found.edge_fields, *STATE_ARRAYS}
-        self.scalars = {*found.parameters, *found.aggregators, *STATE_SCALARS}
+        self.messages = arguments[1] if role == "vertex_compute" and spec.keeps_messages else None
+        self.arrays = {*spec.vertex_fields, *spec.edge_fields, *STATE_ARRAYS}
+        self.scalars = {*spec.parameters, *spec.aggregators, *STATE_SCALARS}
 
     def check(self) -> None:
         """Check every node; record what the function reads and writes."""
@@ -288,7 +288,7 @@ class _Checker:
         tree = self.function.tree
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
-            self.found.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
+            self.spec.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
             if not returns and not written:
                 raise self.function.refuse(
                     tree.body[-1],
@@ -327,7 +327,7 @@ class _Checker:
 
     def _check_messages(self, node: ast.Name, parents: dict[ast.AST, ast.AST]) -> None:
         """Refuse methods of messages, and a length or order of messages with several fields, which only fields have."""
-        names, array = self.found.message_fields, parents[node]
+        names, array = self.spec.message_fields, parents[node]
         if names:
             if not isinstance(array, ast.Attribute) or array.attr not in names:
                 known = ", ".join(f"{node.id}.{name}" for name in names)
@@ -350,27 +350,27 @@ class _Checker:
                 node,
                 f"edge.{node.attr} may not be assigned; write {self.state}.{node.attr}[{self.edge}.index]",
             )
-        known = (*EDGE_NAMES, *self.found.edge_fields)
+        known = (*EDGE_NAMES, *self.spec.edge_fields)
         if node.attr not in known:
             raise self.function.refuse(node, f"the edge has no '{node.attr}'; it has {', '.join(known)}")
-        self.found.edge_reads.add(node.attr)
+        self.spec.edge_reads.add(node.attr)
 
     def _check_state(self, node: ast.Attribute, parents: dict[ast.AST, ast.AST], written: set[str]) -> None:
-        name, found = node.attr, self.found
+        name, spec = node.attr, self.spec
         if name not in self.arrays | self.scalars:
             known = ", ".join(sorted(self.arrays | self.scalars))
             raise self.function.refuse(node, f"the state has no '{name}'; it has {known}")
-        found.state_reads.add(name)
+        spec.state_reads.add(name)
         if self.role == "aggregator":
-            found.aggregate_reads.setdefault(self.function.name, set()).add(name)
-        found.folds_always |= name in found.aggregators and self.role != "resume"
-        if self.role == "initialize" and name in found.aggregators:
+            spec.aggregate_reads.setdefault(self.function.name, set()).add(name)
+        spec.folds_always |= name in spec.aggregators and self.role != "resume"
+        if self.role == "initialize" and name in spec.aggregators:
             raise self.function.refuse(
                 node,
                 f"state.{name} has no value yet: aggregates are evaluated after initialize, and after each superstep "
                 "for the next",
             )
-        if self.role == "aggregator" and name in found.aggregators:
+        if self.role == "aggregator" and name in spec.aggregators:
             raise self.function.refuse(
                 node,
                 f"state.{name} may not be read here: all aggregates are evaluated at the same time; read both in "
@@ -403,14 +403,14 @@ class _Checker:
 
     def _check_own_index(self, node: ast.Subscript, name: str) -> None:
         """Refuse any use, at another index than the function's own, of a field that it writes."""
-        found, function = self.found, self.function
+        spec, function = self.spec, self.function
         if self.role == "edge_compute":
-            allowed, own = set(found.edge_fields), f"{self.edge}.index"
-            found.edge_writes.add(name)
+            allowed, own = set(spec.edge_fields), f"{self.edge}.index"
+            spec.edge_writes.add(name)
         elif self.role in ("initialize", "vertex_compute", "resume"):
-            allowed, own = set(found.vertex_fields), f"{self.vertex}"
+            allowed, own = set(spec.vertex_fields), f"{self.vertex}"
             if self.role != "initialize":
-                found.vertex_writes.add(name)
+                spec.vertex_writes.add(name)
         else:
             raise function.refuse(node, f"state.{name} may not be written here; only read")
         if name not in allowed:
@@ -427,30 +427,30 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def program_key(found: Specification) -> str | None:
+def program_key(spec: Specification) -> str | None:
     """The text of `Specification.key`. Its parts are `watched` from now on."""
-    seen = Seen({}, found.watched)
+    seen = Seen({}, spec.watched)
     try:
-        parts = [part for function in found.functions.values() for part in describe(function.function, seen)]
+        parts = [part for function in spec.functions.values() for part in describe(function.function, seen)]
     except Unknown:
-        found.watched += [
+        spec.watched += [
             (each.look_up, held(each.value))
-            for own in found.functions.values()
+            for own in spec.functions.values()
             for function in (own, *helpers_of(own))
             for each in all_references(function.function)
         ]
         return None
-    for base in found.program.__mro__:
+    for base in spec.program.__mro__:
         if base not in (Program, object):
-            found.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
+            spec.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
     fields = [
         f"{name}:{type(value).__name__}"
-        for group in (found.vertex_fields, found.edge_fields, found.parameters, found.aggregators)
+        for group in (spec.vertex_fields, spec.edge_fields, spec.parameters, spec.aggregators)
         for name, value in group.items()
     ]
-    combiners = [found.combine, *(declared.combine for declared in found.aggregators.values())]
+    combiners = [spec.combine, *(declared.combine for declared in spec.aggregators.values())]
     combines = [f"{each.name} {constant_text(each.identity(np.dtype(np.float64)))}" for each in combiners]
-    return "\n".join([np.__version__, *fields, *combines, str(found.program.asynchronous), *parts])
+    return "\n".join([np.__version__, *fields, *combines, str(spec.program.asynchronous), *parts])
 
 
 def _attributes(owner: type) -> dict[str, Any]:
@@ -458,9 +458,9 @@ def _attributes(owner: type) -> dict[str, Any]:
     return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
-def _let_draw(found: Specification) -> None:
+def _let_draw(spec: Specification) -> None:
     """Replace the draws of a program: its functions then use the seed of the run and the superstep."""
-    for place, (name, function) in enumerate(found.functions.items()):
+    for place, (name, function) in enumerate(spec.functions.items()):
         if name == "combine" and draws_of(function.function):
             raise ProgramError(
                 f"{function.where()}: a combiner may not draw random numbers, for it is called in no fixed order; draw "
@@ -468,16 +468,16 @@ def _let_draw(found: Specification) -> None:
             )
         drawing, tree = with_draws(function.function, function.tree, place, function.refuse)
         if tree is not function.tree:
-            if found.program.asynchronous:
+            if spec.program.asynchronous:
                 raise ProgramError(
                     f"{function.where()}: an asynchronous program has no fixed supersteps, which the numbers of "
                     "ew.random depend on; leave out asynchronous = True"
                 )
-            if not found.draws and "seed" in found.declared:
+            if not spec.draws and "seed" in spec.declared:
                 problem = ": this name is taken, for the program draws random numbers; choose another"
-                raise refusal(found.program, "seed", problem)
+                raise refusal(spec.program, "seed", problem)
             # The function that draws has a copy of the globals.
-            found.watched += [(each.look_up, held(each.value)) for each in all_references(function.function)]
+            spec.watched += [(each.look_up, held(each.value)) for each in all_references(function.function)]
             source = function.source._replace(tree=tree)
-            found.functions[name] = replace(function, function=drawing, source=source)
-            found.parameters["seed"], found.draws = Parameter("int64", 0), True
+            spec.functions[name] = replace(function, function=drawing, source=source)
+            spec.parameters["seed"], spec.draws = Parameter("int64", 0), True

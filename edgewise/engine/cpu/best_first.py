@@ -178,11 +178,11 @@ def make_async_kernel(
     uniform: frozenset[str],
 ) -> Any:
     """The kernel of an asynchronous program. Arguments as for `edgewise.engine.cpu.kernel.make_kernel`."""
-    found, functions = binding.found, compiled.functions
+    spec, functions = binding.spec, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, edge_compute = glue.make_state, functions["edge_compute"]
-    cast, identity = cast_and_identity(message, found.combine, device_function)
-    better = smaller if found.combine.name == "MIN" else larger
+    cast, identity = cast_and_identity(message, spec.combine, device_function)
+    better = smaller if spec.combine.name == "MIN" else larger
     send = make_send(edge_compute, glue.make_out_edge, cast, better)
     near_vertices = make_near(functions["vertex_compute"], send)
     waiting = make_waiting(edge_compute, glue.make_out_edge, cast, better, identity)

@@ -77,14 +77,14 @@ class Parts(NamedTuple):
     resume_phase: DeviceFunction
 
 
-def make_program_kernel(found: Specification, readers: tuple[Any, Any, Any], parts: Parts) -> DeviceFunction:
+def make_program_kernel(spec: Specification, readers: tuple[Any, Any, Any], parts: Parts) -> DeviceFunction:
     """The kernel, not compiled: all its phases stand in one function, where the compiler sees them together."""
     graph_arrays, work_arrays, own_arrays = readers
     make_state, fill, start_run, decide, pushing, pull_all, computing, aggregates, resume_phase = parts
     _, push_list, push_all = pushing
     _, vertex_phase_list, vertex_phase_all = computing
     fold_aggregates, fold_late = aggregates.fold_aggregates, aggregates.fold_late
-    has_resume, has_aggregates, has_late_aggregates = found.has_resume, found.folds_always, found.folds_late
+    has_resume, has_aggregates, has_late_aggregates = spec.has_resume, spec.folds_always, spec.folds_late
 
     def program_kernel(
         thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
@@ -174,29 +174,29 @@ def make_kernel(
         uniform: edge fields that have one value for all arcs.
         buffered: whether messages go through a message buffer.
     """
-    found, functions = binding.found, compiled.functions
+    spec, functions = binding.spec, compiled.functions
     edge_compute = functions["edge_compute"]
-    combine = functions.get("combine") or device_function(found.combine.function)
-    ordered = found.combine.ordered(message) and not buffered
+    combine = functions.get("combine") or device_function(spec.combine.function)
+    ordered = spec.combine.ordered(message) and not buffered
     glue = make_glue(compiled, binding, uniform, device_function)
     make_messages = make_buffered if buffered else make_combined
     messages = make_messages(compiled, binding, message, combine)
     pushing = make_pushing(edge_compute, glue.make_out_edge, messages.hand_over)
-    pull_all = None if buffered else make_pull(found, message, edge_compute, glue.make_in_edge, combine)
+    pull_all = None if buffered else make_pull(spec, message, edge_compute, glue.make_in_edge, combine)
     computing, aggregates = make_computing(messages.compute), make_aggregates(glue)
-    decisions = make_decisions(found, message, ordered, functions["proceed"], glue.make_state)
+    decisions = make_decisions(spec, message, ordered, functions["proceed"], glue.make_state)
     superstep_alone = make_superstep_alone(pushing.push_arcs, computing.settle_list)
     parts = Parts(
         glue.make_state,
         make_fill(glue.fill_fields),
         make_asking(functions["initialize"]),
-        make_decide(found, ordered, glue.make_state, decisions, superstep_alone, aggregates),
+        make_decide(spec, ordered, glue.make_state, decisions, superstep_alone, aggregates),
         pushing,
         pull_all,
         computing,
         aggregates,
-        make_resume(found, glue, functions["resume"], aggregates),
+        make_resume(spec, glue, functions["resume"], aggregates),
     )
     readers = make_readers(binding, message, parameters, buffered)
-    program_kernel = make_program_kernel(found, readers, parts)
+    program_kernel = make_program_kernel(spec, readers, parts)
     return named_kernel(program_kernel, binding, message, parameters, uniform, buffered)

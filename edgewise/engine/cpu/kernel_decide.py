@@ -51,16 +51,16 @@ class Decisions(NamedTuple):
 
 
 def make_decisions(
-    found: Specification,
+    spec: Specification,
     message: np.dtype,
     ordered: bool,
     proceed: DeviceFunction,
     make_state: DeviceFunction,
 ) -> Decisions:
     """The functions that decide by counts alone; `ordered` says whether messages must be combined in a fixed order."""
-    has_proceed, has_aggregates = found.has_proceed, found.folds_always
-    can_stop = stops_early(found, message)
-    searches = can_stop and found.edge_compute_is_harmless
+    has_proceed, has_aggregates = spec.has_proceed, spec.folds_always
+    can_stop = stops_early(spec, message)
+    searches = can_stop and spec.edge_compute_is_harmless
     pull_advantage = direction.SEARCH_RATIO if searches else direction.SUM_RATIO
 
     @device_function
@@ -120,7 +120,7 @@ def make_superstep_alone(push_arcs: DeviceFunction, settle_list: DeviceFunction)
 
 
 def make_decide(
-    found: Specification,
+    spec: Specification,
     ordered: bool,
     make_state: DeviceFunction,
     decisions: Decisions,
@@ -130,7 +130,7 @@ def make_decide(
     """The function that thread 0 runs between supersteps."""
     choose, ahead, ending = decisions
     fold_alone, total = aggregates.fold_alone, aggregates.total
-    has_resume, has_aggregates = found.has_resume, found.folds_always
+    has_resume, has_aggregates = spec.has_resume, spec.folds_always
 
     @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):

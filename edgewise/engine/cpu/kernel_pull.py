@@ -12,21 +12,21 @@ from edgewise.program.inspect import Specification
 
 
 def make_pull(
-    found: Specification,
+    spec: Specification,
     message: np.dtype,
     edge_compute: DeviceFunction,
     make_in_edge: DeviceFunction,
     combine: DeviceFunction,
 ) -> DeviceFunction:
     """The function that pulls a thread's share of the messages, for messages that are combined."""
-    cast, identity = cast_and_identity(message, found.combine, device_function)
-    needs_arcs = found.needs_arc_index
+    cast, identity = cast_and_identity(message, spec.combine, device_function)
+    needs_arcs = spec.needs_arc_index
     # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
     # unswitching): vertices that a search has reached then cost nothing.
-    harmless = found.edge_compute_is_harmless
-    can_stop = stops_early(found, message)
+    harmless = spec.edge_compute_is_harmless
+    can_stop = stops_early(spec, message)
     # Once a logical combiner has its absorbing value no further message can change it.
-    absorbing = found.combine.name == "ANY"
+    absorbing = spec.combine.name == "ANY"
 
     @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):

@@ -48,12 +48,12 @@ def make_fill(fill_fields: DeviceFunction) -> DeviceFunction:
 
 
 def make_resume(
-    found: Specification, glue: Glue, resume: DeviceFunction, aggregates: Aggregates
+    spec: Specification, glue: Glue, resume: DeviceFunction, aggregates: Aggregates
 ) -> DeviceFunction:
     """The function that asks all vertices whether they resume; True if the run was cancelled."""
     make_state, ask = glue.make_state, make_asking(resume)
     fold_aggregates, fold_late = aggregates.fold_aggregates, aggregates.fold_late
-    has_aggregates, has_late_aggregates = found.folds_always, found.folds_late
+    has_aggregates, has_late_aggregates = spec.folds_always, spec.folds_late
 
     @device_function
     def resume_phase(control, thread, size, graph, own, work, shared, base):

@@ -35,7 +35,7 @@ def make_combined(
 ) -> Messages:
     """Messages combined with compare-and-swap."""
     vertex_compute = compiled.functions["vertex_compute"]
-    cast, identity = cast_and_identity(message, binding.found.combine, device_function)
+    cast, identity = cast_and_identity(message, binding.spec.combine, device_function)
 
     @device_function
     def hand_over(target, k, sent, alone, work):
@@ -67,9 +67,9 @@ def make_buffered(
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
     write, move, compute_all = make_slots(
-        compiled, message, device_function, binding.found.combine, view, array_at=array_at
+        compiled, message, device_function, binding.spec.combine, view, array_at=array_at
     )
-    kept = binding.found.keeps_messages
+    kept = binding.spec.keeps_messages
 
     @device_function
     def hand_over(target, k, sent, alone, work):
@@ -96,7 +96,7 @@ def make_buffered(
             return compute_all(v, slots, first, end, 1, state)
 
     else:
-        cast, identity = cast_and_identity(message, binding.found.combine, device_function)
+        cast, identity = cast_and_identity(message, binding.spec.combine, device_function)
 
         @device_function
         def compute(v, stamp, state, graph, work):

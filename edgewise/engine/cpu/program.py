@@ -85,9 +85,9 @@ class Workspace:
     @staticmethod
     def nbytes(binding: Binding, message: np.dtype, num_threads: int, buffered: bool) -> int:
         """The memory that a workspace takes."""
-        n, m, found = binding.graph.num_vertices, binding.graph.num_arcs, binding.found
+        n, m, spec = binding.graph.num_vertices, binding.graph.num_arcs, binding.spec
         of_vertices = n * (5 * 4 + message.itemsize * (not buffered))
-        of_arcs = m * (message.itemsize + found.keeps_messages) * buffered
+        of_arcs = m * (message.itemsize + spec.keeps_messages) * buffered
         return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
 
 
@@ -132,14 +132,14 @@ class CpuProgram(AbstractEngine):
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
-        found, graph = binding.found, binding.graph
-        order = own_array_order(found)
+        spec, graph = binding.spec, binding.graph
+        order = own_array_order(spec)
         first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
         self._slot = {key: first + i for i, key in enumerate(order)}
         self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
         if pull:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
-            self._graph[4] = graph.in_arcs if found.needs_arc_index else graph.offsets
+            self._graph[4] = graph.in_arcs if spec.needs_arc_index else graph.offsets
         if delivery.buffered:
             self._graph[2], self._slot_of = graph.slots
         self._graph_table = addresses(self._graph)
@@ -158,7 +158,7 @@ class CpuProgram(AbstractEngine):
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        found, graph = self._binding.found, self._binding.graph
+        spec, graph = self._binding.spec, self._binding.graph
         constants, constant_table = self._lay_out(given) if given else self._constants
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
@@ -171,7 +171,7 @@ class CpuProgram(AbstractEngine):
         progress = run.progress
         if limit is None and not self._delivery.best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
-            progress = Watch(found.name, lambda: written, workspace.active, progress)
+            progress = Watch(spec.name, lambda: written, workspace.active, progress)
         arguments = (
             table,
             graph.num_vertices,
@@ -182,7 +182,7 @@ class CpuProgram(AbstractEngine):
             self._delivery.in_edges,
             constants.supplied,
         )
-        kernel = _named_errors(found.name, self._kernel(parameters, constants.uniform))
+        kernel = _named_errors(spec.name, self._kernel(parameters, constants.uniform))
         with run.telling(progress):
             _carry_out(run, kernel, shared, arguments)
         supersteps = int(shared[SUPERSTEP])
@@ -190,9 +190,9 @@ class CpuProgram(AbstractEngine):
         ended = Ending(int(shared[ENDED]))
         self._free.append(workspace)
         return Outcome(
-            {name: own["vertex", name] for name in found.vertex_fields},
-            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
-            {name: own["aggregate", name][0].item() for name in found.aggregators},
+            {name: own["vertex", name] for name in spec.vertex_fields},
+            {name: own["edge", name] for name in spec.edge_fields if name in spec.edge_writes},
+            {name: own["aggregate", name][0].item() for name in spec.aggregators},
             supersteps,
             ended,
             (*_notes(shared), *self._delivery.why),
@@ -201,7 +201,7 @@ class CpuProgram(AbstractEngine):
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
         kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
-        kept = self._binding.found.kept
+        kept = self._binding.spec.kept
         if kind not in kept:
             in_rounds = partial(make_kernel, buffered=self._delivery.buffered)
             make = make_async_kernel if self._delivery.best_first else in_rounds
@@ -214,11 +214,11 @@ class CpuProgram(AbstractEngine):
             workspace = self._free.pop()
             if workspace.base < LAST_STAMP and workspace.num_threads >= num_threads:
                 return workspace
-        found, graph, message = self._binding.found, self._binding.graph, self._message
-        identity = 0 if found.keeps_messages else found.combine.identity(message)
+        spec, graph, message = self._binding.spec, self._binding.graph, self._message
+        identity = 0 if spec.keeps_messages else spec.combine.identity(message)
         buffer: tuple[np.ndarray, ...] = ()
         if self._delivery.buffered:
-            filled = np.zeros(graph.num_arcs if found.keeps_messages else 0, np.uint8)
+            filled = np.zeros(graph.num_arcs if spec.keeps_messages else 0, np.uint8)
             slots = [np.full(graph.num_arcs, identity, dtype) for dtype in slot_dtypes(message)]
             buffer = (self._slot_of, filled, *slots)
         return Workspace(graph.num_vertices, identity, message, num_threads, buffer)
@@ -239,7 +239,7 @@ class CpuProgram(AbstractEngine):
             arrays["vertex", name] = (
                 constants.arrays["initial", name].copy() if name in given else np.empty(n, dtype)
             )
-        for name in binding.found.edge_writes:
+        for name in binding.spec.edge_writes:
             arrays["edge", name] = constants.arrays["edge", name].copy()
         for name, value in parameters.items():
             arrays["parameter", name] = np.array([value])

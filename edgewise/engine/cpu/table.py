@@ -44,20 +44,20 @@ def named_kernel(
 
     Its name tells it from the kernels of all other programs in the process, loaded or compiled.
     """
-    found = binding.found
+    spec = binding.spec
     dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
     key = "\n".join(
         [
-            str(found.key),
+            str(spec.key),
             f"{message} {buffered}",
             str(binding.graph.offsets.dtype),
             *sorted(uniform),
             *dtypes,
         ]
     )
-    known = found.key is not None
+    known = spec.key is not None
     digest = hashlib.sha256(key.encode()).hexdigest() if known else uuid.uuid4().hex
-    function.__qualname__ = f"{found.name}_{digest[:32]}"
+    function.__qualname__ = f"{spec.name}_{digest[:32]}"
     return team_kernel(function, key=key if known else None)
 
 
@@ -110,7 +110,7 @@ def make_readers(
         )
 
     dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.spec)]
     first_own = first + len(WORK_ARRAYS)
     pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
     scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
@@ -124,7 +124,7 @@ def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
         pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
         pointer_to(types.uint8),
     )
-    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS) + len(own_array_order(binding.found))
+    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS) + len(own_array_order(binding.spec))
     dtypes = slot_dtypes(message)
     arrays = ", ".join(f"{dtype}_at(table, {first + 2 + i})" for i, dtype in enumerate(dtypes))
     scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in dtypes}

@@ -171,7 +171,7 @@ class Run(NamedTuple):
 def own_type(binding: Binding, parameters: dict[str, Any]) -> Any:
     """The type of the tuple of a program's own arrays."""
     dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.found)]
+    own = [dtypes[kind][name] for kind, name in own_array_order(binding.spec)]
     return tuple_of([array(dtype) if dtype.kind == "b" else pointer(dtype) for dtype in own])
 
 
@@ -184,10 +184,10 @@ def signature(
     binding: Binding, message: np.dtype, parameters: dict[str, Any], delivery: Delivery
 ) -> tuple[Any, ...]:
     """The type of the kernel's argument."""
-    found, nothing = binding.found, tuple_of([])
+    spec, nothing = binding.spec, tuple_of([])
     dtypes = {"offset": offset_dtype(binding), "message": kept_dtype(message)}
     slots = pointer(kept_dtype(message))
-    if found.keeps_messages:
+    if spec.keeps_messages:
         slots = tuple_of([array(dtype) for dtype in slot_dtypes(message)])
     types = {
         "own": own_type(binding, parameters),
@@ -195,7 +195,7 @@ def signature(
         "layout": nothing if delivery.layout is None else type_of(Layout),
         "buffer": type_of(Buffer, slots=slots, **dtypes) if delivery.buffered else nothing,
     }
-    return (type_of(Supersteps, stored=stored(found.combine, message), **types, **dtypes),)
+    return (type_of(Supersteps, stored=stored(spec.combine, message), **types, **dtypes),)
 
 
 def has_keys(combine: Combiner, message: np.dtype) -> bool:

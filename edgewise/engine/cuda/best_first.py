@@ -87,12 +87,12 @@ def make_async_kernel(
     The arguments are those of `edgewise.engine.cuda.kernel.make_gpu_kernel`; messages are pushed, and "auto" is the
     only balance.
     """
-    found, functions = binding.found, compiled.functions
+    spec, functions = binding.spec, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields, make_out_edge = glue.make_state, glue.fill_fields, glue.make_out_edge
     edge_compute, vertex_compute = functions["edge_compute"], functions["vertex_compute"]
-    initialize, cast = functions["initialize"], make_cast(message, device_function, found.combine)
-    smaller_is_better = found.combine.name == "MIN"
+    initialize, cast = functions["initialize"], make_cast(message, device_function, spec.combine)
+    smaller_is_better = spec.combine.name == "MIN"
     key_of, message_of, real, whole_of = make_keys(message, smaller_is_better)
     none = np.int64(worst_key(message))
 

@@ -49,10 +49,10 @@ def as_it_is(value: Any) -> Any:
     return value
 
 
-def make_storing(found: Specification, message: np.dtype) -> tuple[Any, Any, Any]:
+def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]:
     """`encoded`, `decoded` and `combine_at` of `Combining`."""
-    name, absorbing = found.combine.name, found.combine.name == "ANY"
-    if has_keys(found.combine, message):
+    name, absorbing = spec.combine.name, spec.combine.name == "ANY"
+    if has_keys(spec.combine, message):
         key_of, decoded, _, _ = make_keys(message, name == "MIN")
         key_type = key_dtype(message).type
 
@@ -78,13 +78,13 @@ def make_storing(found: Specification, message: np.dtype) -> tuple[Any, Any, Any
     return as_it_is, as_it_is, by_name.get(name, decide_at)
 
 
-def make_combining(compiled: CompiledProgram, found: Specification, message: np.dtype) -> Combining:
+def make_combining(compiled: CompiledProgram, spec: Specification, message: np.dtype) -> Combining:
     """The combiner of one program for messages of a dtype."""
     kept_as = kept_dtype(message)
-    cast, store = (make_cast(dtype, device_function, found.combine) for dtype in (message, kept_as))
-    identity, nothing = kept_as.type(found.combine.identity(message)), stored_identity(found.combine, message)
-    encoded, decoded, combine_at = make_storing(found, message)
-    combine = compiled.functions.get("combine") or device_function(found.combine.function)
+    cast, store = (make_cast(dtype, device_function, spec.combine) for dtype in (message, kept_as))
+    identity, nothing = kept_as.type(spec.combine.identity(message)), stored_identity(spec.combine, message)
+    encoded, decoded, combine_at = make_storing(spec, message)
+    combine = compiled.functions.get("combine") or device_function(spec.combine.function)
 
     @device_function
     def merged(total, other):
@@ -99,7 +99,7 @@ def make_combining(compiled: CompiledProgram, found: Specification, message: np.
                 total = merged(total, shuffle_down(total, step))
         return total
 
-    absorbing = found.combine.name == "ANY"
+    absorbing = spec.combine.name == "ANY"
     return Combining(
         identity, nothing, absorbing, cast, store, encoded, decoded, combine_at, merged, sum_lanes
     )

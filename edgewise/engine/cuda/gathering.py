@@ -18,9 +18,9 @@ from edgewise.kernels.cuda.device import (
 from edgewise.program.inspect import Specification
 
 
-def make_along(found: Specification, edge_compute: Any, make_in_edge: Any) -> Any:
+def make_along(spec: Specification, edge_compute: Any, make_in_edge: Any) -> Any:
     """What computes an in-edge."""
-    needs_arcs = found.needs_arc_index
+    needs_arcs = spec.needs_arc_index
 
     @device_function
     def along(u, v, k, state, run):

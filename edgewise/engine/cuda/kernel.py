@@ -190,13 +190,13 @@ def make_gpu_kernel(
         uniform: edge fields that have one value for all arcs.
         delivery: which way messages go, and who does which arcs.
     """
-    found, functions = binding.found, compiled.functions
+    spec, functions = binding.spec, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
-    make_state, keeps = glue.make_state, found.keeps_messages
+    make_state, keeps = glue.make_state, spec.keeps_messages
     pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
-    has_resume, has_aggregates = found.has_resume, found.folds_always
+    has_resume, has_aggregates = spec.has_resume, spec.folds_always
     # Aggregates that are evaluated only where vertices resume, and at the end.
-    has_late_aggregates = bool(found.aggregators) and not has_aggregates
+    has_late_aggregates = bool(spec.aggregators) and not has_aggregates
     messages = make_messages(compiled, binding, message, glue, buffered)
     traversal = strategy_of(delivery.balance).make(messages.bodies)
     if delivery.layout is not None:
@@ -204,9 +204,9 @@ def make_gpu_kernel(
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
     # Vertices that go over all their messages do so for about as long as their neighbours in a warp.
     settle_some = make_settling(messages.compute, keeps, listing)
-    start_run = make_starting(found, glue, make_asking(functions["initialize"], listing), aggregate)
-    resume_run = make_resuming(found, make_state, make_asking(functions["resume"], listing), aggregate)
-    ending = make_ending(found, make_state, functions["proceed"])
+    start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
+    resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
+    ending = make_ending(spec, make_state, functions["proceed"])
     shared_run = make_sharing(kept_dtype(message))
     deliver = make_delivering(delivery, keeps, messages, traversal)
 

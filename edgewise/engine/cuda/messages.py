@@ -127,7 +127,7 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
 
     The arguments are those of `make_messages`.
     """
-    put, compute = make_kept_slots(compiled, binding.found.combine, message)
+    put, compute = make_kept_slots(compiled, binding.spec.combine, message)
     visit, fill = make_sending(compiled.functions["edge_compute"], glue.make_out_edge, put, nothing)
     return Messages(Bodies(visit, make_scatter(visit), None, None, None), nothing, fill, nothing, compute)
 
@@ -142,18 +142,18 @@ def make_messages(
         glue: its functions that read fields.
         buffered: whether messages go through a buffer.
     """
-    found, functions = binding.found, compiled.functions
-    if found.keeps_messages:
+    spec, functions = binding.spec, compiled.functions
+    if spec.keeps_messages:
         return make_kept_messages(compiled, binding, message, glue)
-    edge_compute, combining = functions["edge_compute"], make_combining(compiled, found, message)
-    along = make_along(found, edge_compute, glue.make_in_edge)
+    edge_compute, combining = functions["edge_compute"], make_combining(compiled, spec, message)
+    along = make_along(spec, edge_compute, glue.make_in_edge)
     if buffered:
         put, empty, clear = make_combined_slots(combining)
         visit, fill = make_sending(edge_compute, glue.make_out_edge, put, empty)
         gather, flush = make_gather_slots(combining), nothing
     else:
         visit, flush = make_pushing(edge_compute, glue.make_out_edge, combining)
-        gather = make_gather(along, found.edge_compute_is_harmless, stops_early(found, message), combining)
+        gather = make_gather(along, spec.edge_compute_is_harmless, stops_early(spec, message), combining)
         fill = clear = nothing
     receiving = make_receiving(combining)
     bodies = Bodies(

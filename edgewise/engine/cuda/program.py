@@ -120,7 +120,7 @@ class SuperstepRuns:
         self,
         graph: Graph,
         arcs: Arcs,
-        found: Specification,
+        spec: Specification,
         message: np.dtype,
         plan: Plan,
         layout: LaidOut | None,
@@ -129,8 +129,8 @@ class SuperstepRuns:
         n = graph.num_vertices
         self.words = own
         self._base = 0
-        identity, kept = stored_identity(found.combine, message), kept_dtype(message)
-        messages = full(0 if found.keeps_messages else n, identity, identity.dtype)
+        identity, kept = stored_identity(spec.combine, message), kept_dtype(message)
+        messages = full(0 if spec.keeps_messages else n, identity, identity.dtype)
         self._active = zeros(n, np.uint32)
         work = Work(self._active, *(empty(n, np.uint32) for _ in range(3)))
         parts = Parts(empty(plan.num_parts, kept), empty(plan.num_parts, np.uint8))
@@ -151,21 +151,21 @@ class SuperstepRuns:
             plan=packed(plan.of_run(empty)),
             parts=packed(parts),
             layout=packed(layout.rows if layout else ()),
-            buffer=packed(_buffer(found, message, layout) if layout else ()),
+            buffer=packed(_buffer(spec, message, layout) if layout else ()),
         )
         self.host = self._passed.host
         self._form_names = control.BUFFER_FORM_NAMES if layout and layout.maps else control.FORM_NAMES
 
     @staticmethod
     def nbytes(
-        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+        graph: Graph, spec: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
     ) -> int:
         """The memory that these arrays take on the GPU."""
         kept = kept_dtype(message).itemsize
-        slot = message.itemsize + 1 if found.keeps_messages else kept
+        slot = message.itemsize + 1 if spec.keeps_messages else kept
         slots = slot * (layout.num_slots if layout else 0)
         parts = plan.num_parts * (kept + 1)
-        received = 0 if found.keeps_messages else max(4, message.itemsize)
+        received = 0 if spec.keeps_messages else max(4, message.itemsize)
         return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
 
     def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> Supersteps:
@@ -205,7 +205,7 @@ class BestFirstRuns:
         self,
         graph: Graph,
         arcs: Arcs,
-        found: Specification,
+        spec: Specification,
         message: np.dtype,
         plan: Plan,
         layout: LaidOut | None,
@@ -219,7 +219,7 @@ class BestFirstRuns:
 
     @staticmethod
     def nbytes(
-        graph: Graph, found: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
+        graph: Graph, spec: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
     ) -> int:
         """The memory that these arrays take on the GPU."""
         return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
@@ -253,11 +253,11 @@ class GpuProgram(AbstractEngine):
         self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
-        found, graph, strategy = binding.found, binding.graph, strategy_of(delivery.balance)
-        if strategy.any_order and not (delivery.buffered or may_push(found, message)):
+        spec, graph, strategy = binding.spec, binding.graph, strategy_of(delivery.balance)
+        if strategy.any_order and not (delivery.buffered or may_push(spec, message)):
             raise ScheduleError(
-                f"{found.name}: {type(delivery.balance).__name__}() combines messages in any order, by atomic "
-                f"operations, which {message} messages by {found.combine.name} do not allow; WorkloadDecomposition() "
+                f"{spec.name}: {type(delivery.balance).__name__}() combines messages in any order, by atomic "
+                f"operations, which {message} messages by {spec.combine.name} do not allow; WorkloadDecomposition() "
                 "has equal shares, too"
             )
         self._delivery = delivery = self._in_edges_fit(delivery)
@@ -269,25 +269,25 @@ class GpuProgram(AbstractEngine):
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
         self._free: list[_Workspace] = []
-        self._order = own_array_order(found)
+        self._order = own_array_order(spec)
         inward = delivery.in_edges and delivery.layout is None
         names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
         self._layout: LaidOut | None = None
-        with room(f"{found.name}: the graph", graph.needed_on_gpu(*names)):
+        with room(f"{spec.name}: the graph", graph.needed_on_gpu(*names)):
             offsets, targets, in_offsets, in_sources = (graph.on_gpu(name) for name in names)
             in_arcs = offsets
             if delivery.layout is not None:
-                with_arcs = bool(found.edge_fields) or found.needs_arc_index
+                with_arcs = bool(spec.edge_fields) or spec.needs_arc_index
                 self._layout = lay_out(graph, delivery.layout, delivery.buffered, with_arcs)
                 if not delivery.buffered:
                     in_sources = self._layout.sources
-            if delivery.in_edges and found.needs_arc_index:
+            if delivery.in_edges and spec.needs_arc_index:
                 in_arcs = self._layout.arcs if self._layout else copied(graph.itself, graph.in_arcs)
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({})
             pushes = delivery.pushes and not delivery.best_first
             self._plan = strategy.prepare(rows_of(graph), pushes, inward)
-        arguments = (graph, found, message, self._plan, self._layout)
+        arguments = (graph, spec, message, self._plan, self._layout)
         #: Bytes that a run allocates on the GPU beyond the graph.
         self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
         self.memory_kept = self.memory_needed
@@ -303,7 +303,7 @@ class GpuProgram(AbstractEngine):
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        found, graph = self._binding.found, self._binding.graph
+        spec, graph = self._binding.spec, self._binding.graph
         laid_out = self._lay_out(given) if given else self._constants
         constants = laid_out.constants
         workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
@@ -319,14 +319,14 @@ class GpuProgram(AbstractEngine):
         progress = run.progress
         if limit is None and isinstance(workspace.form, SuperstepRuns):
             state = partial(map, snapshot, own.values())
-            progress = Watch(found.name, state, workspace.form.active, progress)
+            progress = Watch(spec.name, state, workspace.form.active, progress)
         wait(workspace.form.host, progress)
         report = workspace.form.report()
-        aggregates = {name: workspace.words.aggregate(name) for name in found.aggregators}
+        aggregates = {name: workspace.words.aggregate(name) for name in spec.aggregators}
         self._free.append(workspace)
         return Outcome(
-            {name: own["vertex", name] for name in found.vertex_fields},
-            {name: own["edge", name] for name in found.edge_fields if name in found.edge_writes},
+            {name: own["vertex", name] for name in spec.vertex_fields},
+            {name: own["edge", name] for name in spec.edge_fields if name in spec.edge_writes},
             aggregates,
             report.supersteps,
             report.ending,
@@ -342,13 +342,13 @@ class GpuProgram(AbstractEngine):
 
     def _in_edges_fit(self, delivery: Delivery) -> Delivery:
         """The delivery, without in-edges if it can do without and the GPU has no room for them."""
-        found, graph = self._binding.found, self._binding.graph
+        spec, graph = self._binding.spec, self._binding.graph
         if not delivery.may_do_without_in_edges:
             return delivery
         names = ["offsets", "targets", "in_offsets", "in_sources"]
-        if any(starts_as_weights(self._binding, name, {}) for name in found.edge_fields):
+        if any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields):
             names += ["weights", "in_weights"]
-        in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if found.needs_arc_index else 0
+        in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if spec.needs_arc_index else 0
         needed = graph.needed_on_gpu(*names) + in_arcs
         if fits(needed):
             return delivery
@@ -380,17 +380,17 @@ class GpuProgram(AbstractEngine):
             supplied = laid_out.constants.supplied >> i & 1
             n = binding.graph.num_vertices
             arrays["vertex", name] = copies["initial", name].copy() if supplied else empty(n, dtype)
-        for name in binding.found.edge_writes:
+        for name in binding.spec.edge_writes:
             arrays["edge", name] = copies["edge", name].copy()
         return arrays
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
         """The kernel for these types of parameters and these uniform edge fields."""
         kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
-        kept: dict[Any, Kernel] = self._binding.found.kept
+        kept: dict[Any, Kernel] = self._binding.spec.kept
         if kind not in kept:
             binding, message = self._binding, self._message
-            key = binding.found.key
+            key = binding.spec.key
             if key is not None:
                 dtypes = own_dtypes(binding, parameters)
                 written = sorted(
@@ -422,7 +422,7 @@ class GpuProgram(AbstractEngine):
             ("partial", name): empty(max(1, min(n, FOLDS[0])), dtype)
             for name, dtype in binding.aggregates.items()
         }
-        arguments = (self._arcs, binding.found, self._message, self._plan, self._layout)
+        arguments = (self._arcs, binding.spec, self._message, self._plan, self._layout)
         form = self._form(binding.graph, *arguments, own)
         passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
         return _Workspace(form, own, partials, passed)
@@ -446,12 +446,12 @@ class _Workspace(NamedTuple):
     passed: dict[tuple[str, str], Any]
 
 
-def _buffer(found: Specification, message: np.dtype, layout: LaidOut) -> Any:
+def _buffer(spec: Specification, message: np.dtype, layout: LaidOut) -> Any:
     """A message buffer, as kernels take it; an empty tuple if there is none."""
     size = layout.num_slots
     if layout.maps is None:
         return ()
-    if not found.keeps_messages:
+    if not spec.keeps_messages:
         return Buffer(layout.maps, empty(size, kept_dtype(message)), empty(0, np.uint8))
     slots = tuple(words(empty(size, dtype)) for dtype in slot_dtypes(message))
     return Buffer(layout.maps, slots, zeros(size, np.uint8))

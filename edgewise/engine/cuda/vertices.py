@@ -146,10 +146,10 @@ def make_asking(vote: Any, listing: Listing) -> Any:
     return ask
 
 
-def make_resuming(found: Specification, make_state: Any, ask: Any, aggregate: Any) -> Any:
+def make_resuming(spec: Specification, make_state: Any, ask: Any, aggregate: Any) -> Any:
     """What goes on where no vertex is active: `ask` asks them by the program's resume."""
-    has_aggregates = found.folds_always
-    has_late_aggregates = bool(found.aggregators) and not has_aggregates
+    has_aggregates = spec.folds_always
+    has_late_aggregates = bool(spec.aggregators) and not has_aggregates
 
     @device_function
     def resume_run(n, m, superstep, stamp, listed, turn, generation, run):
@@ -168,9 +168,9 @@ def make_resuming(found: Specification, make_state: Any, ask: Any, aggregate: An
     return resume_run
 
 
-def make_starting(found: Specification, glue: Any, ask: Any, aggregate: Any) -> Any:
+def make_starting(spec: Specification, glue: Any, ask: Any, aggregate: Any) -> Any:
     """What begins a run: `ask` asks vertices by the program's initialize."""
-    make_state, fill_fields, has_aggregates = glue.make_state, glue.fill_fields, found.folds_always
+    make_state, fill_fields, has_aggregates = glue.make_state, glue.fill_fields, spec.folds_always
 
     @device_function
     def start_run(n, m, base, supplied, generation, run):
@@ -188,9 +188,9 @@ def make_starting(found: Specification, glue: Any, ask: Any, aggregate: Any) -> 
     return start_run
 
 
-def make_ending(found: Specification, make_state: Any, proceed: Any) -> Any:
+def make_ending(spec: Specification, make_state: Any, proceed: Any) -> Any:
     """What says whether a run ends."""
-    has_proceed = found.has_proceed
+    has_proceed = spec.has_proceed
 
     @device_function
     def ending(n, m, own, superstep, count, limit, cancelled):

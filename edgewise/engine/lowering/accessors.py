@@ -15,13 +15,13 @@ from edgewise.program.inspect import Specification
 DeviceFunction = Callable[..., Any]
 
 
-def own_array_order(found: Specification) -> list[tuple[str, str]]:
+def own_array_order(spec: Specification) -> list[tuple[str, str]]:
     """The program's own arrays in the order of the table: (kind, name)."""
-    order = [("vertex", name) for name in found.vertex_fields]
-    order += [("initial", name) for name in found.vertex_fields]
-    order += [(kind, name) for kind in ("edge", "along", "in_along") for name in found.edge_fields]
-    order += [("parameter", name) for name in found.parameters]
-    order += [(kind, name) for kind in ("aggregate", "partial") for name in found.aggregators]
+    order = [("vertex", name) for name in spec.vertex_fields]
+    order += [("initial", name) for name in spec.vertex_fields]
+    order += [(kind, name) for kind in ("edge", "along", "in_along") for name in spec.edge_fields]
+    order += [("parameter", name) for name in spec.parameters]
+    order += [(kind, name) for kind in ("aggregate", "partial") for name in spec.aggregators]
     return order + [("degree", name) for name in STATE_ARRAYS]
 
 
@@ -82,33 +82,33 @@ def make_glue(
         uniform: edge fields that have one value for all arcs.
         function: what compiles a function for the engine.
     """
-    found = binding.found
-    slot = {key: f"own[{i}]" for i, key in enumerate(own_array_order(found))}
-    totals = [f"    {slot['aggregate', name]}[0] = {slot['partial', name]}[0]" for name in found.aggregators]
+    spec = binding.spec
+    slot = {key: f"own[{i}]" for i, key in enumerate(own_array_order(spec))}
+    totals = [f"    {slot['aggregate', name]}[0] = {slot['partial', name]}[0]" for name in spec.aggregators]
     text = f"""
 def make_state(own, n, m, superstep):
-    return State({_state_values(found, slot)},)
+    return State({_state_values(spec, slot)},)
 
 def make_out_edge(source, target, k, index, own):
-    return Edge({_edge_values(found, slot, "along", uniform)},)
+    return Edge({_edge_values(spec, slot, "along", uniform)},)
 
 def make_in_edge(source, target, k, index, own):
-    return Edge({_edge_values(found, slot, "in_along", uniform)},)
+    return Edge({_edge_values(spec, slot, "in_along", uniform)},)
 
 def fill_fields(start, end, own, supplied):
-{_fills(found, slot)}
+{_fills(spec, slot)}
 
 def fold_vertices(part, start, end, step, state, own):
-{_folds(found, slot, "v in range(start, end, step)", "cast_{0}(function_{0}(v, state))")}
+{_folds(spec, slot, "v in range(start, end, step)", "cast_{0}(function_{0}(v, state))")}
 
 def fold_parts(part, end, step, own):
-{_folds(found, slot, "i in range(part, end, step)", "{1}[i]")}
+{_folds(spec, slot, "i in range(part, end, step)", "{1}[i]")}
 
 def set_aggregates(own):
 {_lines(totals)}
 """
     scope: dict[str, Any] = {"State": compiled.state_class, "Edge": compiled.edge_class}
-    for name, declared in found.aggregators.items():
+    for name, declared in spec.aggregators.items():
         dtype = binding.aggregates[name]
         scope[f"identity_{name}"] = dtype.type(declared.combine.identity(dtype))
         scope[f"cast_{name}"] = make_cast(dtype, function, declared.combine)
@@ -126,45 +126,45 @@ def _lines(statements: list[str]) -> str:
     return "\n".join(statements or ["    pass"])
 
 
-def _state_values(found: Specification, slot: _Slots) -> str:
+def _state_values(spec: Specification, slot: _Slots) -> str:
     """What a state's names stand for."""
-    source = {name: slot["vertex", name] for name in found.vertex_fields}
-    source |= {name: slot["edge", name] for name in found.edge_fields}
-    source |= {name: slot["parameter", name] + "[0]" for name in found.parameters}
-    source |= {name: slot["aggregate", name] + "[0]" for name in found.aggregators}
+    source = {name: slot["vertex", name] for name in spec.vertex_fields}
+    source |= {name: slot["edge", name] for name in spec.edge_fields}
+    source |= {name: slot["parameter", name] + "[0]" for name in spec.parameters}
+    source |= {name: slot["aggregate", name] + "[0]" for name in spec.aggregators}
     source |= {"num_vertices": "n", "num_arcs": "m", "superstep": "superstep"}
     source |= {name: slot["degree", name] for name in STATE_ARRAYS}
-    return ", ".join(source[name] for name in state_names(found)) or "superstep"
+    return ", ".join(source[name] for name in state_names(spec)) or "superstep"
 
 
-def _edge_values(found: Specification, slot: _Slots, kind: str, uniform: frozenset[str]) -> str:
+def _edge_values(spec: Specification, slot: _Slots, kind: str, uniform: frozenset[str]) -> str:
     """What an edge's names stand for, where constant fields lie along the out-edges or the in-edges."""
     values = {"source": "source", "target": "target", "index": "index"}
-    for name in found.edge_fields:
+    for name in spec.edge_fields:
         constant = slot[kind, name] + ("[0]" if name in uniform else "[k]")
-        values[name] = f"{slot['edge', name]}[index]" if name in found.edge_writes else constant
-    return ", ".join(values[name] for name in edge_names(found))
+        values[name] = f"{slot['edge', name]}[index]" if name in spec.edge_writes else constant
+    return ", ".join(values[name] for name in edge_names(spec))
 
 
-def _fills(found: Specification, slot: _Slots) -> str:
+def _fills(spec: Specification, slot: _Slots) -> str:
     """Loops that fill fields."""
     return _lines(
         [
             f"    if (supplied >> {i}) & 1 == 0:\n        for v in range(start, end):\n"
             f"            {slot['vertex', name]}[v] = {slot['initial', name]}[0]"
-            for i, name in enumerate(found.vertex_fields)
+            for i, name in enumerate(spec.vertex_fields)
         ]
     )
 
 
-def _folds(found: Specification, slot: _Slots, loop: str, value: str) -> str:
+def _folds(spec: Specification, slot: _Slots, loop: str, value: str) -> str:
     """Loops that fold a value, in which {0} is the aggregate's name and {1} its parts, into a part."""
     return _lines(
         [
             f"    total = identity_{name}\n    for {loop}:\n"
             f"        total = cast_{name}(combine_{name}(total, {value.format(name, slot['partial', name])}))\n"
             f"    {slot['partial', name]}[part] = total"
-            for name in found.aggregators
+            for name in spec.aggregators
         ]
     )
 

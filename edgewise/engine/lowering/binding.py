@@ -42,7 +42,7 @@ class Binding:
             edge_compute decides.
     """
 
-    found: Specification
+    spec: Specification
     graph: Graph
     vertex: dict[str, np.dtype]
     edge: dict[str, np.dtype]
@@ -61,39 +61,39 @@ class Binding:
     def result_bytes(self) -> int:
         """The memory of the fields that a run writes."""
         vertex = sum(dtype.itemsize for dtype in self.vertex.values()) * self.graph.num_vertices
-        written = sum(self.edge[name].itemsize for name in self.found.edge_writes)
+        written = sum(self.edge[name].itemsize for name in self.spec.edge_writes)
         return vertex + written * self.graph.num_arcs
 
 
-def bind(found: Specification, graph: Graph) -> Binding:
+def bind(spec: Specification, graph: Graph) -> Binding:
     """Resolve every dtype of a program on a graph.
 
     Raises:
         ProgramError: a dtype that is not one of the contract's.
         GraphError: the program reads weights that the graph does not have.
     """
-    weight = _weight_dtype(found, graph)
+    weight = _weight_dtype(spec, graph)
 
     def dtype(name: str, declared: Any) -> np.dtype:
-        return _dtype(found, name, declared, weight, graph)
+        return _dtype(spec, name, declared, weight, graph)
 
     return Binding(
-        found,
+        spec,
         graph,
-        vertex={name: dtype(name, declared.dtype) for name, declared in found.vertex_fields.items()},
-        edge={name: dtype(name, declared.dtype) for name, declared in found.edge_fields.items()},
-        aggregates={name: dtype(name, declared.dtype) for name, declared in found.aggregators.items()},
+        vertex={name: dtype(name, declared.dtype) for name, declared in spec.vertex_fields.items()},
+        edge={name: dtype(name, declared.dtype) for name, declared in spec.edge_fields.items()},
+        aggregates={name: dtype(name, declared.dtype) for name, declared in spec.aggregators.items()},
         parameters={
             name: _parameter_dtype(dtype(name, declared.dtype))
-            for name, declared in found.parameters.items()
+            for name, declared in spec.parameters.items()
             if declared.dtype is not None
         },
-        message=_message_dtype(found, dtype),
+        message=_message_dtype(spec, dtype),
     )
 
 
-def _message_dtype(found: Specification, dtype: Callable[[str, Any], np.dtype]) -> np.dtype | None:
-    declared = found.program.message
+def _message_dtype(spec: Specification, dtype: Callable[[str, Any], np.dtype]) -> np.dtype | None:
+    declared = spec.program.message
     if isinstance(declared, Fields):
         return np.dtype([(name, dtype(f"message.{name}", kind)) for name, kind in declared.dtypes.items()])
     return None if declared is None else dtype("message", declared)
@@ -104,22 +104,22 @@ def vertex_dtype(graph: Graph) -> np.dtype:
     return np.dtype(np.int32 if graph.num_vertices < 2**31 else np.int64)
 
 
-def _weight_dtype(found: Specification, graph: Graph) -> np.dtype:
+def _weight_dtype(spec: Specification, graph: Graph) -> np.dtype:
     """What `WEIGHT` means here: the weights' dtype, or that of the default for an unweighted graph."""
     if graph.weighted:
         return np.dtype(graph.stored("weights").dtype)
-    for name, declared in found.edge_fields.items():
+    for name, declared in spec.edge_fields.items():
         if declared.dtype is WEIGHT:
             if declared.default is LEFT_OUT:
                 raise GraphError(
-                    f"{found.name}.{name} reads the weights of a graph that has none; give the graph weights, or "
+                    f"{spec.name}.{name} reads the weights of a graph that has none; give the graph weights, or "
                     f"declare {name} = ew.edge(default=1)"
                 )
             return np.dtype(np.float64 if isinstance(declared.default, float | np.floating) else np.int64)
     return np.dtype(np.int64)
 
 
-def _dtype(found: Specification, name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype:
+def _dtype(spec: Specification, name: str, declared: Any, weight: np.dtype, graph: Graph) -> np.dtype:
     if declared is WEIGHT:
         return weight
     if declared is VERTEX:
@@ -131,19 +131,19 @@ def _dtype(found: Specification, name: str, declared: Any, weight: np.dtype, gra
     if dtype is None or dtype not in DTYPES:
         names = ", ".join(str(possible) for possible in DTYPES)
         raise refusal(
-            found.program, name, f" has the dtype {shown(declared)}; expected {names}, ew.WEIGHT or ew.VERTEX"
+            spec.program, name, f" has the dtype {shown(declared)}; expected {names}, ew.WEIGHT or ew.VERTEX"
         )
     return np.dtype(dtype)
 
 
-def check_identity(found: Specification, message: np.dtype) -> None:
+def check_identity(spec: Specification, message: np.dtype) -> None:
     """Refuse an identity of a user's combiner that is no message. Raises ProgramError."""
-    if found.combine.name != "user":
+    if spec.combine.name != "user":
         return
-    identity = found.combine.identity(message)
+    identity = spec.combine.identity(message)
     if not _fits(identity, message):
         raise refusal(
-            found.program,
+            spec.program,
             "combine",
             f": identity={shown(identity)} does not fit messages, which are {message}; give a number that does, "
             "ew.INFINITY or -ew.INFINITY for the largest or the smallest, or another dtype by message = ...",
@@ -162,25 +162,23 @@ def parameter_values(binding: Binding, given: dict[str, Any], *, look_up: bool =
         ProgramError: an unknown name, a missing value, or a value of the wrong kind.
         GraphError: a vertex that the graph does not have.
     """
-    found = binding.found
-    known = {**found.parameters, **found.vertex_fields, **found.edge_fields}
+    spec = binding.spec
+    known = {**spec.parameters, **spec.vertex_fields, **spec.edge_fields}
     unknown = [name for name in given if name not in known]
-    fields: dict[str, Any] = {**found.vertex_fields, **found.edge_fields}
+    fields: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
     missing = [name for name in fields if fields[name].init is REQUIRED and name not in given]
     if unknown:
-        raise ProgramError(
-            f"{found.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}"
-        )
+        raise ProgramError(f"{spec.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}")
     if missing:
-        each = "vertex" if missing[0] in found.vertex_fields else "edge, in CSR order"
+        each = "vertex" if missing[0] in spec.vertex_fields else "edge, in CSR order"
         raise ProgramError(
-            f"{found.name} needs {missing[0]}, an array with a value for each {each}; give "
-            f"{found.name}({missing[0]}=...)"
+            f"{spec.name} needs {missing[0]}, an array with a value for each {each}; give "
+            f"{spec.name}({missing[0]}=...)"
         )
     values = {}
-    for name, declared in found.parameters.items():
+    for name, declared in spec.parameters.items():
         if name not in given and is_required(declared):
-            raise ProgramError(f"{found.name} needs {name}; give {found.name}({name}=...)")
+            raise ProgramError(f"{spec.name} needs {name}; give {spec.name}({name}=...)")
         of_vertex = declared.dtype is VERTEX and not look_up
         value = given.get(name, declared.default)
         values[name] = 0 if of_vertex else _parameter(binding, name, declared, value)
@@ -216,12 +214,12 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
 
 
 def _unfit(binding: Binding, name: str, value: Any, expected: str) -> ProgramError:
-    return ProgramError(f"{binding.found.name}({name}={shown(value)}): expected {expected}")
+    return ProgramError(f"{binding.spec.name}({name}={shown(value)}): expected {expected}")
 
 
 def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> Any:
     """The start of a vertex field: a scalar of its dtype, or an array of shape (num_vertices,) given for it."""
-    declared: VertexField = binding.found.vertex_fields[name]
+    declared: VertexField = binding.spec.vertex_fields[name]
     if name in given:
         return _given(binding, name, given[name], binding.vertex[name], binding.graph.num_vertices)
     return _initial(binding, name, declared, "init", binding.vertex[name])
@@ -229,7 +227,7 @@ def initial_vertex_value(binding: Binding, name: str, given: dict[str, Any]) -> 
 
 def starts_as_weights(binding: Binding, name: str, given: dict[str, Any]) -> bool:
     """Whether an edge field starts as the graph's weights."""
-    return name not in given and binding.found.edge_fields[name].dtype is WEIGHT and binding.graph.weighted
+    return name not in given and binding.spec.edge_fields[name].dtype is WEIGHT and binding.graph.weighted
 
 
 def initial_edge_value(
@@ -244,7 +242,7 @@ def initial_edge_value(
         return graph_array("weights")
     if name in given:
         return _given(binding, name, given[name], binding.edge[name], binding.graph.num_arcs)
-    declared: EdgeField = binding.found.edge_fields[name]
+    declared: EdgeField = binding.spec.edge_fields[name]
     return _initial(
         binding, name, declared, "default" if declared.dtype is WEIGHT else "init", binding.edge[name]
     )
@@ -260,10 +258,10 @@ def _initial(
     value, vertices = in_dtype(given, dtype), binding.graph.num_vertices
     if (isinstance(given, Start) and dtype.kind == "b") or not _fits(value, dtype):
         wanted = "; expected True or False" if dtype.kind == "b" else ""
-        raise refusal(binding.found.program, name, f": {option}={shown(given)} does not fit {dtype}{wanted}")
+        raise refusal(binding.spec.program, name, f": {option}={shown(given)} does not fit {dtype}{wanted}")
     if declared.dtype is VERTEX and not -1 <= value < max(vertices, 1):
         raise refusal(
-            binding.found.program,
+            binding.spec.program,
             name,
             f": {option}={shown(given)} is no vertex; expected an index from 0 to {vertices - 1}, or -1 for none",
         )
@@ -272,17 +270,15 @@ def _initial(
 
 def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: int) -> np.ndarray:
     """The array that was given for a field, in the field's dtype."""
-    found, vertices = binding.found, binding.graph.num_vertices
-    is_vertex = (found.vertex_fields.get(name) or found.edge_fields[name]).dtype is VERTEX
+    spec, vertices = binding.spec, binding.graph.num_vertices
+    is_vertex = (spec.vertex_fields.get(name) or spec.edge_fields[name]).dtype is VERTEX
     hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
-    order = (
-        "one value for each arc, in CSR order: see graph.edge_numbers" if name in found.edge_fields else ""
-    )
+    order = "one value for each arc, in CSR order: see graph.edge_numbers" if name in spec.edge_fields else ""
 
     def unfit(got: str, expected: str) -> ProgramError:
-        return ProgramError(f"{found.name}({name}=...): got {got}, expected {expected}{hint}")
+        return ProgramError(f"{spec.name}({name}=...): got {got}, expected {expected}{hint}")
 
-    check_not_masked(values, f"{found.name}({name}=...)", ProgramError)
+    check_not_masked(values, f"{spec.name}({name}=...)", ProgramError)
     try:
         array = np.asarray(values)
     except ValueError:

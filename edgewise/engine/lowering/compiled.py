@@ -27,15 +27,15 @@ from edgewise.program.syntax import takes_memory
 from edgewise.text import shortened
 
 
-def state_names(found: Specification) -> tuple[str, ...]:
+def state_names(spec: Specification) -> tuple[str, ...]:
     """The names that a state carries: those that some function uses, in a fixed order."""
-    declared = (*found.vertex_fields, *found.edge_fields, *found.parameters, *found.aggregators)
-    return tuple(name for name in (*declared, *STATE_SCALARS, *STATE_ARRAYS) if name in found.state_reads)
+    declared = (*spec.vertex_fields, *spec.edge_fields, *spec.parameters, *spec.aggregators)
+    return tuple(name for name in (*declared, *STATE_SCALARS, *STATE_ARRAYS) if name in spec.state_reads)
 
 
-def edge_names(found: Specification) -> tuple[str, ...]:
+def edge_names(spec: Specification) -> tuple[str, ...]:
     """The names that an edge carries: both ends, and those that edge_compute uses."""
-    optional = tuple(name for name in ("index", *found.edge_fields) if name in found.edge_reads)
+    optional = tuple(name for name in ("index", *spec.edge_fields) if name in spec.edge_reads)
     return ("source", "target", *optional)
 
 
@@ -54,29 +54,29 @@ class CompiledProgram:
     anew: dict[Any, Any]
 
 
-def compiled_for(found: Specification, compile_function: Callable[[Any], Any]) -> CompiledProgram:
+def compiled_for(spec: Specification, compile_function: Callable[[Any], Any]) -> CompiledProgram:
     """What `compiled_program` made of a program, once for each compiler."""
-    if compile_function not in found.kept:
-        found.kept[compile_function] = compiled_program(found, compile_function)
-    made: CompiledProgram = found.kept[compile_function]
+    if compile_function not in spec.kept:
+        spec.kept[compile_function] = compiled_program(spec, compile_function)
+    made: CompiledProgram = spec.kept[compile_function]
     return made
 
 
 def compiled_program(
-    found: Specification, compile_function: Callable[[Any], Any] = program_function
+    spec: Specification, compile_function: Callable[[Any], Any] = program_function
 ) -> CompiledProgram:
     """Wrap a program's functions for a compiler. Plain Python helpers that they call are compiled along."""
     made: dict[Any, Any] = {}
     functions = {
         name: _compiled(_with_safe_names(function.function), made, compile_function)
-        for name, function in found.functions.items()
+        for name, function in spec.functions.items()
     }
-    if not found.sends:
-        functions["edge_compute"] = _silent(functions["edge_compute"], found, compile_function)
+    if not spec.sends:
+        functions["edge_compute"] = _silent(functions["edge_compute"], spec, compile_function)
     classes = {
-        "State": state_names(found) or ("superstep",),
-        "Edge": edge_names(found),
-        "Messages": found.message_fields,
+        "State": state_names(spec) or ("superstep",),
+        "Edge": edge_names(spec),
+        "Messages": spec.message_fields,
     }
     safe = {
         name: tuple_class(name, tuple(_SAFE_NAMES.get(field, field) for field in fields))
@@ -86,10 +86,10 @@ def compiled_program(
     return CompiledProgram(functions, safe["State"], safe["Edge"], safe["Messages"], anew)
 
 
-def _silent(function: Any, found: Specification, compile_function: Callable[[Any], Any]) -> Any:
+def _silent(function: Any, spec: Specification, compile_function: Callable[[Any], Any]) -> Any:
     """An edge_compute that only returns None, with a message that it never sends: kernels are made for some dtype."""
-    width = len(found.message_fields)
-    message = (0,) * width if width else found.combine.name not in ("ANY", "ALL") and 0
+    width = len(spec.message_fields)
+    message = (0,) * width if width else spec.combine.name not in ("ANY", "ALL") and 0
 
     def silent(edge: Any, state: Any) -> Any:
         function(edge, state)
@@ -180,50 +180,50 @@ def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[st
     Raises:
         ProgramError: what numba cannot compile, or a value that does not fit its declared dtype.
     """
-    found = binding.found
+    spec = binding.spec
     state = _state_type(compiled, binding, parameters)
     edge = types.NamedTuple(
         [
             numba_type(binding.edge[name]) if name in binding.edge else types.int64
-            for name in edge_names(found)
+            for name in edge_names(spec)
         ],
         compiled.edge_class,
     )
-    sent = _return_type(compiled, found, "edge_compute", edge, state)
-    message = binding.message or _message_dtype(found.functions["edge_compute"], sent)
-    _check_message(found.functions["edge_compute"], sent, message)
-    if found.combine.name == "user":
+    sent = _return_type(compiled, spec, "edge_compute", edge, state)
+    message = binding.message or _message_dtype(spec.functions["edge_compute"], sent)
+    _check_message(spec.functions["edge_compute"], sent, message)
+    if spec.combine.name == "user":
         both = numba_type(message)
         _check_fits(
-            found.functions["combine"],
-            _return_type(compiled, found, "combine", both, both),
+            spec.functions["combine"],
+            _return_type(compiled, spec, "combine", both, both),
             message,
             "a combined message",
         )
     votes = {
         "initialize": (types.int64,),
         "resume": (types.int64,),
-        "vertex_compute": (types.int64, _incoming_type(compiled, found, message)),
+        "vertex_compute": (types.int64, _incoming_type(compiled, spec, message)),
         "proceed": (),
     }
     for name, arguments in votes.items():
-        returned = _return_type(compiled, found, name, *arguments, state)
+        returned = _return_type(compiled, spec, name, *arguments, state)
         if not isinstance(
             returned, types.Boolean | types.Integer | types.IntegerLiteral | types.BooleanLiteral
         ):
             wanted = "True or False" if name == "proceed" else "ACTIVE or HALT"
-            raise ProgramError(f"{found.functions[name].where()}: it returns {returned}; expected {wanted}")
+            raise ProgramError(f"{spec.functions[name].where()}: it returns {returned}; expected {wanted}")
     for name, dtype in binding.aggregates.items():
         _check_fits(
-            found.functions[name],
-            _return_type(compiled, found, name, types.int64, state),
+            spec.functions[name],
+            _return_type(compiled, spec, name, types.int64, state),
             dtype,
             "an aggregate",
         )
     return message
 
 
-def _incoming_type(compiled: CompiledProgram, found: Specification, message: np.dtype) -> Any:
+def _incoming_type(compiled: CompiledProgram, spec: Specification, message: np.dtype) -> Any:
     """The type of what vertex_compute is given: a message, or arrays of them."""
 
     def values(dtype: np.dtype) -> Any:
@@ -231,7 +231,7 @@ def _incoming_type(compiled: CompiledProgram, found: Specification, message: np.
 
     if message.names is not None:
         return types.NamedTuple([values(message[name]) for name in message.names], compiled.messages_class)
-    return values(message) if found.keeps_messages else numba_type(message)
+    return values(message) if spec.keeps_messages else numba_type(message)
 
 
 def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> Any:
@@ -242,19 +242,19 @@ def _state_type(compiled: CompiledProgram, binding: Binding, parameters: dict[st
     }
     kinds |= {name: numba_type(dtype) for name, dtype in binding.aggregates.items()}
     kinds |= {name: numba.typeof(value) for name, value in parameters.items()}
-    names = state_names(binding.found) or ("superstep",)
+    names = state_names(binding.spec) or ("superstep",)
     return types.NamedTuple([kinds[name] for name in names], compiled.state_class)
 
 
-def _return_type(compiled: CompiledProgram, found: Specification, name: str, *arguments: Any) -> Any:
+def _return_type(compiled: CompiledProgram, spec: Specification, name: str, *arguments: Any) -> Any:
     """Compile one function for these argument types; what it returns."""
-    function, dispatcher = found.functions[name], compiled.functions[name]
+    function, dispatcher = spec.functions[name], compiled.functions[name]
     try:
         dispatcher.compile(arguments)
     except (errors.NumbaError, errors.UnsupportedBytecodeError) as error:
-        raise _in_users_terms(function, error, found.keeps_messages) from None
+        raise _in_users_terms(function, error, spec.keeps_messages) from None
     except AssertionError as error:  # numba's own checks of what it has no form of
-        raise _in_users_terms(function, error, found.keeps_messages) from error
+        raise _in_users_terms(function, error, spec.keeps_messages) from error
     result: Any = dispatcher.overloads[arguments]
     _check_stores(function, result.type_annotation)
     return result.signature.return_type

@@ -48,17 +48,17 @@ def constant_arrays(
         pull: whether edge fields are needed in the order of in-edges, too.
         graph_array: gives one of the graph's arrays by its name, where the engine reads it.
     """
-    graph, found = binding.graph, binding.found
+    graph, spec = binding.graph, binding.spec
     arrays: dict[tuple[str, str], Any] = {}
     supplied, uniform = 0, set()
-    if pull and any(name in given for name in found.edge_fields):
+    if pull and any(name in given for name in spec.edge_fields):
         graph.make_in_arcs()  # now, for that takes more than it leaves
-    for i, name in enumerate(found.vertex_fields):
+    for i, name in enumerate(spec.vertex_fields):
         start = initial_vertex_value(binding, name, given)
         supplied |= (start.ndim == 1) << i
         arrays["initial", name] = np.atleast_1d(start)
-    for name in found.edge_fields:
-        whole = name in found.edge_writes or name in found.state_reads
+    for name in spec.edge_fields:
+        whole = name in spec.edge_writes or name in spec.state_reads
         start = initial_edge_value(binding, name, given, graph_array)
         if start.ndim == 0 and not whole:
             uniform.add(name)
@@ -71,7 +71,7 @@ def constant_arrays(
         else:
             arrays["in_along", name] = _in_order(values, graph.in_arcs)
     for name in STATE_ARRAYS:
-        arrays["degree", name] = graph_array(name) if name in found.state_reads else _NO_DEGREES
+        arrays["degree", name] = graph_array(name) if name in spec.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
 
 
@@ -86,20 +86,20 @@ def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
     """The memory that `constant_arrays` takes of the host beyond the arrays of the graph that it reads."""
-    found, num_arcs = binding.found, binding.graph.num_arcs
-    steps = [giving(binding, name, given) for name in (*found.vertex_fields, *found.edge_fields)]
-    for name in found.edge_fields:
+    spec, num_arcs = binding.spec, binding.graph.num_arcs
+    steps = [giving(binding, name, given) for name in (*spec.vertex_fields, *spec.edge_fields)]
+    for name in spec.edge_fields:
         size = num_arcs * binding.edge[name].itemsize
         if name in given:
             steps.append(held(size * pull))
-        elif name in found.edge_writes | found.state_reads and not starts_as_weights(binding, name, given):
+        elif name in spec.edge_writes | spec.state_reads and not starts_as_weights(binding, name, given):
             steps.append(held(size))
     return in_turn(*steps)
 
 
 def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[str]:
     """Which arrays of the graph these take on a CPU, by the names that `Graph.making` has for them."""
-    found = binding.found
-    ordered = found.needs_arc_index or any(name in given for name in found.edge_fields)
-    degrees = [name for name in STATE_ARRAYS if name in found.state_reads]
+    spec = binding.spec
+    ordered = spec.needs_arc_index or any(name in given for name in spec.edge_fields)
+    degrees = [name for name in STATE_ARRAYS if name in spec.state_reads]
     return [*["in_edges"] * pull, *["in_arcs"] * (pull and ordered), *degrees]
