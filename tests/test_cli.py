@@ -334,7 +334,7 @@ def test_memory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(ew.Graph, "from_edges", allocate)
     error = refuse("generate", "path", tmp_path / "g.tsv", "--set", "num_vertices=3")
-    assert "there is not enough memory: Unable to allocate 64.0 GiB" in error
+    assert "path needs more memory than the system gives (Unable to allocate 64.0 GiB)" in error
 
 
 def test_a_name_as_long_as_names_may_be(towns: Path, tmp_path: Path) -> None:

@@ -131,18 +131,39 @@ def words_of(arguments: Iterable[Any]) -> list[int]:
     """The words of 64 bits that a launch takes."""
     passed: list[int] = []
     for value, atomic in zip(arguments, _atomic_fields(type(arguments)), strict=False):
-        if isinstance(value, Words):
-            passed += value
-        elif isinstance(value, (int, np.integer)):
+        kind = _kind_of(value.__class__)
+        if kind == _ON_GPU:
+            if atomic:
+                size, itemsize, place = value.size, value.dtype.itemsize, value.data.ptr
+                passed += (0, 0, size, itemsize, place, size, itemsize)
+            else:
+                passed.append(value.data.ptr)
+        elif kind == _INTEGER:
             passed.append(int(value))
-        elif isinstance(value, tuple):
+        elif kind == _TUPLE:
             passed += words_of(value)
-        elif isinstance(value, np.ndarray):
+        elif kind == _PASSED:
+            passed += value
+        elif kind == _ON_HOST:
             passed.append(_address(value))
-        elif isinstance(value, float):
-            passed.append(int(np.float64(value).view(np.int64)))
-        elif atomic:
-            passed += words(value)
         else:
-            passed.append(value.data.ptr)
+            passed.append(int(np.float64(value).view(np.int64)))
     return passed
+
+
+#: How a value is passed, by its type; anything else is an array on the GPU.
+_ON_GPU, _INTEGER, _TUPLE, _PASSED, _ON_HOST, _FLOAT = range(6)
+
+
+@functools.cache
+def _kind_of(kind: type) -> int:
+    for base, how in (
+        (Words, _PASSED),
+        ((int, np.integer), _INTEGER),
+        (tuple, _TUPLE),
+        (np.ndarray, _ON_HOST),
+        (float, _FLOAT),
+    ):
+        if issubclass(kind, base):
+            return how
+    return _ON_GPU
