@@ -441,7 +441,7 @@ def test_edges_of_halted_vertices_are_not_asked_where_that_could_harm(program):
     assert not inspect_program(program).edge_compute_is_harmless
     graph = ew.generate.uniform(3000, 20_000, seed=1)
     prepared = Prepared(program, graph, schedule=ew.Schedule(delivery=ew.Pull()))
-    np.testing.assert_array_equal(prepared().spec, prepared.reference({}, None).vertex_fields["found"])
+    np.testing.assert_array_equal(prepared().found, prepared.reference({}, None).vertex_fields["found"])
 
 
 def test_edges_of_halted_vertices_may_be_asked_where_ends_are_all_that_matters():
