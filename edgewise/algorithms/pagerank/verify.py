@@ -132,8 +132,13 @@ def verify_converged(walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool
 
 def next_ranks(walk: Walk, rank: np.ndarray) -> np.ndarray:
     """One iteration in float64."""
-    spread = 1 - walk.damping + walk.damping * rank[walk.scale == 0].sum()
-    return _mixed(walk, spread, _gathered(walk, rank * walk.scale))
+    return _followed(walk, rank, 1 - walk.damping)
+
+
+def _followed(walk: Walk, values: np.ndarray, jumps: float) -> np.ndarray:
+    """Ranks, or bounds of their errors, after one step of the walk; `jumps` is what jumps add to their sum."""
+    spread = jumps + walk.damping * values[walk.scale == 0].sum()
+    return _mixed(walk, spread, _gathered(walk, values * walk.scale))
 
 
 def _gathered(walk: Walk, shares: np.ndarray) -> np.ndarray:
@@ -204,7 +209,7 @@ def _repeat_all(walk: Walk, outcome: Outcome) -> None:
     each = share * rank
     for _ in range(outcome.iterations):
         before, rank = rank, next_ranks(walk, rank)
-        each = share * rank + _spread(walk, each)
+        each = share * rank + _followed(walk, each, 0.0)
         earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, precision)
     what = f"{outcome.iterations} iterations from the start, repeated, give"
     _compare(walk, outcome.rank, rank, rounding, each, what)
@@ -234,12 +239,6 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
         raise VerificationError(
             f"the residual is {outcome.residual}; the last iteration changed {change} of vertices with out-arcs"
         )
-
-
-def _spread(walk: Walk, errors: np.ndarray) -> np.ndarray:
-    """What an iteration makes of bounds of the errors of single ranks."""
-    handed_out = errors[walk.scale == 0].sum()
-    return _mixed(walk, walk.damping * handed_out, _gathered(walk, errors * walk.scale))
 
 
 def _share_of_rounding(walk: Walk, precision: Precision) -> float:
