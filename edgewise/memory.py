@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -121,17 +121,26 @@ def naming_memory_errors(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
-        try:
+        with explaining_memory_errors(function.__qualname__, _ADVICE):
             return function(*args, **kwargs)
-        except MemoryLimitError:
-            raise
-        except MemoryError as error:
-            detail = f" ({error})" if str(error) else ""
-            raise MemoryLimitError(
-                f"{function.__qualname__} needs more memory than the system gives{detail}. {_ADVICE}"
-            ) from None
 
     return named  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def explaining_memory_errors(what: str, advice: str) -> Iterator[None]:
+    """Explain a MemoryError of the system by what needs the memory and by what to do.
+
+    Raises:
+        MemoryLimitError: in place of a MemoryError.
+    """
+    try:
+        yield
+    except MemoryLimitError:
+        raise
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        raise MemoryLimitError(f"{what} needs more memory than the system gives{detail}. {advice}") from None
 
 
 def give_back(freed: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgewise.errors import MemoryLimitError
 from edgewise.io.options import ReadOptions
-from edgewise.memory import free_memory
+from edgewise.memory import explaining_memory_errors, free_memory
 
 #: Bytes for a name beyond its own text: a Python string, its place in the ids, its number in tables.
 NAME_BYTES = 150
@@ -71,15 +71,8 @@ class Budget:
         Raises:
             MemoryLimitError: in place of a MemoryError.
         """
-        try:
+        with explaining_memory_errors(f"reading {self.path}", self._advice):
             yield
-        except MemoryLimitError:
-            raise
-        except MemoryError as error:
-            detail = f" ({error})" if str(error) else ""
-            raise MemoryLimitError(
-                f"reading {self.path} needs more memory than the system gives{detail}. {self._advice}"
-            ) from None
 
 
 def bytes_of_graph(columns: int, weights: int, num_edges: int, options: ReadOptions) -> int:
