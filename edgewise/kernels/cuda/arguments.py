@@ -105,10 +105,14 @@ class Words(tuple[int, ...]):
 
 def words(values: Any) -> Words:
     """What is passed for an argument of type `array`."""
-    size, itemsize = values.size, values.dtype.itemsize
-    passed = Words((0, 0, size, itemsize, values.data.ptr, size, itemsize))
+    passed = Words(_array_words(values))
     passed.values = values
     return passed
+
+
+def _array_words(values: Any) -> tuple[int, ...]:
+    size, itemsize = values.size, values.dtype.itemsize
+    return 0, 0, size, itemsize, values.data.ptr, size, itemsize
 
 
 def packed(values: tuple[Any, ...]) -> Any:
@@ -134,8 +138,7 @@ def words_of(arguments: Iterable[Any]) -> list[int]:
         kind = _kind_of(value.__class__)
         if kind == _ON_GPU:
             if atomic:
-                size, itemsize, place = value.size, value.dtype.itemsize, value.data.ptr
-                passed += (0, 0, size, itemsize, place, size, itemsize)
+                passed += _array_words(value)
             else:
                 passed.append(value.data.ptr)
         elif kind == _INTEGER:
