@@ -864,6 +864,25 @@ def test_little_files_that_become_large_ones(file: Any, module: Any, line: bytes
     assert peak < 1.05 * 2e7 + 1e7
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.mtx", "a.gr", "names.txt"])
+def test_a_refused_file_takes_little_memory(file: Any, name: str) -> None:
+    start, line = {
+        "a.txt": ("", "{} {}\n"),
+        "a.csv": ("source,target\n", "{},{}\n"),
+        "a.mtx": (f"{MATRIX} pattern general\n800000 800000 800000\n", "{} {}\n"),
+        "a.gr": ("p sp 800000 800000\n", "a {} {} 1\n"),
+        "names.txt": ("", "v{} v{}\n"),
+    }[name]
+    path = file(start + "".join(line.format(v, v + 1) for v in range(1, 800_000)), name)
+    for limit in (0, 10**7, 2 * 10**7):
+        tracemalloc.start()
+        with pytest.raises(MemoryLimitError, match=f"memory_limit is {limit:,}"):
+            read(path, memory_limit=limit)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= 1.05 * limit + 1e7
+
+
 @pytest.mark.parametrize("ids", [10**5, 2**31 - 1, 2**60])
 @pytest.mark.parametrize(
     "options", [{}, {"directed": False, "self_loops": "drop"}, {"parallel_edges": "sum"}]

@@ -25,7 +25,7 @@ _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\x28\xb5\x2f\xfd": ("zstd", None),
 }
 _COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
-_BLOCK = 2**22
+_BLOCK = 2**20
 _HEAD = 2**16
 #: The longest line, in bytes, that is read.
 _LONGEST_LINE = 2**28
@@ -76,7 +76,7 @@ class TextFile:
             yield from block.decode(errors="replace").split("\n")[:-1]
 
     def blocks(self) -> Iterator[bytes]:
-        """The lines of the file, some megabytes at a time; the last one ends in a line break, too."""
+        """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
         return self._whole_lines(_BLOCK)
 
     def _whole_lines(self, size: int) -> Iterator[bytes]:
