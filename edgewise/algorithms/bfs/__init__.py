@@ -96,7 +96,7 @@ class BFSResult(Result):
 
     def summary(self) -> dict[str, Any]:
         """The number of vertices ``reached``, and the highest level, the ``depth``."""
-        return {"reached": self.num_reached, "depth": int(self.level.max(initial=-1))}
+        return {"reached": self.num_reached, "depth": int(self.level.max())}
 
     def top(self, count: int = 10) -> dict[str, np.ndarray]:
         """The vertices on the lowest levels."""

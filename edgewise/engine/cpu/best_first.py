@@ -131,7 +131,7 @@ def make_decide(
         while not cancelled(control):
             shared[ENDED] = -1
             report(control, shared[SUPERSTEP])
-            near, _, far, far_next = lists(work, shared)
+            near, _, far, _ = lists(work, shared)
             if shared[NEAR_NOW] > 0:
                 if shared[SUPERSTEP] == limit:
                     finish_far(size, far, work)
@@ -164,7 +164,6 @@ def make_decide(
                 return
             sift(0, shared[FAR_NOW], state, graph, own, work, shared, 0)
             finish_segment(near, work[6], NEAR_CURSOR)
-            finish_segment(far_next, work[6], FAR_CURSOR)
             turn_far(shared)
 
     return decide
@@ -208,7 +207,7 @@ def make_async_kernel(
             if barrier(control, size) or shared[ENDED] >= 0:
                 return
             form, superstep = shared[FORM], shared[SUPERSTEP]
-            near, _, _, far_next = lists(work, shared)
+            near = lists(work, shared)[0]
             state = make_state(own, n, m, superstep)
             end = shared[NEAR_NOW] if form == COMPUTE else shared[FAR_NOW]
             piece = min(SEGMENT, 1 + end // (8 * size))
@@ -225,7 +224,6 @@ def make_async_kernel(
                 go_on(state, graph, own, work, shared, thread)
             else:
                 finish_segment(near, work[6], WORDS * thread + NEAR_CURSOR)
-                finish_segment(far_next, work[6], WORDS * thread + FAR_CURSOR)
             if barrier(control, size):
                 return
             if thread == 0:
