@@ -62,8 +62,6 @@ def _shared_array(shared, shape, dtype):
 
 def with_warps():
     """Give the simulator such warps. To be called before kernels are loaded."""
-    # The simulator's own thread polls, and would keep lanes from running for 5 ms each time.
-    sys.setswitchinterval(1e-5)
     FakeCUDAShared.array = _shared_array
     cuda_device.WARP, cuda_device.THREADS = LANES, THREADS
     cuda_device.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))

@@ -6,9 +6,11 @@ block of a few threads: what warps and several blocks do to each other is not se
 
 import contextlib
 import sys
+import threading
 
 import numpy as np
 from numba import cuda, types
+from numba.cuda.simulator import kernel as simulation
 
 from edgewise.kernels import door
 from edgewise.kernels.cuda import arguments as cuda_arguments
@@ -38,6 +40,63 @@ class SimulatedKernel:
                 for kind in self._kinds
             )
         )
+
+
+class Barrier:
+    """Where the threads of a block that are not done meet."""
+
+    def __init__(self, size):
+        self._left, self._came, self._turn, self._failed = size, 0, 0, False
+        self._changed = threading.Condition()
+
+    def wait(self):
+        """Wait for the others."""
+        with self._changed:
+            turn = self._turn
+            self._came += 1
+            self._go_on_if_complete()
+            self._changed.wait_for(lambda: self._turn > turn or self._failed)
+            if self._failed:
+                raise RuntimeError("another thread of the block has failed")
+
+    def leave(self, failed):
+        """A thread is done, or has failed: the others need not wait for it."""
+        with self._changed:
+            self._left -= 1
+            self._failed |= failed
+            self._go_on_if_complete()
+            self._changed.notify_all()
+
+    def _go_on_if_complete(self):
+        if self._came == self._left:
+            self._came, self._turn = 0, self._turn + 1
+            self._changed.notify_all()
+
+
+class Block(simulation.BlockManager):
+    """The threads of a block. The simulator's own one looks at them in turn all the time, and so keeps them waiting."""
+
+    def run(self, grid_point, *args):
+        """Run a kernel to its end. Raises what a thread raised."""
+        places = list(np.ndindex(*self._block_dim))
+        self.barrier, failures = Barrier(len(places)), []
+
+        def run_thread():
+            try:
+                self._f(*args)
+            except BaseException as failure:
+                failures.append(failure)
+                self.barrier.leave(failed=True)
+            else:
+                self.barrier.leave(failed=False)
+
+        threads = [simulation.BlockThread(run_thread, self, grid_point, place, False) for place in places]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
 
 
 @contextlib.contextmanager
@@ -70,3 +129,5 @@ def pretend():
     cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None
+    simulation.BlockManager = Block
+    simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()
