@@ -219,6 +219,12 @@ def test_a_function_whose_name_is_near_a_hook_is_refused(name, near):
         assert f"Made.{name} means nothing; did you mean {near}?" in refusal(made(Base, **{name: value}))
 
 
+@pytest.mark.parametrize("dtype", [bool, float, np.float32, "bool"])
+def test_a_dtype_under_a_name_near_a_setting_is_refused(dtype):
+    assert "Made.mesage means nothing; did you mean message?" in refusal(made(Base, mesage=dtype))
+    ew.run(made(Base, kind_of_it=dtype if isinstance(dtype, type) else bool)(), PATH)
+
+
 def test_the_number_of_parameters_tells_a_misspelt_hook():
     def two(a, b):
         return a

@@ -771,6 +771,14 @@ def test_what_is_no_def_is_told_what_it_is(make):
         assert expected in refusal(type("Changed", (program,), {name: value}))
 
 
+def test_parameters_in_another_order_are_refused(make):
+    def swapped(v, state, message):
+        return ew.HALT
+
+    changed = type("Changed", (make("pass"),), {"vertex_compute": staticmethod(swapped)})
+    assert "got the parameters (v, state, message), expected (v, message, state)" in refusal(changed)
+
+
 async def later(edge, state):
     return 1.0
 

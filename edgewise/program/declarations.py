@@ -10,6 +10,8 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from edgewise.errors import ProgramError
 from edgewise.program.declare import (
     LEFT_OUT,
@@ -164,6 +166,7 @@ def _check_attributes(program: type[Program], declared: set[str]) -> None:
 def _check_attribute(program: type[Program], name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse an attribute that programs do not have, unless it is code of the user's own."""
     code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
+    code = code and not _is_dtype(value)
     near = _near(name, (*HOOKS, "combine") if code else known)
     if near and not code:
         raise refusal(program, name, f" means nothing; did you mean {near}?")
@@ -183,7 +186,7 @@ def _check_attribute(program: type[Program], name: str, value: Any, known: tuple
             name,
             f": functions do not see the names of their class; write {name} = ... outside of it",
         )
-    if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
+    if not (code or _is_dtype(value) or isinstance(value, VertexField | EdgeField | Parameter | Aggregator)):
         raise refusal(
             program,
             name,
@@ -191,6 +194,11 @@ def _check_attribute(program: type[Program], name: str, value: Any, known: tuple
             f"{', '.join(known)}. Declare {name} = ew.parameter(default={shown(value)}), or begin its name with an "
             "underscore",
         )
+
+
+def _is_dtype(value: Any) -> bool:
+    """Whether a class is one of numbers, which declares a dtype."""
+    return isinstance(value, type) and (value in (bool, int, float) or issubclass(value, np.generic))
 
 
 def _near(name: str, known: tuple[str, ...]) -> str | None:

@@ -223,7 +223,10 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
         raise ProgramError(f"{name} in {code.co_filename}, line {code.co_firstlineno}: {_unreadable(code)}")
     found, tree = UserFunction(name, function, source), source.tree
     plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
-    if len(found.arguments) != len(expected) or not plain:
+    swapped = any(
+        name in expected and name != place for name, place in zip(found.arguments, expected, strict=False)
+    )
+    if len(found.arguments) != len(expected) or not plain or swapped:
         hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
         if hasattr(function, "__wrapped__"):
             hint = f" (it is what a decorator made of {name}; leave the decorator out)"
