@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from edgewise import generate
-from edgewise.errors import GraphError, MemoryLimitError, OutputError, ParameterError, ParseError
+from edgewise.errors import (
+    GraphError,
+    GraphWarning,
+    MemoryLimitError,
+    OutputError,
+    ParameterError,
+    ParseError,
+)
 from edgewise.graph import Graph
 from edgewise.graph.ids import Ids
 from edgewise.io import read, source, write
@@ -367,6 +375,47 @@ def test_names_of_columns_say_which_have_ids(file: Any) -> None:
             ParseError, match=r"calls one of the first two columns a weight.*columns=\(0, 2\)"
         ):
             read(file(text, "graph.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        ("id,source,target\n700,1,2\n", (1, 2)),
+        ("source,target,Edge ID\n1,2,700\n", (1, 2)),
+        (",source,target\n700,1,2\n", (1, 2)),
+        ("from,to,Year\na,b,1999\n", ("a", "b")),
+        ("u\tv\ttype\n1\t2\t3\n", (1, 2)),
+    ],
+)
+def test_columns_that_are_called_no_weights_are_left_out(file: Any, text: str, edge: tuple) -> None:
+    path = file(text, "graph.csv")
+    with pytest.warns(GraphWarning, match=r"left out: weight_column='.*weighted=False") as caught:
+        assert edges_of(read(path)) == [edge]
+    assert caught[0].filename == __file__
+    name = str(caught[0].message).split("the column '")[1].split("'")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not read(path, weighted=False).weighted
+        assert read(path, weight_column=name).weighted
+        assert read(path, weighted=True).weighted
+
+
+def test_columns_that_are_not_called_weights_are_taken_with_a_warning(file: Any) -> None:
+    path = file("source,target,visits\n1,2,5\n", "graph.csv")
+    with pytest.warns(
+        GraphWarning, match=r"three columns, 'visits', became the weights.*weighted=False; weight_column="
+    ):
+        assert edges_of(read(path)) == [(1, 2, 5)]
+    with pytest.warns(GraphWarning, match="'b', became the weights"):
+        assert edges_of(read(file("x a b\n1 2 5\n"), header=True)) == [(1, 2, 5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert edges_of(read(path, weighted=False)) == [(1, 2)]
+        assert edges_of(read(path, weight_column="visits")) == [(1, 2, 5)]
+        for name in ("Weight", "w", "COST", "length", "distance", "Capacity", "value"):
+            assert edges_of(read(file(f"source,target,{name}\n1,2,5\n", "graph.csv"))) == [(1, 2, 5)]
+        assert edges_of(read(file("1,2,5\n", "graph.csv"))) == [(1, 2, 5)]
+        assert edges_of(read(file("source,target,id\n1,2,x\n", "graph.csv"))) == [(1, 2)]
 
 
 def test_names_of_columns_are_cut_in_messages(file: Any) -> None:

@@ -55,8 +55,10 @@ def read(
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
-        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight",
-            or where there are three columns and the third is a number.
+        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
+            where there are three columns and the remaining one has a number on the first line of data. A header may
+            call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
+            whose names say otherwise, such as "id", "year" or "type", are left out.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
             else the first two.
@@ -79,7 +81,8 @@ def read(
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
-            directions: degrees count them twice.
+            directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
+            its name.
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.

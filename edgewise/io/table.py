@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count
 from edgewise.graph.csr import build_rows
@@ -14,10 +14,19 @@ from edgewise.graph.ids import Ids, as_id_column, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
+from edgewise.io.fields import (
+    is_integer,
+    is_no_weight,
+    is_number,
+    is_usual_weight,
+    is_weight,
+    looks_like_header,
+    usual_ends,
+)
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import listed, shortened, shown
+from edgewise.text import listed, printable, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
@@ -25,9 +34,6 @@ COMMENTS = "#%"
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
-#: Usual names of the columns of sources, of targets and of weights.
-_SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
-_WEIGHT = "weight"
 
 
 def read_table(
@@ -41,6 +47,9 @@ def read_table(
         delimiter: between columns; None for any number of spaces and tabs.
         header: whether the first line names the columns; None to tell by its looks.
 
+    Warns:
+        GraphWarning: a column of numbers whose name does not say that it has weights.
+
     Raises:
         ParseError: columns that are not there, and everything that `read_edges` refuses.
     """
@@ -49,7 +58,10 @@ def read_table(
     layout = table.layout(options)
     read = read_edges if layout.names else read_edges_of_any_id
     edges = read(file, layout, options, table.skip)
-    return make_graph(edges, options, file.budget, integers=not layout.names)
+    made = make_graph(edges, options, file.budget, integers=not layout.names)
+    if table.doubt:
+        warn(printable(table.doubt), GraphWarning)
+    return made
 
 
 def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: bool) -> tuple[Graph, int]:
@@ -122,17 +134,17 @@ class _Table:
 
     Attributes:
         skip: the number of lines before the edges, if there is a header.
+        doubt: what to warn of if the columns may have been meant otherwise, known from `layout` on.
     """
 
     def __init__(self, file: TextFile, delimiter: str | None, comments: str, header: bool | None) -> None:
         self._path = file.path
         self._delimiter = delimiter
         self._comments = comments
+        self.doubt: str | None = None
         found = list(islice(self._data_lines(file), 2))
         if header is None:
-            header = (
-                self._declared is None and bool(found) and _looks_like_header([line for _, line in found])
-            )
+            header = self._declared is None and bool(found) and looks_like_header([line for _, line in found])
         self._header: list[str] | None = None
         self.skip = 0
         if found and header:
@@ -204,8 +216,8 @@ class _Table:
     def _ends_by_name(self) -> tuple[int, int]:
         """The columns of sources and targets: those with usual names, else the first two."""
         header = self._header or []
-        ends = _usual_ends(header)
-        if ends is None and _WEIGHT in map(str.lower, header[:2]):
+        ends = usual_ends(header)
+        if ends is None and any(map(is_weight, header[:2])):
             raise ParseError(
                 f"{self._path}: the header calls one of the first two columns a weight, and none a source and a "
                 "target; say which columns have ids: columns=(0, 2), counted from 0, or by their names"
@@ -213,7 +225,7 @@ class _Table:
         return ends or (0, 1)
 
     def _weight_place(self, options: ReadOptions, first: list[str], ends: set[int]) -> int | None:
-        """The column of the weights: the one named, else a column "weight", else the third of three."""
+        """The column of the weights: the one named, else a column "weight", else the remaining one of three."""
         if options.weighted is False:
             return None
         if options.weight_column is not None:
@@ -224,14 +236,36 @@ class _Table:
                 )
             return place
         others = [place for place in range(len(first)) if place not in ends]
-        named = [place for place in others if self._header and self._header[place].lower() == _WEIGHT]
+        named = [place for place in others if self._header and is_weight(self._header[place])]
         if named:
             return named[0]
         if options.weighted and others:
             return others[0]
         if options.weighted:
             raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
-        return others[0] if len(others) == 1 and _is_number(first[others[0]]) else None
+        return self._remaining(others[0], first[others[0]]) if len(others) == 1 else None
+
+    def _remaining(self, place: int, first: str) -> int | None:
+        """The remaining one of three columns, if it has weights: numbers, under a name that allows them."""
+        if not is_number(first):
+            return None
+        name = self._header[place] if self._header else None
+        if name is None or is_usual_weight(name):
+            return place
+        choice = (
+            f"weight_column={shown(name)} takes it as weights, and weighted=False says that there are none"
+        )
+        if is_no_weight(name):
+            self.doubt = (
+                f"{self._path} has numbers in the column {shown(name)}, which were left out: {choice}"
+            )
+            return None
+        self.doubt = (
+            f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of its "
+            f"three columns, {shown(name)}, became the weights. If they are none, give weighted=False; weight_column= "
+            "names another column"
+        )
+        return place
 
     def _place(self, column: Column, first: list[str]) -> int:
         """The number of a column that is given by number or name."""
@@ -269,33 +303,3 @@ def split_line(line: str, delimiter: str | None) -> Iterator[str]:
         if not more:
             break
         place = match.end()
-
-
-def _looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
-    names, values = lines[0], lines[-1]
-    if _usual_ends(names) is not None or (_SOURCES | _TARGETS).issuperset(map(str.lower, names[:2])):
-        return True
-    if any(name.lower() == _WEIGHT and _is_number(value) for name, value in zip(names, values, strict=False)):
-        return True
-    return not any(map(is_integer, names[:2])) and all(map(is_integer, values[:2]))
-
-
-def _usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """The columns of sources and targets, if exactly one has a usual name of each."""
-    places = [
-        [place for place, name in enumerate(names) if name.lower() in usual] for usual in (_SOURCES, _TARGETS)
-    ]
-    return (places[0][0], places[1][0]) if list(map(len, places)) == [1, 1] else None
-
-
-def is_integer(text: str) -> bool:
-    return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
