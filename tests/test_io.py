@@ -418,6 +418,39 @@ def test_columns_that_are_not_called_weights_are_taken_with_a_warning(file: Any)
         assert edges_of(read(file("source,target,id\n1,2,x\n", "graph.csv"))) == [(1, 2)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source target weight\n1 2 5\n",
+        "from to\n1 2\n",
+        "# hi\nSRC\tDST\n1\t2\n2\t1\n",
+        "id target source\n7 1 2\n",
+        "from to\n1 2 5\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph"])
+def test_edge_lists_with_names_of_columns_are_refused(file: Any, text: str, name: str) -> None:
+    path = file(text, name)
+    with pytest.raises(
+        ParseError, match=r":[12]: got .* above integers.*header=True .*header=False if these are ids"
+    ):
+        read(path)
+
+
+def test_names_of_columns_that_are_ids_in_edge_lists(file: Any) -> None:
+    path = file("from to\n1 2\n")
+    assert edges_of(read(path, header=True)) == [(1, 2)]
+    assert edges_of(read(path, header=False)) == [("from", "to"), ("1", "2")]
+    for text in (
+        "# Ids: names\nfrom to\n1 2\n",
+        "from to\nto x\n",
+        "from to\n",
+        "from here\n1 2\n",
+        "from to x\n1 2 3\n",
+    ):
+        assert "from" in read(file(text)).vertices
+
+
 def test_names_of_columns_are_cut_in_messages(file: Any) -> None:
     path = file(
         "source,target," + ",".join(f"column{i}" for i in range(1000)) + "\n" + "1," * 1001 + "1\n", "a.csv"

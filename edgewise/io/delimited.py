@@ -15,7 +15,7 @@ _DELIMITERS = "\t,;|"
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     delimiter = options.delimiter or _delimiter(file, options.comments)
-    return read_table(file, options, delimiter, options.header)
+    return read_table(file, options, delimiter)
 
 
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:

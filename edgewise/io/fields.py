@@ -45,6 +45,15 @@ def looks_like_header(lines: list[list[str]]) -> bool:
     return not any(map(is_integer, names[:2])) and all(map(is_integer, values[:2]))
 
 
+def are_names_above_ids(names: list[str], values: list[str]) -> bool:
+    """Whether one line has nothing but usual names of columns, and the other integers as source and target."""
+    ends = usual_ends(names)
+    if ends is None or max(ends) >= len(values) or not all(is_integer(values[end]) for end in ends):
+        return False
+    others = (name for place, name in enumerate(names) if place not in ends)
+    return all(is_usual_weight(name) or is_no_weight(name) for name in others)
+
+
 def is_integer(text: str) -> bool:
     """Whether a field is an integer in digits."""
     return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()

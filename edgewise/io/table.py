@@ -15,6 +15,7 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
 from edgewise.io.fields import (
+    are_names_above_ids,
     is_integer,
     is_no_weight,
     is_number,
@@ -37,7 +38,7 @@ _MOST_COLUMNS = 10_000
 
 
 def read_table(
-    file: TextFile, options: ReadOptions, delimiter: str | None, header: bool | None
+    file: TextFile, options: ReadOptions, delimiter: str | None, usual_header: bool | None = None
 ) -> tuple[Graph, int]:
     """Read a table of edges, and count as `make_graph` does.
 
@@ -45,7 +46,8 @@ def read_table(
         file: what to read.
         options: what the caller said.
         delimiter: between columns; None for any number of spaces and tabs.
-        header: whether the first line names the columns; None to tell by its looks.
+        usual_header: whether files of this format have a line of column names, where the caller does not say; None to
+            tell by its looks.
 
     Warns:
         GraphWarning: a column of numbers whose name does not say that it has weights.
@@ -54,7 +56,9 @@ def read_table(
         ParseError: columns that are not there, and everything that `read_edges` refuses.
     """
     comments = COMMENTS if options.comments is None else options.comments
-    table = _Table(file, delimiter, comments, header)
+    table = _Table(file, delimiter, comments, usual_header if options.header is None else options.header)
+    if options.header is None and usual_header is False:
+        table.check_has_no_names()
     layout = table.layout(options)
     read = read_edges if layout.names else read_edges_of_any_id
     edges = read(file, layout, options, table.skip)
@@ -142,13 +146,16 @@ class _Table:
         self._delimiter = delimiter
         self._comments = comments
         self.doubt: str | None = None
-        found = list(islice(self._data_lines(file), 2))
+        lines = self._data_lines(file)
+        found = list(islice(lines, 2))
         if header is None:
             header = self._declared is None and bool(found) and looks_like_header([line for _, line in found])
         self._header: list[str] | None = None
         self.skip = 0
         if found and header:
             self.skip, self._header = found.pop(0)
+            found.extend(islice(lines, 1))
+        self._found = found
         self._fields = found[0][1] if found else None
         if self._header and self._fields and len(self._header) != len(self._fields):
             raise ParseError(
@@ -177,6 +184,17 @@ class _Table:
             elif not begun:
                 for names, declaration in DECLARED_IDS.items():
                     self._declared = names if line.strip(BLANKS) == declaration else self._declared
+
+    def check_has_no_names(self) -> None:
+        """Refuse a first line that looks like names of columns above edges, if nothing says that it holds ids."""
+        if self._declared is not None or len(self._found) < 2:
+            return
+        (number, names), (_, values) = self._found
+        if are_names_above_ids(names, values):
+            raise ParseError(
+                f"{self._path}:{number}: got {listed(names)} above integers, which looks like names of columns. Give "
+                "header=True if it is, or header=False if these are ids"
+            )
 
     def layout(self, options: ReadOptions) -> Layout:
         """The layout, from the caller's options and the first line of data."""
