@@ -6,6 +6,7 @@ import gc
 import gzip
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -446,9 +447,48 @@ def test_names_of_columns_that_are_ids_in_edge_lists(file: Any) -> None:
         "from to\nto x\n",
         "from to\n",
         "from here\n1 2\n",
-        "from to x\n1 2 3\n",
     ):
         assert "from" in read(file(text)).vertices
+
+
+@pytest.mark.parametrize(
+    "mark", ["NA", "n/a", "null", "None", "?", "-", "", "1,5", "-0,25", ",5", "1.234,5", "2,5e3"]
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph.tsv", "graph.csv", "header.csv"])
+def test_first_lines_that_do_not_say_if_there_are_weights_are_refused(
+    file: Any, mark: str, name: str
+) -> None:
+    delimiter = {"graph.txt": " ", "graph.tsv": "\t"}.get(name, ";")
+    if not mark and delimiter == " ":
+        return
+    start = "source;target;value\n" if name == "header.csv" else "# hi\n"
+    if "," in mark and name == "graph.csv":
+        start = "a;b;c\n"
+    path = file(start + delimiter.join(["1", "2", mark]) + "\n" + delimiter.join("235") + "\n", name)
+    with pytest.raises(
+        ParseError, match=rf":2: got '{re.escape(mark)}' where a weight may stand.*weighted=False"
+    ):
+        read(path)
+    assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
+
+
+def test_labels_are_no_weights_unless_the_second_line_has_a_number(file: Any) -> None:
+    for text in (
+        "1 2 abc\n2 3 def\n",
+        "1 2 abc\n2 3 NA\n",
+        "1 2 abc\n2 3 nan\n",
+        "1 2 abc\n2 3 x\n3 4 5\n",
+        "1 2 a,b\n",
+    ):
+        assert not read(file(text)).weighted
+    assert not read(file("source,target,type\n1,2,-\n2,3,5\n", "graph.csv")).weighted
+    with pytest.raises(
+        ParseError,
+        match=r":3: got the number '5' where the line before has 'abc'.*header=True.*weighted=False",
+    ):
+        read(file("1 2 abc\n# c\n2 3 5\n"))
+    with pytest.raises(ParseError, match=r":3: got the number '0\.5' where the line before has 'abc'"):
+        read(file("source,target,value\n1,2,abc\n2,3,0.5\n", "graph.csv"))
 
 
 def test_names_of_columns_are_cut_in_messages(file: Any) -> None:

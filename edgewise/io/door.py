@@ -58,7 +58,8 @@ def read(
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
-            whose names say otherwise, such as "id", "year" or "type", are left out.
+            whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
+            or a decimal comma on that line is refused, and so is a word above a number.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
             else the first two.

@@ -1,4 +1,7 @@
-"""What the fields of a table's first lines look like: names of columns, and numbers."""
+"""What the fields of a table's first lines look like: names of columns, numbers, and missing values."""
+
+import math
+import re
 
 #: Usual names of the columns of sources, of targets and of weights.
 _SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
@@ -9,6 +12,9 @@ _OTHERS = {
     "", "unnamed:_0", "id", "edgeid", "key", "index", "row", "line", "year", "date", "time", "timestamp", "label",
     "type", "kind", "category", "name", "comment", "note",
 }  # fmt: skip
+#: What stands for a missing value.
+_MISSING = {"", "na", "n/a", "<na>", "#n/a", "null", "none", "?", "-"}
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
 def is_weight(name: str) -> bool:
@@ -66,3 +72,18 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_finite(text: str) -> bool:
+    """Whether a field is a finite number."""
+    return is_number(text) and math.isfinite(float(text))
+
+
+def is_missing(text: str) -> bool:
+    """Whether a field stands for a missing value."""
+    return text.lower() in _MISSING
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a field is a number with a comma for the point."""
+    return _DECIMAL_COMMA.fullmatch(text) is not None

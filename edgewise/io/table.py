@@ -16,7 +16,10 @@ from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
 from edgewise.io.fields import (
     are_names_above_ids,
+    has_decimal_comma,
+    is_finite,
     is_integer,
+    is_missing,
     is_no_weight,
     is_number,
     is_usual_weight,
@@ -261,29 +264,47 @@ class _Table:
             return others[0]
         if options.weighted:
             raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
-        return self._remaining(others[0], first[others[0]]) if len(others) == 1 else None
+        return self._remaining(others[0]) if len(others) == 1 else None
 
-    def _remaining(self, place: int, first: str) -> int | None:
+    def _remaining(self, place: int) -> int | None:
         """The remaining one of three columns, if it has weights: numbers, under a name that allows them."""
-        if not is_number(first):
-            return None
+        first = self._found[0][1][place]
         name = self._header[place] if self._header else None
-        if name is None or is_usual_weight(name):
-            return place
-        choice = (
-            f"weight_column={shown(name)} takes it as weights, and weighted=False says that there are none"
-        )
-        if is_no_weight(name):
-            self.doubt = (
-                f"{self._path} has numbers in the column {shown(name)}, which were left out: {choice}"
-            )
+        if name is not None and is_no_weight(name):
+            if is_number(first):
+                self.doubt = (
+                    f"{self._path} has numbers in the column {shown(name)}, which were left out: weight_column="
+                    f"{shown(name)} takes it as weights, and weighted=False says that there are none"
+                )
             return None
-        self.doubt = (
-            f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of its "
-            f"three columns, {shown(name)}, became the weights. If they are none, give weighted=False; weight_column= "
-            "names another column"
-        )
+        if not self._has_numbers(place):
+            return None
+        if name is not None and not is_usual_weight(name):
+            self.doubt = (
+                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of "
+                f"its three columns, {shown(name)}, became the weights. If they are none, give weighted=False; "
+                "weight_column= names another column"
+            )
         return place
+
+    def _has_numbers(self, place: int) -> bool:
+        """Whether a column has numbers, as far as two lines of data show. Refuses fields that leave that open."""
+        number, problem = self._found[0][0], None
+        first, *later = (fields[place] for _, fields in self._found if place < len(fields))
+        if is_missing(first):
+            problem = f"got {shown(first)} where a weight may stand"
+        elif has_decimal_comma(first):
+            problem = f"got {shown(first)} where a weight may stand; expected a decimal point"
+        elif not is_number(first) and any(map(is_finite, later)):
+            number = self._found[1][0]
+            problem = f"got the number {shown(later[0])} where the line before has {shown(first)}"
+            if self._header is None:
+                problem += ". If that names columns, give header=True"
+        if problem:
+            raise ParseError(
+                f"{self._path}:{number}: {problem}. Give weighted=False to leave weights out, or mend the file"
+            )
+        return is_number(first)
 
     def _place(self, column: Column, first: list[str]) -> int:
         """The number of a column that is given by number or name."""
