@@ -332,6 +332,85 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
     assert edges_of(read(file(text, name))) == [(2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "format_name", "package"),
+    [
+        ("metis", "METIS", "networkit"),
+        ("graph", "METIS", "networkit"),
+        ("GRAPH.gz", "METIS", "networkit"),
+        ("gml", "GML", "networkx"),
+        ("graphml.xz", "GraphML", "networkx"),
+        ("gexf", "GEXF", "networkx"),
+        ("net", "Pajek", "networkx"),
+        ("col", "a DIMACS problem", "igraph"),
+        ("json", "JSON", "networkx"),
+        ("dot", "DOT", "networkx"),
+        ("gv", "DOT", "networkx"),
+        ("xml", "XML", "networkx"),
+    ],
+)
+def test_suffixes_of_other_formats_are_refused(
+    file: Any, suffix: str, format_name: str, package: str
+) -> None:
+    path = file("3 2\n2 3\n", f"graph.{suffix}")
+    with pytest.raises(
+        ParseError,
+        match=rf"looks like {format_name}.* \(by its suffix\), .*with {package}, or give format=\"edgelist\"",
+    ):
+        read(path)
+    assert edges_of(read(path, format="edgelist")) == [(2, 3), (3, 2)]
+    assert read(file(f"{MATRIX} pattern general\n2 2 1\n1 2\n", f"graph.{suffix}")).num_vertices == 2
+    assert read(file("p sp 2 1\na 1 2 5\n", f"graph.{suffix}")).weighted
+
+
+@pytest.mark.parametrize(
+    ("line", "format_name"),
+    [
+        ('<?xml version="1.0"?>', "XML"),
+        ('<graphml xmlns="x">', "GraphML"),
+        ("<gexf>", "GEXF"),
+        ("graph [", "GML"),
+        ("# hi\n\ngraph\n[", "GML"),
+        ("*Vertices 3", "Pajek"),
+        ("*vertices 3", "Pajek"),
+        ("{", "JSON"),
+        ("[ ", "JSON"),
+        ('{"nodes": [', "JSON"),
+        ('[{"source": 1,', "JSON"),
+        ("[[1, 2], [2, 3]]", "JSON"),
+        ("digraph {", "DOT"),
+        ("// hi\nstrict graph G {", "DOT"),
+        ("p edge 3 2", "a DIMACS problem"),
+        ("c hi\nc\np col 3 2", "a DIMACS problem"),
+        ("p max 3 2", "a DIMACS problem"),
+    ],
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph", "graph.csv"])
+def test_first_lines_of_other_formats_are_refused(file: Any, line: str, format_name: str, name: str) -> None:
+    with pytest.raises(ParseError, match=rf"looks like {format_name}.* \(by its first line\)"):
+        read(file(f"{line}\n1 2\n", name))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "graph [1]\ngraph theory\n",
+        "digraph graph\n",
+        "p edge\n",
+        "p max 3\n",
+        "*a *b\n",
+        "{a} {b}\n",
+        "[[a]] [[b]]\n",
+        "[a] [b]\n",
+        "<a> <b>\n",
+        "c p\n1 2\n",
+        '"graph" {\n',
+    ],
+)
+def test_names_like_first_lines_of_other_formats_stay_names(file: Any, text: str) -> None:
+    assert read(file(text)).num_vertices >= 2
+
+
 def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
     with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, dimacs, csv, edgelist"):

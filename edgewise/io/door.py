@@ -12,6 +12,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
+from edgewise.io.foreign import refuse_foreign
 from edgewise.io.formats import Format
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
@@ -51,7 +52,7 @@ def read(
     Args:
         path: the file.
         format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market" or "dimacs" (.gr); None to tell by suffix or
-            content.
+            content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
@@ -133,9 +134,17 @@ def _by_name(name: Any) -> Format:
 
 def _by_looks(file: TextFile) -> Format:
     """The format by the suffix, else the first that recognises the content, else an edge list. Files that are called
-    edge lists may be of a format whose first lines cannot be mistaken."""
-    for known in FORMATS:
-        if file.suffix in known.suffixes and known is not EDGE_LIST:
-            return known
-    candidates = (MATRIX_MARKET, DIMACS) if file.suffix in EDGE_LIST.suffixes else FORMATS
-    return next((known for known in candidates if known.looks_like(file)), EDGE_LIST)
+    edge lists may be of a format whose first lines cannot be mistaken.
+
+    Raises:
+        ParseError: the file is of a format that is not read.
+    """
+    by_suffix = next((known for known in FORMATS if file.suffix in known.suffixes), None)
+    if by_suffix in (MATRIX_MARKET, DIMACS):
+        return by_suffix
+    if by_suffix is not DELIMITED:
+        sure = next((known for known in (MATRIX_MARKET, DIMACS) if known.looks_like(file)), None)
+        if sure is not None:
+            return sure
+    refuse_foreign(file)
+    return by_suffix or (DELIMITED if DELIMITED.looks_like(file) else EDGE_LIST)
