@@ -551,6 +551,14 @@ def test_first_lines_that_do_not_say_if_there_are_weights_are_refused(
     assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
 
 
+def test_decimal_commas_between_semicolons(file: Any) -> None:
+    path = file("1;2;1,5\n2;3;2,5\n", "graph.csv")
+    with pytest.raises(ParseError, match=r":1: got '1,5' where a weight may stand; expected a decimal point"):
+        read(path)
+    assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
+    assert edges_of(read(file("a;b,c\n1;2,5\n", "graph.csv"), header=False)) == [("a;b", "c"), ("1;2", "5")]
+
+
 def test_labels_are_no_weights_unless_the_second_line_has_a_number(file: Any) -> None:
     for text in (
         "1 2 abc\n2 3 def\n",
