@@ -429,8 +429,8 @@ def refuses(message: str, *args: Any, **options: Any) -> None:
 def test_columns_that_are_refused() -> None:
     refuses("source has dtype float64.*astype", np.array([0.0, 1.0]), [1, 0])
     refuses("target has dtype bool", [1, 0], np.array([True, False]))
-    refuses("dtype datetime64", np.array(["2020-01-01"], "M8[D]"), [0])
-    refuses("dtype .S1", np.array([b"a"]), ["b"])
+    refuses(r"dtype datetime64.*Convert it with \.astype\(str\)", np.array(["2020-01-01"], "M8[D]"), [0])
+    refuses(r"dtype .S1.*Convert it with \.astype\(str\)", np.array([b"a"]), ["b"])
     refuses(r"source has shape \(2, 2\)", np.zeros((2, 2), int), [0, 1])
     refuses("holds ids of type list", [[0, 1], [1, 2]], [0, 1])
     refuses("source has 2, target has 1 entries", [0, 1], [1])
@@ -463,6 +463,20 @@ def test_num_vertices_that_are_refused(num_vertices: Any) -> None:
 @pytest.mark.parametrize("dtype", ["u4", "u8", "c16", "U", "O", "M8[s]"])
 def test_weight_dtypes_that_are_refused(dtype: str) -> None:
     refuses("weight has dtype .*; expected int32", [0], [1], np.array([1]).astype(dtype))
+
+
+def test_advice_on_weights_that_are_refused() -> None:
+    for weights in ([None, 0.5], np.array([0.5, None])):
+        refuses(
+            "weight has dtype object.*It has None: drop such edges first, or fill them",
+            [0, 1],
+            [1, 0],
+            weights,
+        )
+    for weights in ([2**70], ["3"]):
+        refuses(r"Convert it with np\.array\(weight, np\.float64\)$", [0], [1], weights)
+        assert Graph.from_edges([0], [1], np.array(weights, np.float64)).weighted
+    refuses(r"Convert it with \.astype\(np\.float64\)", [0], [1], np.array(["3"]))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

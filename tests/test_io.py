@@ -6,9 +6,11 @@ import gc
 import gzip
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from edgewise import generate
-from edgewise.errors import GraphError, MemoryLimitError, OutputError, ParameterError, ParseError
+from edgewise.errors import (
+    GraphError,
+    GraphWarning,
+    MemoryLimitError,
+    OutputError,
+    ParameterError,
+    ParseError,
+)
 from edgewise.graph import Graph
 from edgewise.graph.ids import Ids
 from edgewise.io import read, source, write
@@ -323,6 +332,85 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
     assert edges_of(read(file(text, name))) == [(2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "format_name", "package"),
+    [
+        ("metis", "METIS", "networkit"),
+        ("graph", "METIS", "networkit"),
+        ("GRAPH.gz", "METIS", "networkit"),
+        ("gml", "GML", "networkx"),
+        ("graphml.xz", "GraphML", "networkx"),
+        ("gexf", "GEXF", "networkx"),
+        ("net", "Pajek", "networkx"),
+        ("col", "a DIMACS problem", "igraph"),
+        ("json", "JSON", "networkx"),
+        ("dot", "DOT", "networkx"),
+        ("gv", "DOT", "networkx"),
+        ("xml", "XML", "networkx"),
+    ],
+)
+def test_suffixes_of_other_formats_are_refused(
+    file: Any, suffix: str, format_name: str, package: str
+) -> None:
+    path = file("3 2\n2 3\n", f"graph.{suffix}")
+    with pytest.raises(
+        ParseError,
+        match=rf"looks like {format_name}.* \(by its suffix\), .*with {package}, or give format=\"edgelist\"",
+    ):
+        read(path)
+    assert edges_of(read(path, format="edgelist")) == [(2, 3), (3, 2)]
+    assert read(file(f"{MATRIX} pattern general\n2 2 1\n1 2\n", f"graph.{suffix}")).num_vertices == 2
+    assert read(file("p sp 2 1\na 1 2 5\n", f"graph.{suffix}")).weighted
+
+
+@pytest.mark.parametrize(
+    ("line", "format_name"),
+    [
+        ('<?xml version="1.0"?>', "XML"),
+        ('<graphml xmlns="x">', "GraphML"),
+        ("<gexf>", "GEXF"),
+        ("graph [", "GML"),
+        ("# hi\n\ngraph\n[", "GML"),
+        ("*Vertices 3", "Pajek"),
+        ("*vertices 3", "Pajek"),
+        ("{", "JSON"),
+        ("[ ", "JSON"),
+        ('{"nodes": [', "JSON"),
+        ('[{"source": 1,', "JSON"),
+        ("[[1, 2], [2, 3]]", "JSON"),
+        ("digraph {", "DOT"),
+        ("// hi\nstrict graph G {", "DOT"),
+        ("p edge 3 2", "a DIMACS problem"),
+        ("c hi\nc\np col 3 2", "a DIMACS problem"),
+        ("p max 3 2", "a DIMACS problem"),
+    ],
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph", "graph.csv"])
+def test_first_lines_of_other_formats_are_refused(file: Any, line: str, format_name: str, name: str) -> None:
+    with pytest.raises(ParseError, match=rf"looks like {format_name}.* \(by its first line\)"):
+        read(file(f"{line}\n1 2\n", name))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "graph [1]\ngraph theory\n",
+        "digraph graph\n",
+        "p edge\n",
+        "p max 3\n",
+        "*a *b\n",
+        "{a} {b}\n",
+        "[[a]] [[b]]\n",
+        "[a] [b]\n",
+        "<a> <b>\n",
+        "c p\n1 2\n",
+        '"graph" {\n',
+    ],
+)
+def test_names_like_first_lines_of_other_formats_stay_names(file: Any, text: str) -> None:
+    assert read(file(text)).num_vertices >= 2
+
+
 def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
     with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, dimacs, csv, edgelist"):
@@ -367,6 +455,127 @@ def test_names_of_columns_say_which_have_ids(file: Any) -> None:
             ParseError, match=r"calls one of the first two columns a weight.*columns=\(0, 2\)"
         ):
             read(file(text, "graph.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        ("id,source,target\n700,1,2\n", (1, 2)),
+        ("source,target,Edge ID\n1,2,700\n", (1, 2)),
+        (",source,target\n700,1,2\n", (1, 2)),
+        ("from,to,Year\na,b,1999\n", ("a", "b")),
+        ("u\tv\ttype\n1\t2\t3\n", (1, 2)),
+    ],
+)
+def test_columns_that_are_called_no_weights_are_left_out(file: Any, text: str, edge: tuple) -> None:
+    path = file(text, "graph.csv")
+    with pytest.warns(GraphWarning, match=r"left out: weight_column='.*weighted=False") as caught:
+        assert edges_of(read(path)) == [edge]
+    assert caught[0].filename == __file__
+    name = str(caught[0].message).split("the column '")[1].split("'")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not read(path, weighted=False).weighted
+        assert read(path, weight_column=name).weighted
+        assert read(path, weighted=True).weighted
+
+
+def test_columns_that_are_not_called_weights_are_taken_with_a_warning(file: Any) -> None:
+    path = file("source,target,visits\n1,2,5\n", "graph.csv")
+    with pytest.warns(
+        GraphWarning, match=r"three columns, 'visits', became the weights.*weighted=False; weight_column="
+    ):
+        assert edges_of(read(path)) == [(1, 2, 5)]
+    with pytest.warns(GraphWarning, match="'b', became the weights"):
+        assert edges_of(read(file("x a b\n1 2 5\n"), header=True)) == [(1, 2, 5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert edges_of(read(path, weighted=False)) == [(1, 2)]
+        assert edges_of(read(path, weight_column="visits")) == [(1, 2, 5)]
+        for name in ("Weight", "w", "COST", "length", "distance", "Capacity", "value"):
+            assert edges_of(read(file(f"source,target,{name}\n1,2,5\n", "graph.csv"))) == [(1, 2, 5)]
+        assert edges_of(read(file("1,2,5\n", "graph.csv"))) == [(1, 2, 5)]
+        assert edges_of(read(file("source,target,id\n1,2,x\n", "graph.csv"))) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source target weight\n1 2 5\n",
+        "from to\n1 2\n",
+        "# hi\nSRC\tDST\n1\t2\n2\t1\n",
+        "id target source\n7 1 2\n",
+        "from to\n1 2 5\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph"])
+def test_edge_lists_with_names_of_columns_are_refused(file: Any, text: str, name: str) -> None:
+    path = file(text, name)
+    with pytest.raises(
+        ParseError, match=r":[12]: got .* above integers.*header=True .*header=False if these are ids"
+    ):
+        read(path)
+
+
+def test_names_of_columns_that_are_ids_in_edge_lists(file: Any) -> None:
+    path = file("from to\n1 2\n")
+    assert edges_of(read(path, header=True)) == [(1, 2)]
+    assert edges_of(read(path, header=False)) == [("from", "to"), ("1", "2")]
+    for text in (
+        "# Ids: names\nfrom to\n1 2\n",
+        "from to\nto x\n",
+        "from to\n",
+        "from here\n1 2\n",
+    ):
+        assert "from" in read(file(text)).vertices
+
+
+@pytest.mark.parametrize(
+    "mark", ["NA", "n/a", "null", "None", "?", "-", "", "1,5", "-0,25", ",5", "1.234,5", "2,5e3"]
+)
+@pytest.mark.parametrize("name", ["graph.txt", "graph.tsv", "graph.csv", "header.csv"])
+def test_first_lines_that_do_not_say_if_there_are_weights_are_refused(
+    file: Any, mark: str, name: str
+) -> None:
+    delimiter = {"graph.txt": " ", "graph.tsv": "\t"}.get(name, ";")
+    if not mark and delimiter == " ":
+        return
+    start = "source;target;value\n" if name == "header.csv" else "# hi\n"
+    if "," in mark and name == "graph.csv":
+        start = "a;b;c\n"
+    path = file(start + delimiter.join(["1", "2", mark]) + "\n" + delimiter.join("235") + "\n", name)
+    with pytest.raises(
+        ParseError, match=rf":2: got '{re.escape(mark)}' where a weight may stand.*weighted=False"
+    ):
+        read(path)
+    assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
+
+
+def test_decimal_commas_between_semicolons(file: Any) -> None:
+    path = file("1;2;1,5\n2;3;2,5\n", "graph.csv")
+    with pytest.raises(ParseError, match=r":1: got '1,5' where a weight may stand; expected a decimal point"):
+        read(path)
+    assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
+    assert edges_of(read(file("a;b,c\n1;2,5\n", "graph.csv"), header=False)) == [("a;b", "c"), ("1;2", "5")]
+
+
+def test_labels_are_no_weights_unless_the_second_line_has_a_number(file: Any) -> None:
+    for text in (
+        "1 2 abc\n2 3 def\n",
+        "1 2 abc\n2 3 NA\n",
+        "1 2 abc\n2 3 nan\n",
+        "1 2 abc\n2 3 x\n3 4 5\n",
+        "1 2 a,b\n",
+    ):
+        assert not read(file(text)).weighted
+    assert not read(file("source,target,type\n1,2,-\n2,3,5\n", "graph.csv")).weighted
+    with pytest.raises(
+        ParseError,
+        match=r":3: got the number '5' where the line before has 'abc'.*header=True.*weighted=False",
+    ):
+        read(file("1 2 abc\n# c\n2 3 5\n"))
+    with pytest.raises(ParseError, match=r":3: got the number '0\.5' where the line before has 'abc'"):
+        read(file("source,target,value\n1,2,abc\n2,3,0.5\n", "graph.csv"))
 
 
 def test_names_of_columns_are_cut_in_messages(file: Any) -> None:

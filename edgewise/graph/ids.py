@@ -70,8 +70,9 @@ def as_id_column(column: Any, name: str) -> np.ndarray:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu":
         advice = "; missing values make floats of integers" if array.dtype.kind == "f" else ""
+        wanted = "np.int64" if array.dtype.kind in "bf" else "str"
         raise GraphError(
-            f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype(np.int64)"
+            f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype({wanted})"
         )
     return _narrowed(np.ascontiguousarray(array))
 

@@ -28,8 +28,7 @@ def as_weights(weight: Any, arrays: Any = np) -> Any:
         wider = [kind for kind in _WIDER if np.can_cast(array.dtype, kind)]
         if not wider:
             raise GraphError(
-                f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. Convert it with "
-                ".astype(np.float64), or .astype(np.int64) for integers"
+                f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. {_advice(weight, array)}"
             )
         array = array.astype(wider[0])
     if array.dtype.kind == "f":
@@ -38,3 +37,12 @@ def as_weights(weight: Any, arrays: Any = np) -> Any:
             at = int(arrays.argmin(finite))
             raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
     return arrays.ascontiguousarray(array)
+
+
+def _advice(weight: Any, array: Any) -> str:
+    """What mends a column that `as_weights` refuses, given as `weight`."""
+    if array.dtype == object and any(value is None for value in array):
+        return "It has None: drop such edges first, or fill them"
+    if hasattr(weight, "astype"):
+        return "Convert it with .astype(np.float64), or .astype(np.int64) for integers"
+    return "Convert it with np.array(weight, np.float64)"

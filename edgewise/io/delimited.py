@@ -3,26 +3,34 @@
 Fields may stand in quotes; a quoted field does not go over a line break.
 """
 
+from itertools import islice
+
 from edgewise.graph import Graph
 from edgewise.io.edgelist import EDGE_LIST
+from edgewise.io.fields import has_decimal_comma
 from edgewise.io.formats import Format
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import COMMENTS, is_data, read_table
+from edgewise.io.table import COMMENTS, is_data, read_table, split_line
 
 _DELIMITERS = "\t,;|"
 
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
     delimiter = options.delimiter or _delimiter(file, options.comments)
-    return read_table(file, options, delimiter, options.header)
+    return read_table(file, options, delimiter)
 
 
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
-    """The delimiter in the first line of data; None for spaces."""
+    """The delimiter in the first line of data; None for spaces. A comma may be the point of a number between others."""
     marks = COMMENTS if comments is None else comments
     first = next((line for line in file.lines() if is_data(line, marks)), "")
-    return next((mark for mark in _DELIMITERS if mark in first), None)
+    found = next((mark for mark in _DELIMITERS if mark in first), None)
+    if found == "," and ";" in first:
+        fields = list(islice(split_line(first, ";"), 3))
+        if len(fields) == 3 and has_decimal_comma(fields[2]):
+            return ";"
+    return found
 
 
 DELIMITED = Format(

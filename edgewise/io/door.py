@@ -12,6 +12,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
+from edgewise.io.foreign import refuse_foreign
 from edgewise.io.formats import Format
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
@@ -51,21 +52,24 @@ def read(
     Args:
         path: the file.
         format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market" or "dimacs" (.gr); None to tell by suffix or
-            content.
+            content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
-        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight",
-            or where there are three columns and the third is a number.
+        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
+            where there are three columns and the remaining one has a number on the first line of data. A header may
+            call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
+            whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
+            or a decimal comma on that line is refused, and so is a word above a number.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
             else the first two.
         weight_column: the column of weights, by number or name.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists; CSV files have a header if the
-            line has usual names such as "source" and "target", or words above integers. A file with "# Ids: ..." has
-            none.
+        header: whether the first line names the columns. Default: False for edge lists, which are refused if the line
+            has such usual names above integers; CSV files have a header if the line has usual names such as "source"
+            and "target", or words above integers. A file with "# Ids: ..." has none.
         comments: characters that start a line to be skipped, by default "#%".
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
             `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
@@ -79,7 +83,8 @@ def read(
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
-            directions: degrees count them twice.
+            directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
+            its name.
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
@@ -129,9 +134,17 @@ def _by_name(name: Any) -> Format:
 
 def _by_looks(file: TextFile) -> Format:
     """The format by the suffix, else the first that recognises the content, else an edge list. Files that are called
-    edge lists may be of a format whose first lines cannot be mistaken."""
-    for known in FORMATS:
-        if file.suffix in known.suffixes and known is not EDGE_LIST:
-            return known
-    candidates = (MATRIX_MARKET, DIMACS) if file.suffix in EDGE_LIST.suffixes else FORMATS
-    return next((known for known in candidates if known.looks_like(file)), EDGE_LIST)
+    edge lists may be of a format whose first lines cannot be mistaken.
+
+    Raises:
+        ParseError: the file is of a format that is not read.
+    """
+    by_suffix = next((known for known in FORMATS if file.suffix in known.suffixes), None)
+    if by_suffix in (MATRIX_MARKET, DIMACS):
+        return by_suffix
+    if by_suffix is not DELIMITED:
+        sure = next((known for known in (MATRIX_MARKET, DIMACS) if known.looks_like(file)), None)
+        if sure is not None:
+            return sure
+    refuse_foreign(file)
+    return by_suffix or (DELIMITED if DELIMITED.looks_like(file) else EDGE_LIST)

@@ -11,7 +11,7 @@ from edgewise.io.table import read_table
 
 
 def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
-    return read_table(file, options, options.delimiter, options.header or False)
+    return read_table(file, options, options.delimiter, usual_header=False)
 
 
 EDGE_LIST = Format(

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count
 from edgewise.graph.csr import build_rows
@@ -14,10 +14,23 @@ from edgewise.graph.ids import Ids, as_id_column, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
+from edgewise.io.fields import (
+    are_names_above_ids,
+    has_decimal_comma,
+    is_finite,
+    is_integer,
+    is_missing,
+    is_no_weight,
+    is_number,
+    is_usual_weight,
+    is_weight,
+    looks_like_header,
+    usual_ends,
+)
 from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import listed, shortened, shown
+from edgewise.text import listed, printable, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
@@ -25,13 +38,10 @@ COMMENTS = "#%"
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
-#: Usual names of the columns of sources, of targets and of weights.
-_SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
-_WEIGHT = "weight"
 
 
 def read_table(
-    file: TextFile, options: ReadOptions, delimiter: str | None, header: bool | None
+    file: TextFile, options: ReadOptions, delimiter: str | None, usual_header: bool | None = None
 ) -> tuple[Graph, int]:
     """Read a table of edges, and count as `make_graph` does.
 
@@ -39,17 +49,26 @@ def read_table(
         file: what to read.
         options: what the caller said.
         delimiter: between columns; None for any number of spaces and tabs.
-        header: whether the first line names the columns; None to tell by its looks.
+        usual_header: whether files of this format have a line of column names, where the caller does not say; None to
+            tell by its looks.
+
+    Warns:
+        GraphWarning: a column of numbers whose name does not say that it has weights.
 
     Raises:
         ParseError: columns that are not there, and everything that `read_edges` refuses.
     """
     comments = COMMENTS if options.comments is None else options.comments
-    table = _Table(file, delimiter, comments, header)
+    table = _Table(file, delimiter, comments, usual_header if options.header is None else options.header)
+    if options.header is None and usual_header is False:
+        table.check_has_no_names()
     layout = table.layout(options)
     read = read_edges if layout.names else read_edges_of_any_id
     edges = read(file, layout, options, table.skip)
-    return make_graph(edges, options, file.budget, integers=not layout.names)
+    made = make_graph(edges, options, file.budget, integers=not layout.names)
+    if table.doubt:
+        warn(printable(table.doubt), GraphWarning)
+    return made
 
 
 def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: bool) -> tuple[Graph, int]:
@@ -122,21 +141,24 @@ class _Table:
 
     Attributes:
         skip: the number of lines before the edges, if there is a header.
+        doubt: what to warn of if the columns may have been meant otherwise, known from `layout` on.
     """
 
     def __init__(self, file: TextFile, delimiter: str | None, comments: str, header: bool | None) -> None:
         self._path = file.path
         self._delimiter = delimiter
         self._comments = comments
-        found = list(islice(self._data_lines(file), 2))
+        self.doubt: str | None = None
+        lines = self._data_lines(file)
+        found = list(islice(lines, 2))
         if header is None:
-            header = (
-                self._declared is None and bool(found) and _looks_like_header([line for _, line in found])
-            )
+            header = self._declared is None and bool(found) and looks_like_header([line for _, line in found])
         self._header: list[str] | None = None
         self.skip = 0
         if found and header:
             self.skip, self._header = found.pop(0)
+            found.extend(islice(lines, 1))
+        self._found = found
         self._fields = found[0][1] if found else None
         if self._header and self._fields and len(self._header) != len(self._fields):
             raise ParseError(
@@ -165,6 +187,17 @@ class _Table:
             elif not begun:
                 for names, declaration in DECLARED_IDS.items():
                     self._declared = names if line.strip(BLANKS) == declaration else self._declared
+
+    def check_has_no_names(self) -> None:
+        """Refuse a first line that looks like names of columns above edges, if nothing says that it holds ids."""
+        if self._declared is not None or len(self._found) < 2:
+            return
+        (number, names), (_, values) = self._found
+        if are_names_above_ids(names, values):
+            raise ParseError(
+                f"{self._path}:{number}: got {listed(names)} above integers, which looks like names of columns. Give "
+                "header=True if it is, or header=False if these are ids"
+            )
 
     def layout(self, options: ReadOptions) -> Layout:
         """The layout, from the caller's options and the first line of data."""
@@ -204,8 +237,8 @@ class _Table:
     def _ends_by_name(self) -> tuple[int, int]:
         """The columns of sources and targets: those with usual names, else the first two."""
         header = self._header or []
-        ends = _usual_ends(header)
-        if ends is None and _WEIGHT in map(str.lower, header[:2]):
+        ends = usual_ends(header)
+        if ends is None and any(map(is_weight, header[:2])):
             raise ParseError(
                 f"{self._path}: the header calls one of the first two columns a weight, and none a source and a "
                 "target; say which columns have ids: columns=(0, 2), counted from 0, or by their names"
@@ -213,7 +246,7 @@ class _Table:
         return ends or (0, 1)
 
     def _weight_place(self, options: ReadOptions, first: list[str], ends: set[int]) -> int | None:
-        """The column of the weights: the one named, else a column "weight", else the third of three."""
+        """The column of the weights: the one named, else a column "weight", else the remaining one of three."""
         if options.weighted is False:
             return None
         if options.weight_column is not None:
@@ -224,14 +257,54 @@ class _Table:
                 )
             return place
         others = [place for place in range(len(first)) if place not in ends]
-        named = [place for place in others if self._header and self._header[place].lower() == _WEIGHT]
+        named = [place for place in others if self._header and is_weight(self._header[place])]
         if named:
             return named[0]
         if options.weighted and others:
             return others[0]
         if options.weighted:
             raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
-        return others[0] if len(others) == 1 and _is_number(first[others[0]]) else None
+        return self._remaining(others[0]) if len(others) == 1 else None
+
+    def _remaining(self, place: int) -> int | None:
+        """The remaining one of three columns, if it has weights: numbers, under a name that allows them."""
+        first = self._found[0][1][place]
+        name = self._header[place] if self._header else None
+        if name is not None and is_no_weight(name):
+            if is_number(first):
+                self.doubt = (
+                    f"{self._path} has numbers in the column {shown(name)}, which were left out: weight_column="
+                    f"{shown(name)} takes it as weights, and weighted=False says that there are none"
+                )
+            return None
+        if not self._has_numbers(place):
+            return None
+        if name is not None and not is_usual_weight(name):
+            self.doubt = (
+                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of "
+                f"its three columns, {shown(name)}, became the weights. If they are none, give weighted=False; "
+                "weight_column= names another column"
+            )
+        return place
+
+    def _has_numbers(self, place: int) -> bool:
+        """Whether a column has numbers, as far as two lines of data show. Refuses fields that leave that open."""
+        number, problem = self._found[0][0], None
+        first, *later = (fields[place] for _, fields in self._found if place < len(fields))
+        if is_missing(first):
+            problem = f"got {shown(first)} where a weight may stand"
+        elif has_decimal_comma(first):
+            problem = f"got {shown(first)} where a weight may stand; expected a decimal point"
+        elif not is_number(first) and any(map(is_finite, later)):
+            number = self._found[1][0]
+            problem = f"got the number {shown(later[0])} where the line before has {shown(first)}"
+            if self._header is None:
+                problem += ". If that names columns, give header=True"
+        if problem:
+            raise ParseError(
+                f"{self._path}:{number}: {problem}. Give weighted=False to leave weights out, or mend the file"
+            )
+        return is_number(first)
 
     def _place(self, column: Column, first: list[str]) -> int:
         """The number of a column that is given by number or name."""
@@ -269,33 +342,3 @@ def split_line(line: str, delimiter: str | None) -> Iterator[str]:
         if not more:
             break
         place = match.end()
-
-
-def _looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
-    names, values = lines[0], lines[-1]
-    if _usual_ends(names) is not None or (_SOURCES | _TARGETS).issuperset(map(str.lower, names[:2])):
-        return True
-    if any(name.lower() == _WEIGHT and _is_number(value) for name, value in zip(names, values, strict=False)):
-        return True
-    return not any(map(is_integer, names[:2])) and all(map(is_integer, values[:2]))
-
-
-def _usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """The columns of sources and targets, if exactly one has a usual name of each."""
-    places = [
-        [place for place, name in enumerate(names) if name.lower() in usual] for usual in (_SOURCES, _TARGETS)
-    ]
-    return (places[0][0], places[1][0]) if list(map(len, places)) == [1, 1] else None
-
-
-def is_integer(text: str) -> bool:
-    return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -14,8 +14,9 @@ from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.graph.ids import named_ids
 from edgewise.io.columns import with_formulas_quoted
+from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
-from edgewise.io.table import COMMENTS, DECLARED_IDS, is_integer
+from edgewise.io.table import COMMENTS, DECLARED_IDS
 from edgewise.io.whole import check_place, written_whole
 from edgewise.text import shown
 

@@ -122,26 +122,42 @@ def edges_of(rows: list[list[str]], header: list[str] | None, data: bytes) -> li
     ends = [tuple(row[:2]) if names else tuple(map(integer, row[:2])) for row in rows]
     if not names and not encoded and any(not -(2**63) <= end < 2**63 for pair in ends for end in pair):
         raise Refused
-    place = place_of_weights(rows[0], header)
+    place = place_of_weights(rows, header)
     if place is None:
         return ends
     weights = weights_of([row[place] for row in rows])
     return [(*end, weight) for end, weight in zip(ends, weights, strict=True)]
 
 
-def place_of_weights(first: list[str], header: list[str] | None) -> int | None:
-    """The column of weights, by the header or by the first row."""
+def place_of_weights(rows: list[list[str]], header: list[str] | None) -> int | None:
+    """The column of weights, by the header or by the first two rows."""
     if header is not None:
         for place, name in enumerate(header[2:], start=2):
             if name.lower() == "weight":
                 return place
-    if len(first) != 3:
+    if len(rows[0]) != 3:
         return None
+    if header is not None and re.fullmatch("|id|.*_id|key|index|label|type", header[2].lower()):
+        return None
+    third = [row[2] for row in rows]
+    if third[0].lower() in ("", "na", "n/a", "null", "none", "?", "-"):
+        raise Refused
+    if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?", third[0]):
+        raise Refused
+    if value_of(third[0]) is not None:
+        return 2
+    second = value_of(third[1]) if len(third) > 1 else None
+    if second is not None and math.isfinite(second):
+        raise Refused
+    return None
+
+
+def value_of(text: str) -> float | None:
+    """A field as a number of Python, if it is one."""
     try:
-        float(first[2])
+        return float(text)
     except ValueError:
         return None
-    return 2
 
 
 def read_csv(data: bytes, header: bool) -> list[tuple]:

@@ -1,0 +1,59 @@
+"""Files of graph formats that `edgewise.read` does not read, which an edge list could be taken for: refused by name."""
+
+import re
+
+from edgewise.errors import ParseError
+from edgewise.io.source import TextFile
+
+#: Suffixes of file names, the formats that have them, and a package that reads these.
+_SUFFIXES = {
+    ".metis": ("METIS", "networkit"),
+    ".graph": ("METIS", "networkit"),
+    ".gml": ("GML", "networkx"),
+    ".graphml": ("GraphML", "networkx"),
+    ".gexf": ("GEXF", "networkx"),
+    ".xml": ("XML", "networkx"),
+    ".net": ("Pajek", "networkx"),
+    ".json": ("JSON", "networkx"),
+    ".dot": ("DOT", "networkx"),
+    ".gv": ("DOT", "networkx"),
+    ".col": ("a DIMACS problem other than shortest paths", "igraph"),
+}
+#: First lines that can hardly be edges, with a suffix of their format.
+_FIRST_LINES = (
+    (r"<graphml\b", ".graphml"),
+    (r"<gexf\b", ".gexf"),
+    (r"<\?xml\b", ".xml"),
+    (r"graph\s*\[(?!\S)", ".gml"),
+    (r"(strict\s+)?(di)?graph(\s+\w+|\s+\"[^\"]*\")?\s*\{", ".dot"),
+    (r"\*(vertices|network)\b", ".net"),
+    (r"[\[{][ \t\r]*$|(\[\s*)?\{\s*\"[^\"]*\"\s*:|\[\s*\[\s*(-?\d+|\"[^\"]*\")\s*,", ".json"),
+    (r"p[ \t]+(edge|col|max|min|asn)[ \t]+\d+[ \t]+\d+[ \t\r]*$", ".col"),
+)
+_PATTERNS = [(re.compile(pattern, re.IGNORECASE | re.MULTILINE), suffix) for pattern, suffix in _FIRST_LINES]
+#: Blank lines and comments, those of DIMACS included.
+_BEFORE = re.compile(r"(?:[ \t\r]*(?:(?:[#%]|//|c[ \t])[^\n]*|c?)\n)*+\s*+")
+
+
+def refuse_foreign(file: TextFile) -> None:
+    """Refuse a file whose suffix or first line is that of another format.
+
+    Raises:
+        ParseError: it is.
+    """
+    suffix, sign = file.suffix, "suffix"
+    if suffix not in _SUFFIXES:
+        suffix, sign = _suffix_of(file.head.decode(errors="replace")), "first line"
+    if suffix:
+        name, package = _SUFFIXES[suffix]
+        raise ParseError(
+            f"{file.path} looks like {name} (by its {sign}), which edgewise does not read; convert it to an edge list, "
+            f'e.g. with {package}, or give format="edgelist" to read it as one'
+        )
+
+
+def _suffix_of(head: str) -> str:
+    """A suffix of the format that the first line after comments shows, or nothing."""
+    before = _BEFORE.match(head)
+    assert before is not None
+    return next((suffix for pattern, suffix in _PATTERNS if pattern.match(head, before.end())), "")
