@@ -1,4 +1,4 @@
-"""What every engine is, and what it hands back."""
+"""The class of engines, and that of their results."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field

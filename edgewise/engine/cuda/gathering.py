@@ -1,4 +1,4 @@
-"""What vertices gather on a GPU: messages along their in-edges, combined in a fixed order."""
+"""What vertices gather on a GPU: messages along their in-edges, combined in a fixed order, except by `add`."""
 
 from typing import Any
 
