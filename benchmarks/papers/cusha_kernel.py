@@ -1,6 +1,6 @@
 """The kernel of `benchmarks.papers.cusha`: all supersteps of a program on shards in one cooperative launch.
 
-A team of threads takes a shard at a time. Each part of the kernel is made for a program, and for teams of a size.
+A team of threads takes a shard at a time. Functions make each part of the kernel for one program and one size of teams.
 """
 
 from typing import Any
@@ -33,19 +33,19 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 
-#: Vertices of a window at most: their values take 47 of the 48 KiB of shared memory that a block has.
+#: The most vertices of a window: their values take 47 of the 48 KiB of shared memory that a block has.
 MAX_WINDOW = 12_000
 #: Teams that a block may have.
 TEAMS = (4, 1) if SIMULATED else (4, 2, 1)
-#: Messages from one warp to one vertex that are not worth adding up beforehand.
+#: A warp adds up more than FEW messages to one vertex before it adds them to shared memory.
 FEW = 4
-#: Entries that a window of a shard should have on average.
+#: How many entries a window of a shard should have on average.
 WINDOW_ENTRIES = 32
-#: The distance of vertices that were not reached.
+#: The distance of a vertex that was not reached.
 UNREACHED = 2**31 - 1
 DAMPING = 0.85
-#: Words of `control`, 128 bytes apart: word 0 counts arrivals at the barrier; shards that were taken, in all
-#: supersteps; the last superstep that changed a value.
+#: Words of `control`, 128 bytes apart. Word 0 counts arrivals at the barrier, TAKEN the shards that were taken in all
+#: supersteps; CHANGED is the last superstep that changed a value.
 TAKEN, CHANGED = 16, 32
 CONTROL_WORDS = 48
 DTYPES = {"pagerank": np.dtype(np.float32), "sssp": np.dtype(np.int32), "components": np.dtype(np.int32)}
@@ -67,7 +67,7 @@ else:
 
     @intrinsic
     def _named_barrier(context, number, size):
-        """Wait until so many threads of the block have come to the barrier of this number."""
+        """Wait until `size` threads of the block have come to barrier `number`."""
 
         def generate(context, builder, signature, arguments):
             kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)] * 2)
@@ -86,13 +86,13 @@ else:
 
 @device_function
 def place(v, shift):
-    """Where a vertex's value is in shared memory. An unsigned place is not checked for being negative."""
+    """The index of a vertex's value in shared memory: unsigned, so that no code checks for a negative one."""
     return np.uint32(v + shift)
 
 
 @device_function
 def holder_of(p, upto):
-    """The lane whose entries p is among, where those of a lane end before `upto`."""
+    """The lane that has entry p; the entries of a lane end before `upto`."""
     holder = np.int32(0)
     for step in HALVES:
         if shuffle(upto, np.int32(holder + step - 1)) <= p:
@@ -102,7 +102,7 @@ def holder_of(p, upto):
 
 @device_function
 def entry(p, upto, start):
-    """The p-th of the entries of all lanes; the first of a lane are from `start` on, less those before."""
+    """The p-th entry of all lanes. `start` is a lane's first entry less the number of entries of lanes before it."""
     return np.int32(p + shuffle(start, holder_of(p, upto)))
 
 
@@ -125,7 +125,7 @@ def add_up(value, sums, i, tally):
 
 
 def make_member(size: int) -> Any:
-    """For teams of so many threads."""
+    """The device function `member` for teams of `size` threads."""
 
     @device_function
     def member():
@@ -136,12 +136,12 @@ def make_member(size: int) -> Any:
 
 
 def make_messages(kind: str) -> tuple[Any, Any, Any]:
-    """What a source is worth at first, what an entry sends, and how that is combined with a target's value."""
+    """Device functions: a source's first value, what an entry sends, and how that is combined with a target's value."""
     ranks, weighted, cast = kind == "pagerank", kind == "sssp", DTYPES[kind].type
 
     @device_function
     def first_value(v, values, part, argument):
-        """What a source is worth at first; `part` is a rank's."""
+        """The first value of a source; `part` is the first rank."""
         if ranks:
             return cast(values[3][v] * part)
         if weighted:
@@ -161,12 +161,12 @@ def make_messages(kind: str) -> tuple[Any, Any, Any]:
     def deliver(local, i, sent, value, hub):
         """Combine a message, if one was sent, with the i-th value. All lanes of the warp take part.
 
-        Additions to one float in shared memory by many lanes come one after the other, each after a failed attempt of
-        all others. So those to one vertex, `hub`, are added up before, if they are more than a few. Most messages do
-        not lower an integer, which reading it tells.
+        If many lanes add to one float in shared memory, one succeeds at a time and all others try again. So more than
+        `FEW` messages to one vertex, `hub`, are added up first. Most messages do not lower an integer, so it is read
+        before an atomic operation.
 
         Returns:
-            The vertex to try next.
+            The hub to try next.
         """
         if ranks:
             same = sent and np.int32(i) == hub
@@ -190,11 +190,11 @@ def make_messages(kind: str) -> tuple[Any, Any, Any]:
 
 
 def make_gather(member: Any, size: int, message: Any, deliver: Any) -> Any:
-    """How a team goes over the entries of a shard."""
+    """The device function by which a team goes over the entries of a shard."""
 
     @device_function
     def gather(begin, end, shift, graph, old, local):
-        """Go over a shard's entries, four a thread at a time, so that accesses overlap."""
+        """Deliver the messages of a shard's entries. A thread loads four at a time, so that accesses overlap."""
         target, weight, last, hub = graph[2], graph[3], np.int32(end - 1), np.int32(-1)
         first, me = np.int32(begin + member() - lane()), np.int32(lane())
         while first < end:
@@ -214,13 +214,13 @@ def make_gather(member: Any, size: int, message: Any, deliver: Any) -> Any:
     return gather
 
 
-def make_settle(kind: str, member: Any, size: int) -> Any:
-    """How a team finds out what changed in its window."""
+def make_update(kind: str, member: Any, size: int) -> Any:
+    """The device function by which a team stores the new values of its window."""
     ranks, cast = kind == "pagerank", DTYPES[kind].type
 
     @device_function
-    def settle(base, upto, shift, kept, values, local):
-        """Compare the window with what it was; whether a value of this thread changed, and its dangling rank."""
+    def update(base, upto, shift, kept, values, local):
+        """Store ranks, or values that fell; whether one of this thread's fell, and its dangling rank."""
         changed, dangling = False, 0.0
         for v in range(base + member(), upto, size):
             if ranks:
@@ -234,16 +234,16 @@ def make_settle(kind: str, member: Any, size: int) -> Any:
                 changed = True
         return changed, dangling
 
-    return settle
+    return update
 
 
 def make_write_back(member: Any, size: int) -> Any:
-    """How a team gives the values of its window to the shards."""
+    """The device function by which a team gives the values of its window to all shards."""
     team_warps = size // WARP
 
     @device_function
     def write_back(i, count, shift, graph, new, local):
-        """Write the values of window i to the entries of all shards, each warp to those of adjacent shards."""
+        """Write the values of window i to the entries of all shards. Each warp takes adjacent shards."""
         windows, source, warp = graph[0], graph[1], member() // WARP
         share = (count + team_warps - 1) // team_warps
         for first in range(warp * share, min((warp + 1) * share, count), WARP):
@@ -279,12 +279,12 @@ def make_write_back(member: Any, size: int) -> Any:
 
 
 def make_begin(kind: str, first_value: Any) -> Any:
-    """How all threads begin."""
+    """The device function with which all threads begin."""
     ranks, cast = kind == "pagerank", DTYPES[kind].type
 
     @device_function
     def begin_all(graph, values, sums, n, entries, argument, tally):
-        """Values of vertices and of entries' sources before the first superstep."""
+        """Set the values of vertices and of entries' sources before the first superstep."""
         dangling, part = 0.0, 1.0 / n
         for v in range(thread_index(), n, num_threads()):
             if ranks:
@@ -292,7 +292,7 @@ def make_begin(kind: str, first_value: Any) -> Any:
             values[0][v] = cast(part) if ranks else first_value(v, values, part, argument)
         step, last = num_threads(), entries - 1
         for k in range(thread_index(), entries, 4 * step):
-            # Beyond the last entry, that one is written again.
+            # Indices beyond the last entry write the last one again.
             k1, k2, k3 = min(k + step, last), min(k + 2 * step, last), min(k + 3 * step, last)
             source, source1 = load_once(graph[1], k), load_once(graph[1], k1)
             source2, source3 = load_once(graph[1], k2), load_once(graph[1], k3)
@@ -315,15 +315,15 @@ def make_begin(kind: str, first_value: Any) -> Any:
 
 
 def make_superstep(kind: str, teams: int, message: Any, deliver: Any, member: Any) -> Any:
-    """What a team does in a superstep."""
+    """The device function by which a team does a superstep."""
     ranks, cast = kind == "pagerank", DTYPES[kind].type
     size, room = THREADS // teams, MAX_WINDOW // teams
-    gather, settle = make_gather(member, size, message, deliver), make_settle(kind, member, size)
+    gather, update = make_gather(member, size, message, deliver), make_update(kind, member, size)
     write_back = make_write_back(member, size)
 
     @device_function
     def superstep(graph, old, new, values, control, n, window, count, step, kept, last, local, taken, flags):
-        """All shards that this team takes; whether a value changed, and the dangling rank of this thread's."""
+        """Do all shards that this team takes; whether a value fell, and the dangling rank of this thread's vertices."""
         windows, changed, dangling = graph[0], False, 0.0
         team = block_thread() // size
         i = team * num_blocks() + block_index()
@@ -334,12 +334,12 @@ def make_superstep(kind: str, teams: int, message: Any, deliver: Any, member: An
                 local[place(v, shift)] = cast(0) if ranks else values[0][v]
             team_barrier(team, size)
             if member() == 0:
-                # In each superstep there are as many additions as shards.
+                # A superstep has as many additions as shards.
                 before = atomic_add(control, TAKEN, 1) - step * count
                 taken[team] = teams * num_blocks() + before
             gather(windows[i], windows[count * count + i], shift, graph, old, local)
             team_barrier(team, size)
-            lower, hanging = settle(base, upto, shift, kept, values, local)
+            lower, hanging = update(base, upto, shift, kept, values, local)
             dangling += hanging
             if lower:
                 flags[team] = step * count + i
@@ -356,7 +356,7 @@ def make_superstep(kind: str, teams: int, message: Any, deliver: Any, member: An
 
 
 def make_kernel(kind: str, teams: int) -> Any:
-    """The kernel of a program, "pagerank", "sssp" or "components", for so many teams in a block."""
+    """The kernel of a program, "pagerank", "sssp" or "components", with `teams` teams in a block."""
     ranks = kind == "pagerank"
     shared_type, word_type, real_type = (
         numba_type(np.dtype(t)) for t in (DTYPES[kind], np.int64, np.float64)
@@ -371,11 +371,11 @@ def make_kernel(kind: str, teams: int) -> Any:
 
         Args:
             graph: windows, sources, targets and weights of `Shards`.
-            values: the result by vertex; two arrays of entries' sources' values, or the same one twice; scale.
-            sums: for ranks, zeros, (iterations + 1,): the dangling rank before each iteration.
-            control: CONTROL_WORDS zeros.
+            values: the result by vertex; two arrays of the values of entries' sources, or one of them twice; scale.
+            sums: for ranks, (iterations + 1,), zeros at first: the dangling rank before each iteration.
+            control: (CONTROL_WORDS,), zeros at first.
             n, entries, window, count: the numbers of `Shards`.
-            argument: iterations, or the source.
+            argument: how many iterations, or the source.
         """
         local = cuda.shared.array(MAX_WINDOW, shared_type)
         taken = cuda.shared.array(teams, word_type)

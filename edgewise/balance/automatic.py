@@ -22,7 +22,7 @@ class Arrays(NamedTuple):
     """The arrays of the strategy.
 
     Attributes:
-        shares: one word: whether all vertices gather in equal shares.
+        shares: (1,): whether all vertices gather in equal shares.
         scan: for merge path.
     """
 
@@ -31,16 +31,16 @@ class Arrays(NamedTuple):
 
 
 def largest_degree(offsets: Any) -> int:
-    """The most arcs that a vertex has. `offsets` is on the GPU."""
+    """The largest degree. `offsets` is on the GPU."""
     return int(cuda_memory.cupy().diff(offsets).max()) if len(offsets) > 1 else 0
 
 
 def make_automatic(bodies: Bodies) -> Traversal:
-    """What wins where nothing is asked for, of three views.
+    """The functions of the strategy.
 
-    At each superstep: vertices that send have `LANES` lanes each, unless one of them has more than `MANY` arcs; then
-    all have equal shares by merge path. For each graph: where all vertices gather, lanes have them by degree, or equal
-    shares of all arcs if some vertex has more than such a share.
+    Each superstep decides how vertices send: with `LANES` lanes each, or in equal shares by merge path if one of them
+    has more than `MANY` arcs. Each graph decides how vertices gather: with lanes by degree, or in equal shares by merge
+    path if a vertex has more arcs than a warp's share.
     """
     few = make_mapped(make_grouped(LANES), bodies).push_all
     by_degree = make_mapped(make_binned, bodies).pull_all
@@ -48,7 +48,7 @@ def make_automatic(bodies: Bodies) -> Traversal:
 
     @device_function
     def list_units(v, active, counter, run):
-        """The strategy's first word is not 0 if a listed vertex has many arcs."""
+        """Set the first word to 1 if a listed vertex has many arcs."""
         arcs = list_nothing(v, active, counter, run)
         if ballot(arcs > MANY) != 0 and lane() == 0 and run.control[counter] == 0:
             run.control[counter] = 1
@@ -73,7 +73,7 @@ def make_automatic(bodies: Bodies) -> Traversal:
 
 @final
 class AutomaticStrategy(Strategy):
-    """What wins, by the degrees of vertices."""
+    """Degrees decide between lanes for each vertex and equal shares."""
 
     arrays: ClassVar[type] = Arrays
 
@@ -82,7 +82,7 @@ class AutomaticStrategy(Strategy):
         notes = [f"pushing with {few}, in equal shares if one has more than {MANY} out-edges"] * pushes
         shares = False
         if pulls:
-            # A warp's share if all warps have as many arcs, with a block on each multiprocessor.
+            # The share of a warp with one block on each multiprocessor.
             share = rows.num_arcs // max(1, cuda_memory.most_threads() // (2 * WARP))
             needed = 8 * rows.num_vertices
             largest = rows.kept("in_offsets", ("largest degree",), needed, largest_degree)

@@ -1,7 +1,7 @@
 """Lanes by degree: one for few arcs, eight for some, a warp for many, and the whole block for a hub.
 
-A warp looks at 32 vertices at a time, a block at one for each of its threads; its hubs wait in shared memory until its
-warps are through with the others.
+A warp looks at 32 vertices at a time, and a block at one for each of its threads. Hubs wait in shared memory until the
+block's warps have done the others.
 
 Reference. Merrill, Garland and Grimshaw, "Scalable GPU Graph Traversal", PPoPP 2012 (section 5: CTA, warp and scan).
 """
@@ -27,23 +27,23 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 
-#: A vertex with fewer arcs is left to one lane; one with fewer than MANY to GROUP lanes, one with fewer than HUB to a
-#: warp, others to the block.
+#: A vertex with fewer than FEW arcs has one lane, with fewer than MANY it has GROUP lanes, with fewer than HUB a warp,
+#: and with more the block.
 FEW, MANY, HUB = 32, 64, 2048
-#: Words that a block shares.
+#: How many words a block shares: hubs, and their number.
 SCRATCH = THREADS + 1
 GROUP = min(8, WARP)
 
 
 def make_by_degree(body: Any, with_parts: bool = True) -> Any:
-    """What shares the arcs of the vertices of a warp's lanes by degree: one lane, eight, or all for each vertex.
+    """The function that shares out the arcs of a warp's 32 vertices by degree: each has one lane, eight, or all.
 
     Args:
         body: as in `edgewise.balance.contract.Bodies.gather`.
-        with_parts: whether parts differ; else all are the first lane's.
+        with_parts: whether `part` differs between lanes.
 
     Returns:
-        ``by_degree(v, start, end, part, context)``, to be called by all lanes of a warp at once.
+        ``by_degree(v, start, end, part, context)``, called by all lanes of a warp at once.
     """
 
     @device_function

@@ -1,7 +1,7 @@
 """A lane for each row of a layout of in-edges (`edgewise.layout.units`); a warp or a block for each heavy row.
 
-What is gathered over lies in the layout's order, so lanes of a warp read places that lie side by side: those of a group
-column by column, those of a heavy row one after the other.
+Sources or slots lie in the order of the layout, so the lanes of a warp read adjacent places: a column of a group at a
+time, or places of a heavy row.
 
 Reference. Zhong et al., "Optimizing Graph Processing on GPUs", TPDS 2016, section 4.2.
 """
@@ -35,7 +35,7 @@ def make_columnar(gather: Any) -> Any:
         heaviest = layout.numbers[HEAVIEST_UNITS]
         alone = heaviest + layout.numbers[HEAVY_UNITS]
         warp, warps = thread_index() // WARP, num_threads() // WARP
-        # One loop for the three kinds of units, so that the body is in the code once.
+        # One loop serves the three kinds of units, so that the code holds the body once.
         for kind in range(0 if alone > 0 else 2, 3):
             begin, upto, stride, lanes, place = (
                 block_index(),

@@ -1,4 +1,4 @@
-"""What a strategy is, what it is made for, and what it makes: see `edgewise.balance`."""
+"""The classes of strategies, of the bodies that they call, and of what they make: see `edgewise.balance`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -10,30 +10,30 @@ import numpy as np
 from edgewise.kernels.cuda.arguments import dtype_of, type_of
 from edgewise.primitives.control import TURNS, control_words
 
-#: What a unit that is gathered over is, if no part of a vertex: all of it, or what is left of it after a first share,
-#: whose message waits to be added to.
+#: The `part` of a unit that is gathered over, if it is no part of that number: all of a vertex (WHOLE), or arcs whose
+#: total is added to the message that the vertex has so far (MORE).
 WHOLE, MORE = -1, -2
-#: Words that a strategy may count in at each superstep; they are 0 when its vertices begin to be listed.
+#: How many words a strategy may count in at each superstep. They are 0 before vertices are listed.
 COUNTERS = TURNS
-#: Words of `control`: SHARED counts the supersteps whose vertices sent in equal shares where a strategy might have done
-#: otherwise, SHARING_NS adds up the nanoseconds in which shares were found, by the clock of thread 0.
+#: Words of `control`: SHARED counts the supersteps that "auto" pushed in equal shares, SHARING_NS adds up the
+#: nanoseconds that scans for equal shares took, by the clock of thread 0.
 CONTROL = control_words()
 SHARED, SHARING_NS = CONTROL.take_line(), CONTROL.take()
 
 
 class Bodies(NamedTuple):
-    """What is done with arcs. All are called by all lanes of a warp at once.
+    """What is done with arcs: device functions that all lanes of a warp call at once.
 
     Attributes:
-        visit: ``visit(takes, v, key, k, context)``, for those lanes that have out-edge k of vertex v: send along it.
-            It returns two numbers that are added up.
+        visit: ``visit(takes, v, key, k, context)``: lanes with `takes` send along out-edge k of vertex v. It returns
+            two numbers that are added up.
         scatter: ``scatter(v, first, end, step, lanes, context)``: send along the out-edges of a unit.
-        gather: ``gather(v, first, end, step, lanes, part, context)``: gather over the in-edges of a unit. It is the
-            part of that number, which is kept apart, or `WHOLE`, or `MORE`.
-        join: ``join(v, first, end, context)``, with the same vertex on all lanes: combine the parts first to end with
-            the message that it has, if it has one.
-        add: ``add(takes, v, k, context)``, for those lanes that have in-edge k of vertex v: send along it by an atomic
-            operation, where messages may be combined in any order.
+        gather: ``gather(v, first, end, step, lanes, part, context)``: gather over the in-edges of a unit. `part` is the
+            number of a part, whose total is kept apart, or `WHOLE`, or `MORE`.
+        join: ``join(v, first, end, context)``, with the same vertex on all lanes: combine the parts first to end - 1
+            with the message that the vertex has so far.
+        add: ``add(takes, v, k, context)``: lanes with `takes` send along in-edge k of vertex v by an atomic operation;
+            for messages that may be combined in any order.
     """
 
     visit: Any
@@ -44,19 +44,19 @@ class Bodies(NamedTuple):
 
 
 class Traversal(NamedTuple):
-    """The compiled functions of a strategy. All are called by all threads of the grid.
+    """The device functions of a strategy. All threads of the grid call them.
 
     `run` has the attributes ``graph`` (with offsets, targets, in_offsets and in_sources), ``plan`` (the strategy's
     arrays, see `Strategy.arrays`), ``control`` (int64), and, shared by a block, ``tally`` and ``scratch``. `generation`
     is that of the barrier of the grid.
 
     Attributes:
-        list_units: ``list_units(v, active, counter, run)``, by all lanes of a warp at once: note that those lanes'
-            vertices that are active will send; the degree of this lane's, or 0. `counter` is the first of the
-            `COUNTERS` words of `control` that this superstep counts in.
+        list_units: ``list_units(v, active, counter, run)``, called by all lanes of a warp at once: note that the
+            vertices of lanes with `active` will send; the out-degree of this lane's vertex, or 0. `counter` is the
+            first of the `COUNTERS` words of `control` that this superstep counts in.
         push_all: ``push_all(listed, count, counter, generation, context, run)``: send along all out-edges of the
-            vertices listed[:count]; the generation afterwards. A barrier of the grid lies before, and follows.
-        pull_all: ``pull_all(n, generation, context, run)``: gather over all in-edges.
+            vertices listed[:count]; the generation afterwards. A barrier of the grid lies before and after each call.
+        pull_all: ``pull_all(n, generation, context, run)``: gather over all in-edges; the generation afterwards.
     """
 
     list_units: Any
@@ -70,9 +70,9 @@ class Rows(NamedTuple):
     Attributes:
         num_vertices, num_arcs: of the graph.
         offsets: the dtype of offsets, unsigned.
-        kept: ``kept(name, key, needed, make)``: what ``make(offsets)`` gives for the graph's "offsets" or "in_offsets",
-            on the GPU. It is made when it is first asked for, which takes `needed` bytes, and stays with the graph.
-            `key` begins with what it is, in words.
+        kept: ``kept(name, key, needed, make)``: the result of ``make(offsets)`` for the graph's "offsets" or
+            "in_offsets", on the GPU. It is made at the first call, which takes `needed` bytes, and stays with the graph
+            under `key`, whose first item names it in words. Raises MemoryLimitError if the GPU has no room.
     """
 
     num_vertices: int
@@ -83,7 +83,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """Stands in a plan for an array that each run has for itself."""
+    """Stands in a plan for an array of `length` elements that each run has for itself."""
 
     length: int
 
@@ -92,9 +92,9 @@ class Plan(NamedTuple):
     """A strategy's arrays for a graph.
 
     Attributes:
-        arrays: those of `Strategy.arrays`, on the GPU; all runs share them, but for what is `Own`.
+        arrays: the tuple `Strategy.arrays`, on the GPU. All runs share the arrays, except where it has `Own`.
         offsets: the dtype of offsets, unsigned.
-        num_parts: parts of vertices that are gathered over.
+        num_parts: how many parts `gather` may be called for.
         notes: for `Result.explain`.
     """
 
@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def of_run(self, make: Callable[[int, np.dtype], Any]) -> Any:
-        """The arrays of one run; ``make(length, dtype)`` makes its own."""
+        """The arrays of one run; ``make(length, dtype)`` makes those that it has for itself."""
         return _filled(self.arrays, type_of(type(self.arrays), offset=self.offsets), make)
 
     def nbytes(self) -> int:
@@ -120,14 +120,14 @@ class Plan(NamedTuple):
 
 
 def _filled(value: Any, kind: Any, make: Callable[[int, np.dtype], Any]) -> Any:
-    """A named tuple, with arrays for what is `Own`; `kind` is its type."""
+    """A named tuple with arrays in place of `Own`; `kind` is its numba type."""
     if isinstance(value, tuple):
         return type(value)(*(_filled(*each, make) for each in zip(value, kind.types, strict=True)))
     return make(value.length, dtype_of(kind)) if isinstance(value, Own) else value
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What is in a tuple, and in tuples in it."""
+    """The items of a tuple, and of the tuples in it."""
     if isinstance(value, tuple):
         for each in value:
             yield from _leaves(each)
@@ -136,12 +136,12 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 class Strategy(ABC):
-    """Who does which arcs, for a choice of a schedule: what the host and the kernel have to know of it.
+    """A way to share arcs out to threads, for a schedule's choice.
 
     Attributes:
-        arrays: a named tuple of what its functions find in ``run.plan``, see `edgewise.kernels.cuda.arguments`.
-        any_order: whether messages are combined in any order, by atomic operations, where vertices gather.
-        code_key: what the code of a kernel depends on: not bounds on degrees and depths, which are data.
+        arrays: the class of ``run.plan``, a named tuple as `edgewise.kernels.cuda.arguments` describes.
+        any_order: whether vertices gather by atomic operations, which combine messages in any order.
+        code_key: what the code of a kernel depends on. Bounds on degrees and depths are data, and do not belong here.
     """
 
     arrays: ClassVar[type]
@@ -152,8 +152,12 @@ class Strategy(ABC):
 
     @abstractmethod
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
-        """The arrays for a graph, for a kernel that pushes, or pulls, or both."""
+        """The arrays for a graph, for a kernel that pushes, or pulls, or both.
+
+        Raises:
+            MemoryLimitError: the GPU has no room for them.
+        """
 
     @abstractmethod
     def make(self, bodies: Bodies) -> Traversal:
-        """The functions that give arcs out to these bodies."""
+        """The functions that share arcs out to these bodies."""

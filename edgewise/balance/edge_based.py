@@ -1,12 +1,12 @@
 """Edge-based (EP): listed edges are handed out to all threads round-robin, whatever their vertices.
 
-Edges lie as pairs of their ends (COO): each thread finds the source of its edge beside it. Instead of vertices, the
-out-edges of active vertices are listed. A vertex is listed once, since stamps say who got a first message in a
-superstep: the list needs no condensing afterwards. With *work chunking* the edges of a vertex are added by one atomic
-operation (of 32 vertices even), without it by one for each edge.
+Edges are stored with both ends (COO), so a thread reads the source of its edge. The out-edges of active vertices are
+listed, not the vertices. Each vertex adds its edges at most once in a superstep, so the list needs no condensing
+afterwards. With *work chunking* one atomic operation makes room for the edges of the 32 vertices of a warp, without it
+one for each edge.
 
-Where all vertices gather, threads have in-edges and add to messages by atomic operations, whose order is by chance:
-float sums and combiners of the user's are refused.
+Where all vertices gather, threads have in-edges and combine messages by atomic operations, in any order. So float sums
+and users' own combiners are refused.
 
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (sections II.B and IV.D).
 """
@@ -22,7 +22,7 @@ from edgewise.layout.slots import own_ends
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.schedule import EdgeBased
 
-#: Memory that finding the sources of edges takes for each edge, at most, of which a sixth stays.
+#: Finding the sources of edges takes at most this many bytes for each edge, of which a sixth is kept.
 ENDS_BYTES = 24
 
 
@@ -30,7 +30,7 @@ class Edges(NamedTuple):
     """The arrays of the strategy.
 
     Attributes:
-        sources, targets: of each out-edge, and of each in-edge.
+        sources, targets: the source of each out-edge, and the target of each in-edge.
         listed: out-edges of active vertices.
     """
 

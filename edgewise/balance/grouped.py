@@ -1,4 +1,4 @@
-"""So many adjacent lanes for each vertex: one (thread-mapped), a virtual warp of 2 to 16, or a warp (warp-mapped).
+"""One lane for each vertex (thread-mapped), a virtual warp of 2 to 16 lanes, or a warp (warp-mapped).
 
 Reference. Hong, Kim, Oguntebi and Olukotun, "Accelerating CUDA Graph Algorithms at Maximum Warp", PPoPP 2011.
 """
@@ -12,7 +12,7 @@ from edgewise.kernels.cuda.device import WARP, device_function, lane, num_thread
 
 
 def make_grouped(lanes: int) -> Callable[[Any, bool], Any]:
-    """The view of so many lanes for each vertex, a power of 2 up to a warp's."""
+    """The view in which each vertex has `lanes` adjacent lanes: a power of 2, at most a warp."""
     wide = min(lanes, WARP)
 
     def make(body: Any, listed: bool) -> Any:

@@ -1,11 +1,11 @@
-"""Hierarchical processing (HP): sub-iterations in which each thread has at most so many arcs of a vertex.
+"""Hierarchical processing (HP): in a sub-iteration a thread has a bounded number of arcs of one vertex.
 
-After a sub-iteration the vertices with arcs left are the list of the next. A list that is shorter than a block of
-threads, be it the first or a later one, and what is left after the last sub-iteration go to workload decomposition. The
-bound on arcs is that of node splitting.
+The vertices that have arcs left after a sub-iteration are the list of the next. A list that is shorter than a block of
+threads goes to workload decomposition, and so does what is left after the last sub-iteration. The bound on arcs is that
+of node splitting.
 
-Where all vertices gather, those with arcs left after the first sub-iteration are always the same: they are sorted by
-degree once, and each later list is a beginning of that one. What a vertex has gathered so far waits as its message.
+Where all vertices gather, the same ones always have arcs left after the first sub-iteration. These are sorted once by
+falling degree, and each later list is a prefix of theirs. What a vertex has gathered so far is stored as its message.
 
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.C).
 """
@@ -38,10 +38,10 @@ from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import append, degree, list_nothing
 from edgewise.schedule import HierarchicalProcessing
 
-#: Words of the array of bounds: the most out-edges and in-edges of a vertex in a sub-iteration, sub-iterations, and how
-#: many vertices have more in-edges. There are none for the first sub-iteration where the list of all is too short.
+#: Words of the array of bounds: the most out-edges and in-edges of a vertex in a sub-iteration, sub-iterations,
+#: and how many vertices have more in-edges. IN is 0 if all vertices together are a short list, or DEPTH is 0.
 OUT, IN, DEPTH, HEAVY = range(4)
-#: As many sub-iterations as there are arcs.
+#: DEPTH, if the number of sub-iterations has no bound.
 NO_LIMIT = np.iinfo(np.int64).max
 
 
@@ -63,7 +63,7 @@ class Sublists(NamedTuple):
 
 
 def heavy_vertices(offsets: Any, bound: int) -> Any:
-    """The vertices of more arcs than a bound, by degree, the largest first. `offsets` is on the GPU."""
+    """The vertices of more arcs than a bound, uint32, by falling degree. `offsets` is on the GPU."""
     xp = cuda_memory.cupy()
     degrees = xp.diff(offsets).astype(np.int64)
     heavy = xp.flatnonzero(xp.greater(degrees, bound))
@@ -148,7 +148,7 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
 
 @final
 class HierarchicalStrategy(Strategy):
-    """Sub-iterations take a bounded number of arcs of a vertex."""
+    """In a sub-iteration a thread has a bounded number of arcs of one vertex."""
 
     arrays: ClassVar[type] = Sublists
 

@@ -1,4 +1,4 @@
-"""A view of `grouped`, `block` or `binned` as a strategy: the same view for what is sent and what is gathered."""
+"""A view of `grouped`, `block` or `binned` as a strategy: vertices send and gather by the same view."""
 
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -11,7 +11,7 @@ from edgewise.schedule import Balance
 
 
 def make_mapped(view: Any, bodies: Bodies) -> Traversal:
-    """The functions of a view, for pushing and for gathering."""
+    """The functions of a view's strategy."""
     gather = bodies.gather
 
     @device_function
@@ -34,7 +34,7 @@ def make_mapped(view: Any, bodies: Bodies) -> Traversal:
 
 
 class NoArrays(NamedTuple):
-    """For strategies without arrays."""
+    """The arrays of a strategy that has none."""
 
 
 @final

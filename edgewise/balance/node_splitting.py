@@ -1,9 +1,9 @@
 """Node splitting (NS): a vertex of more arcs than a bound is split into children, which share its arcs evenly.
 
-A unit is a child, which one lane has. Where vertices gather, each child leaves a part of the message, and a warp joins
-the parts of a vertex in their order. Children are numbered in the order of their vertices and know them: programs see
-vertices only, with the ids, fields and degrees that they had. A vertex of few arcs is its own only child. Splitting is
-done once for a graph, a bound and a direction.
+A unit is a child, which one lane has. Where vertices gather, each child of a split vertex leaves a part of the message,
+and a warp joins these parts in their order. Children are numbered in the order of their vertices. Programs see only
+vertices, with their own ids, fields and degrees. A vertex of few arcs has one child. Splitting is done once for a
+graph, a bound and a direction.
 
 Reference. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.B).
 """
@@ -19,7 +19,7 @@ from edgewise.kernels.cuda.device import WARP, device_function, grid_barrier, la
 from edgewise.primitives.deal import degree, reserve
 from edgewise.schedule import HierarchicalProcessing, NodeSplitting
 
-#: Memory that splitting takes for each vertex, at least, of which a fifth stays.
+#: Splitting takes at least this many bytes for each vertex, of which a fifth is kept.
 SPLIT_BYTES = 64
 
 
@@ -27,10 +27,10 @@ class Children(NamedTuple):
     """The children of all vertices, in arrays on the GPU.
 
     Attributes:
-        first: (n + 1,): the children of vertex v are first[v] to first[v + 1].
+        first: (n + 1,): the children of vertex v are first[v] to first[v + 1] - 1.
         begin: (children + 1,): where a child's arcs begin.
         parent: (children,): the vertex of a child.
-        split: how many vertices have several, and then these.
+        split: how many vertices have several children, followed by these vertices.
     """
 
     first: Uint32s
@@ -53,25 +53,25 @@ class Splitting(NamedTuple):
 
 
 def likely_degree(offsets: Any, bins: int) -> int:
-    """The bound of section III.B: the upper edge of the range of degrees that has most vertices, at least 1.
+    """The bound of section III.B: the upper edge of the range of degrees that has the most vertices, at least 1.
 
     Args:
-        offsets: on the GPU.
-        bins: ranges of equal width up to the largest degree.
+        offsets: (n + 1,), on the GPU.
+        bins: how many ranges of equal width there are up to the largest degree.
     """
     xp = cuda_memory.cupy()
     degrees = xp.diff(offsets).astype(np.int64)
     largest = int(degrees.max()) if len(degrees) else 0
     if largest == 0:
         return 1
-    # Bins are counted from 1; the first has the vertices without arcs, too.
+    # Bins are counted from 1. The first one also has the vertices without arcs.
     place = xp.maximum(xp.floor_divide(xp.add(xp.multiply(degrees, bins), largest - 1), largest), 1)
     tallest = int(xp.argmax(xp.bincount(place, minlength=bins + 1)))
     return max(1, -(-tallest * largest // bins))
 
 
 def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, name: str) -> int:
-    """The most arcs of a vertex that a thread has at a time, by the "offsets" or the "in_offsets"."""
+    """The most arcs of a vertex that a thread has at a time; `name` is "offsets" or "in_offsets"."""
     if choice.max_degree != "auto":
         return min(choice.max_degree, max(1, rows.num_arcs))
     needed, bins = 16 * rows.num_vertices, choice.bins
@@ -147,7 +147,7 @@ def make_splitting(bodies: Bodies) -> Traversal:
 
 @final
 class NodeSplittingStrategy(Strategy):
-    """Vertices are split once for a graph, a bound and a direction."""
+    """Lanes have the children of split vertices."""
 
     arrays: ClassVar[type] = Splitting
 

@@ -1,4 +1,4 @@
-"""The strategies of `edgewise.balance` by the choices that schedules have for them."""
+"""The strategies of `edgewise.balance`, by the choices of schedules."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ from edgewise.schedule import (
     WorkloadDecomposition,
 )
 
-#: What makes a strategy of a choice, by the type of the choice; "auto" is a string.
+#: Functions that make a strategy from a choice, by the type of the choice; "auto" is a string.
 STRATEGIES: dict[type, Callable[[Any], Strategy]] = {
     str: AutomaticStrategy,
     ThreadMapped: partial(MappedStrategy, view=make_grouped(1)),
@@ -43,5 +43,5 @@ STRATEGIES: dict[type, Callable[[Any], Strategy]] = {
 
 
 def strategy_of(choice: Balance) -> Strategy:
-    """The strategy of a schedule's choice."""
+    """The strategy for a schedule's choice."""
     return next(STRATEGIES[kind] for kind in type(choice).__mro__ if kind in STRATEGIES)(choice)

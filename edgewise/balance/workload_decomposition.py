@@ -1,17 +1,16 @@
-"""Workload decomposition (WD) and merge path: arcs in equal blocks, one for each warp, wherever vertices begin and end.
+"""Workload decomposition (WD) and merge path: each warp has an equal block of arcs, wherever vertices begin and end.
 
-Places are numbered: the arcs of the first listed vertex, those of the second, and so on; with merge path each vertex
-has one place more, before its arcs, so that vertices count as work, too. A scan of the degrees says where each
-vertex's
-places end: of all vertices, the offsets are that scan. A warp looks for the first vertex of its block of places, and
-goes over 32 vertices at a time.
+Places are numbered: the arcs of the first listed vertex, those of the second, and so on. With merge path each vertex
+has one place more, before its arcs, so that vertices count as work, too. A scan of the degrees says where each vertex's
+places end; for all vertices, the offsets are that scan. A warp searches for the first vertex of its block of places,
+and goes over 32 vertices at a time.
 
-The scan of a list is made in parts, one for each block of threads, which the threads of a grid add up on their way: one
-barrier more than without a scan.
+Each block of threads scans a chunk of a list. Warps add up the totals of chunks as they need them, so a scan takes one
+barrier.
 
-Where vertices gather, one that is shared by several warps has its first share as its message, and the others as parts,
-one for each warp, which are joined in their order after a barrier. What is summed up with what depends on the number of
-warps, not on timing.
+Where several warps gather over one vertex, the first stores its share as the message, and each of the others stores a
+part. The parts are joined in their order after a barrier. So the order of sums depends on the number of warps, not on
+timing.
 
 References. Raval et al., "Dynamic Load Balancing Strategies for Graph Applications on GPUs" (section III.A; there a
 block of edges is a thread's, here a warp's, whose lanes read adjacent arcs). Merrill and Garland, "Merge-based
@@ -47,7 +46,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.primitives.deal import WARPS, degree, list_nothing, make_deal, sum_to_lane
 from edgewise.schedule import MergePath, WorkloadDecomposition
 
-#: Places that a warp has at least.
+#: The fewest places that a warp has. Fewer warps take part if there are too few.
 LEAST = 32
 
 
@@ -55,8 +54,8 @@ class Scan(NamedTuple):
     """The arrays of a scan of the degrees of listed vertices; they are empty where nothing is scanned.
 
     Attributes:
-        upto: after the last place of a vertex, among those of its chunk.
-        totals: the places of each chunk.
+        upto: of each listed vertex, where its places end, counted from the begin of its chunk.
+        totals: how many places each chunk has.
     """
 
     upto: Int64s
@@ -70,19 +69,19 @@ class Scanned(NamedTuple):
 
 
 def scan_arrays(num_vertices: int, scans: bool) -> Scan:
-    """What stands for the arrays of a scan in a plan; `scans`: whether there is one."""
+    """The arrays of a scan, as they stand in a plan; `scans`: whether there is one."""
     lengths = (num_vertices, cuda_memory.most_threads() // THREADS) if scans else (0, 0)
     return Scan(*map(Own, lengths))
 
 
 def num_shared_parts(pulls: bool) -> int:
-    """The most parts of vertices: one for each warp, if it gathers."""
+    """The most parts that there are: one for each warp, if vertices gather."""
     return cuda_memory.most_threads() // WARP if pulls else 0
 
 
 @device_function
 def _sum_in_block(value: Any, tally: Any) -> Any:
-    """The sum of the values of this thread and of those before it in the block, and that of all."""
+    """The sum of the values of this thread and of those before it in the block, and the sum of all."""
     upto = sum_to_lane(value)
     warp, before, total = block_thread() // WARP, np.int64(0), np.int64(0)
     if lane() == WARP - 1:
@@ -100,20 +99,20 @@ def _sum_in_block(value: Any, tally: Any) -> Any:
 
 @device_function
 def chunk_of(count: Any) -> Any:
-    """How many listed vertices a block of threads scans, of those that have any."""
+    """How many listed vertices a chunk has; the last chunk may have fewer."""
     return max((count + num_blocks() - 1) // num_blocks(), np.int64(THREADS))
 
 
 @device_function
 def chunks_of(count: Any) -> Any:
-    """How many blocks of threads have listed vertices to scan."""
+    """How many chunks there are."""
     size = chunk_of(count)
     return (count + size - 1) // size
 
 
 @device_function
 def _find_chunk(place: Any, totals: Any, chunks: Any) -> Any:
-    """The chunk that has a place, and the places before it. All lanes of the warp take part."""
+    """The chunk that has a place, and how many places are before the chunk. All lanes of the warp take part."""
     before = np.int64(0)
     for first in range(0, chunks, WARP):
         mine = totals[first + lane()] if first + lane() < chunks else np.int64(0)
@@ -127,14 +126,14 @@ def _find_chunk(place: Any, totals: Any, chunks: Any) -> Any:
 
 
 def make_scan(cost: int) -> Any:
-    """What scans the degrees of listed vertices, to be called by all threads of the grid.
+    """The function that scans the degrees of listed vertices.
 
     Args:
         cost: places of a vertex besides its arcs.
 
     Returns:
-        ``scan(vertices, count, offsets, skip, generation, run, scans)``, without the first `skip` arcs of each; the
-        generation afterwards.
+        ``scan(vertices, count, offsets, skip, generation, run, scans)``, called by all threads of the grid. It leaves
+        out the first `skip` arcs of each vertex, and returns the generation afterwards.
     """
 
     @device_function
@@ -162,18 +161,18 @@ def make_scan(cost: int) -> Any:
 
 
 def make_find(listed: bool, cost: int) -> tuple[Any, Any]:
-    """What says where a vertex's places end, and what finds the vertex that has a place; see `make_share`."""
+    """The functions that say where a vertex's places end, and that find the vertex of a place; see `make_share`."""
 
     @device_function
     def end_of(i, base, offsets, scans):
-        """After the last place of a vertex."""
+        """Where the places of a vertex end."""
         if listed:
             return base + scans.upto[i]
         return np.int64(offsets[i + 1]) + cost * (i + 1)
 
     @device_function
     def find(place, low, high, base, offsets, scans):
-        """The first of the vertices low to high that ends after a place. All lanes of the warp take part."""
+        """The first i with low <= i < high whose places end after `place`. All lanes of the warp take part."""
         while high - low > WARP:
             step = (high - low) // (WARP + 1)
             bits = ballot(end_of(low + (lane() + 1) * step - 1, base, offsets, scans) > place)
@@ -189,17 +188,19 @@ def make_find(listed: bool, cost: int) -> tuple[Any, Any]:
 
 
 def make_share(listed: bool, cost: int, take: Any) -> Any:
-    """What gives each warp its block of places.
+    """The function that gives each warp its block of places.
 
     Args:
-        listed: whether vertices are listed, and their degrees scanned, or all.
+        listed: whether vertices are listed and their degrees scanned; else all vertices take part.
         cost: places of a vertex besides its arcs.
-        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once: arcs first to
-            end of a lane's vertex, of which this share has all if `begins` and `ends`; v = -1 where there are none.
+        take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once with the arcs
+            first to end - 1 of a lane's vertex. `begins` and `ends` say whether these include its first and its last
+            arc. v is -1 if the lane has none.
 
     Returns:
-        ``share(vertices, count, offsets, skip, scans, context)``, to be called by all threads of the grid: the vertex
-        that begins and does not end in this warp's share, or -1, and after whose last share it ends.
+        ``share(vertices, count, offsets, skip, scans, context)``, called by all threads of the grid. It returns the
+        vertex that begins but does not end in this warp's share, or -1, and 1 plus the number of the warp with the last
+        share of that vertex.
     """
     end_of, find = make_find(listed, cost)
 
@@ -257,10 +258,11 @@ def make_share(listed: bool, cost: int, take: Any) -> Any:
 
 
 def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
-    """What sends along the out-edges of listed vertices, without the first so many of each.
+    """The function that sends along the out-edges of listed vertices.
 
     Returns:
-        ``push(listed, count, skip, generation, context, run, scans)``.
+        ``push(listed, count, skip, generation, context, run, scans)``, which leaves out the first `skip` of each vertex
+        and returns the generation afterwards.
     """
     visit = bodies.visit
     deal = make_deal(visit)
@@ -281,13 +283,14 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
 
 
 def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) -> Any:
-    """What gathers over the in-edges of vertices, listed or all, without the first so many of each.
+    """The function that gathers over the in-edges of vertices, listed or all.
 
     Args:
-        whole: what a unit is that is no part: `WHOLE`, or `MORE` if messages are to be added to.
+        whole: what a unit is that is no part: `WHOLE`, or `MORE` to add to messages.
 
     Returns:
-        ``pull(vertices, count, skip, generation, context, run, scans)``.
+        ``pull(vertices, count, skip, generation, context, run, scans)``, which leaves out the first `skip` of each
+        vertex and returns the generation afterwards.
     """
     gather, join = bodies.gather, bodies.join
     by_degree = make_by_degree(gather)
@@ -312,7 +315,7 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
 
 
 def make_decomposed(cost: int, bodies: Bodies) -> Traversal:
-    """The functions: workload decomposition without a cost of vertices, merge path with one."""
+    """The functions of the strategy: workload decomposition if `cost` is 0, merge path if it is 1."""
     push, pull = make_decomposed_push(cost, bodies), make_decomposed_pull(False, cost, WHOLE, bodies)
 
     @device_function
@@ -339,7 +342,7 @@ class DecomposedStrategy(Strategy):
     """Warps have equal blocks of places.
 
     Args:
-        choice: for workload decomposition, or for merge path.
+        choice: the schedule's.
         cost: places of a vertex besides its arcs.
     """
 

@@ -1,4 +1,4 @@
-"""What every engine is, and what it hands back."""
+"""The class of engines, and that of their results."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from edgewise.execution import Execution
 
 
 class Ending(Enum):
-    """Why a run ended. The value is the number that kernels have for it, the text is for people."""
+    """Why a run ended. Kernels use the value; ``str`` gives a text for people."""
 
     FINISHED, LIMITED, STOPPED = range(3)
 
@@ -39,10 +39,10 @@ class Outcome:
         supersteps: how many were run.
         ended: why the run ended.
         notes: how it was carried out, a line for each decision.
-        phase_seconds: of a GPU's run in rounds, by its clock: "delivering" messages, of that "sharing" out arcs before
-            and "gathering" over the slots of a message buffer, "computing" vertices, and the whole "kernel".
-        memory_bytes: on the GPU: of the "graph", of what the "strategy" and the "layout" made for it, and of the "run",
-            its results included; empty for other runs.
+        phase_seconds: of a run in rounds on a GPU, by its clock: "delivering" messages, which includes "sharing" arcs
+            out and "gathering" over the slots of a message buffer; "computing" vertices; the whole "kernel".
+        memory_bytes: of a run on a GPU, the memory of the "graph", of what the "strategy" and the "layout" made for it,
+            and of the "run" with its results; empty for other runs.
     """
 
     vertex_fields: dict[str, np.ndarray]
@@ -64,7 +64,7 @@ class AbstractEngine(ABC):
     """A program laid out for one graph, for messages of one dtype and any number of runs.
 
     Attributes:
-        memory_kept: about the bytes that are kept from one run to the next.
+        memory_kept: about how many bytes are kept from one run to the next.
     """
 
     memory_kept: int
@@ -82,5 +82,5 @@ class AbstractEngine(ABC):
             limit: the largest number of supersteps, or None.
 
         Raises:
-            ProgramError: a function does what it may not, as far as the engine sees it.
+            ProgramError: a function does what it may not, and the engine notices.
         """

@@ -1,7 +1,7 @@
 """How messages reach vertices: the one place that says what a schedule means for a program on a graph.
 
-Every engine takes the `Delivery` that `decide` gives. None asks the schedule how messages go, who does which arcs on a
-GPU, or where these lie.
+Every engine takes the `Delivery` that `decide` gives. No engine asks the schedule how messages go, which threads do
+which arcs on a GPU, or where these lie.
 """
 
 from typing import NamedTuple
@@ -20,11 +20,11 @@ class Delivery(NamedTuple):
     Attributes:
         pushes: whether active vertices may send along their out-edges; into slots if `buffered`.
         pulls: whether vertices may gather over their in-edges. With both, each superstep decides.
-        in_edges: whether a run has in-edges, or a layout in their place. It only pushes without them.
+        in_edges: whether a run has in-edges, or a layout in their place. Without them it only pushes.
         buffered: whether messages go through a message buffer, whose slots are gathered over.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
-        layout: on a GPU, where what is gathered over lies; None for in-edges as they are.
-        balance: on a GPU, who does which arcs.
+        layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
+        balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
     """
 
@@ -39,26 +39,26 @@ class Delivery(NamedTuple):
 
     @property
     def may_do_without_in_edges(self) -> bool:
-        """Whether a run that has in-edges as they are could push instead."""
+        """Whether a run that uses the graph's own in-edges could push instead."""
         return self.pushes and self.in_edges and self.layout is None
 
     def without_in_edges(self, why: str) -> "Delivery":
-        """The same for a run that has no in-edges."""
+        """This delivery for a run without in-edges, which only pushes."""
         return self._replace(in_edges=False, why=(f"pushed: {why}",))
 
 
 def may_push(spec: Specification, message: np.dtype) -> bool:
-    """Whether a GPU can combine messages by atomic operations in any order."""
+    """Whether a GPU may combine messages by atomic operations, in any order."""
     return spec.combine.name in ("MIN", "MAX", "SUM", "ANY", "ALL") and not spec.combine.ordered(message)
 
 
 def stops_early(spec: Specification, message: np.dtype) -> bool:
-    """Whether one message can decide what a vertex gathers."""
+    """Whether a vertex may stop gathering at one message that decides the result."""
     return spec.combine.name in ("ANY", "ALL") and message.kind == "b" and not spec.edge_writes
 
 
 def check_delivery(spec: Specification, schedule: Schedule) -> None:
-    """Refuse a delivery that combines messages for a program that asks for all of them.
+    """Refuse a delivery that combines messages if the program asks for all of them.
 
     Raises:
         ScheduleError: with what is possible.
@@ -78,7 +78,7 @@ def decide(
     Args:
         spec: the program.
         message: the dtype of messages.
-        schedule: one that `edgewise.execution.check_schedule` lets pass.
+        schedule: one that `edgewise.execution.check_schedule` accepts.
         in_edges: whether the graph has in-edges, or is to have them.
         on_gpu: whether the run is on a GPU.
     """
@@ -99,7 +99,7 @@ def decide(
     pushes = may_push(spec, message) and not only_pull
     if not pushes and by_itself:
         layout = layout or Layout()
-    # Where one message decides, edges are pushed as fast as pulled, at any size of the frontier.
+    # If one message decides, pushing is as fast as pulling for a frontier of any size.
     pulls = not pushes or not (only_push or (layout is None and stops_early(spec, message)))
     way = Delivery(pushes, pulls, pulls, layout=layout, balance=schedule.balance)
     if best_first and by_itself and layout is None:

@@ -1,6 +1,6 @@
-"""Programs that have no end: the same state again, at one look after the other, while vertices stay active.
+"""Programs that have no end: their state is the same at several looks while vertices stay active.
 
-Where messages come in any order, best first, only what improves wakes a vertex: such a run ends, or its fields change.
+A best-first run is not watched: only a better message makes a vertex active, so the run ends or its messages change.
 """
 
 import time
@@ -11,23 +11,23 @@ import numpy as np
 
 from edgewise.errors import ProgramWarning, warn
 
-#: Seconds until a run's state is looked at first. The pause doubles each time, so looking costs little of a long run,
-#: and it is at least so many times as long as a look took.
+#: Seconds before the first look at a run's state; the shortest pause after a look, as a multiple of the time that it
+#: took. The pause at least doubles each time, so looks are a small part of a long run.
 FIRST_LOOK, PAUSES_PER_LOOK = 0.5, 20
-#: A state that is the same at so many looks one after the other mostly is not going to change. (It may change between
-#: looks, and back; and a program may wait for a superstep.)
+#: A state that is the same at SAME_LOOKS looks in a row is probably not going to change. (It may change between looks,
+#: and back; and a program may wait for a superstep.)
 SAME_LOOKS = 3
 
 
 class Watch:
-    """A progress function that warns once of a run that seems to change nothing any more. It passes on what it is told.
+    """A progress function that warns once of a run that seems to change nothing any more. It passes progress on.
 
-    Looks are taken while the run goes on, and see it at some point of a superstep.
+    A look is taken while the run goes on, at any point of a superstep.
 
     Args:
         name: of the program.
-        state: copies of all that functions write.
-        active: how many vertices are active since a superstep.
+        state: gives all arrays that functions write, or copies of them.
+        active: ``active(superstep)``: how many vertices have been active in that superstep or later.
         progress: the user's own progress function.
     """
 

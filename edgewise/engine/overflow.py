@@ -1,7 +1,7 @@
-"""A user's function in Python, with what compiled code does otherwise: reported, or done as there.
+"""A user's function in Python where compiled code differs: the difference is reported, or Python does as compiled code.
 
-Compiled integers have 64 bits, those of NumPy's smaller types included. Python's have as many as they need, and NumPy's
-wrap at their own. An integer to a negative power is a float in Python only, and ``~`` of a bool is no bool there.
+Integers in compiled code have 64 bits, even those of NumPy's smaller types. Python's grow as they need, and NumPy's
+wrap at their own width. Only in Python, an integer to a negative power is a float, and ``~`` of a bool is no bool.
 """
 
 import ast
@@ -22,15 +22,14 @@ _RESULT, _POWER, _INVERTED = "<result>", "<power>", "<inverted>"
 def as_compiled(
     function: UserFunction, strict: bool, made: dict[Any, Any], anew: dict[Any, Any]
 ) -> types.FunctionType:
-    """The function with integers of NumPy as Python's, as it is where it has none; its helpers as well.
+    """The function, and its helpers, with NumPy's integers turned into Python's. It stays as it is if it has none.
 
     Args:
         function: of a program, or a helper.
         strict: whether it raises OverflowError where the result of an operation or a call does not fit in 64 bits, and
             ArithmeticError where Python and compiled code differ.
-        made: the functions that were made of others, which is added to.
-        anew: what stands for the dispatchers of numba's that the user made. Where results are looked at, they are
-            carried out in Python.
+        made: functions by what they were made of; helpers are added to it.
+        anew: what replaces the user's own numba dispatchers. Where results are checked, these run in Python.
     """
     if not strict and not any(map(_has_numpy_integers, (function, *helpers_of(function)))):
         return _with_anew(function.function, anew) if anew else function.function
@@ -53,7 +52,7 @@ def _has_numpy_integers(function: UserFunction) -> bool:
 
 
 def _with_anew(function: Any, anew: dict[Any, Any]) -> Any:
-    """The function with these dispatchers in the place of those that it, and what it calls, refers to."""
+    """The function with these dispatchers in place of those that it and its helpers refer to."""
     helpers = {
         name: anew[value] if value in anew else _with_anew(value, anew)
         for name, value in references(function).items()
@@ -63,7 +62,7 @@ def _with_anew(function: Any, anew: dict[Any, Any]) -> Any:
 
 
 def _helper(value: Any, strict: bool, made: dict[Any, Any], anew: dict[Any, Any]) -> Any:
-    """A helper as compiled code has it; as it is where it calls itself, or has no source."""
+    """A helper as compiled code has it. It stays as it is if it calls itself or has no source."""
     function = plain_function(value)
     if function not in made and function is not None:
         made[function] = anew.get(value, value)
@@ -103,18 +102,18 @@ def _inverted(value: Any) -> Any:
     return ~value
 
 
-#: What expressions consist of that hold no name.
+#: The parts of expressions without names.
 _IN_TEXT = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
 
 
 def _is_folded(node: ast.expr) -> bool:
-    """Whether Python makes one constant of an expression: not of one whose parts become too large."""
+    """Whether Python makes one constant of an expression. It does not if a value would be too large."""
     code = compile(ast.Expression(node), "<text>", "eval")
     return not any(step.opname.startswith(("BINARY", "UNARY")) for step in dis.get_instructions(code))
 
 
 class _Looking(ast.NodeTransformer):
-    """Has every result looked at."""
+    """Makes a function check every result."""
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
@@ -129,7 +128,7 @@ class _Looking(ast.NodeTransformer):
     visit_Call = _look
 
     def visit_BinOp(self, node: Any) -> Any:
-        """What Python computes before the run, of numbers in the text alone, is seen as a whole."""
+        """An expression that Python computes before the run is checked as a whole."""
         if all(isinstance(each, _IN_TEXT) for each in ast.walk(node)) and _is_folded(node):
             return self._call(_RESULT, node, node)
         op = getattr(node, "op", None)
@@ -144,7 +143,7 @@ class _Looking(ast.NodeTransformer):
     visit_UnaryOp = visit_BinOp
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """``x += y`` as ``x = x + y``: where x is an element, its index is only asked for, twice."""
+        """``x += y`` as ``x = x + y``. If x is an element, its index is evaluated twice."""
         before: Any = copy.deepcopy(node.target)
         before.ctx = ast.Load()
         result = ast.copy_location(ast.BinOp(before, node.op, node.value), node)

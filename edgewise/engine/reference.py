@@ -1,7 +1,7 @@
 """The definition: a program carried out in plain Python, one edge and one vertex at a time.
 
-Every other engine is compared with this one. It also is what ``check=True`` runs: each index is checked, each
-write must go to the vertex or edge at hand, and each problem is reported with function, line and vertex.
+Every other engine is compared with this one. ``check=True`` runs it, too: each index is checked, each write must go to
+the vertex or edge at hand, and each problem is reported with function, line, and vertex or edge.
 """
 
 import traceback
@@ -27,16 +27,16 @@ from edgewise.program.helpers import helpers_of
 from edgewise.program.source import UserFunction
 from edgewise.text import shown
 
-#: Of a vertex in the lists, sets and dictionaries of a superstep, and of a message that is not combined.
+#: The memory of a vertex in the lists, sets and dictionaries of a superstep, and of a message that is not combined.
 _VERTEX_BYTES, _MESSAGE_BYTES = 400, 200
 
 
 class _Problem(Exception):
-    """Something a function may not do; turned into a ProgramError with its place."""
+    """A function did what it may not. It becomes a ProgramError that names the place."""
 
 
 def cast(value: Any, dtype: np.dtype, *, strict: bool = False) -> Any:
-    """The one rule by which a value takes its declared dtype, as a Python scalar.
+    """A value in its declared dtype, as a Python scalar. Every engine casts by this rule.
 
     Integers wrap (an error if ``strict``), floats are rounded, bool is ``value != 0``.
     """
@@ -52,7 +52,7 @@ def cast(value: Any, dtype: np.dtype, *, strict: bool = False) -> Any:
 
 
 def as_combined(value: Any, combine: Combiner, dtype: np.dtype) -> Any:
-    """A value of a dtype as a combiner takes it."""
+    """A value as it is combined: where a combiner has one zero, -0.0 becomes 0.0."""
     return value + 0.0 if combine.has_one_zero(dtype) else value
 
 
@@ -61,7 +61,7 @@ class _Field:
 
     def __init__(self, name: str, values: np.ndarray, strict: bool) -> None:
         self.name, self.values, self.strict = name, values, strict
-        #: How many vertices there are, where the values are such.
+        #: How many vertices there are, if the values are vertices.
         self.vertices: int | None = None
         self.own: int | None = None
         self.written = False
@@ -92,7 +92,7 @@ class _State(SimpleNamespace):
     """What functions see as ``state``."""
 
     def __getattr__(self, name: str) -> Any:
-        """An aggregate that is read before it can be of use: in superstep 1, where nothing was computed yet."""
+        """An aggregate that is read in superstep 1, before anything was computed. Warns once."""
         if name not in self._early:
             raise AttributeError(f"the state has no '{name}'")
         value, fields = self._early[name]
@@ -129,7 +129,7 @@ class _Messages:
 
 @final
 class Reference(AbstractEngine):
-    """A program carried out as the contract says. Errors name function, line and vertex.
+    """A program carried out as the contract says. Errors name function, line, and vertex or edge.
 
     Args:
         binding: the program on its graph.
@@ -149,7 +149,7 @@ class Reference(AbstractEngine):
 
 
 def running(binding: Binding, given: dict[str, Any]) -> Step:
-    """About the memory that such a run takes: arrays of all fields, and Python objects for vertices and messages."""
+    """About how much memory such a run takes: arrays of fields, and Python objects for vertices and messages."""
     spec, graph = binding.spec, binding.graph
     fields = graph.num_arcs * sum(dtype.itemsize for dtype in binding.edge.values())
     fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
@@ -232,7 +232,7 @@ class _Run:
         return self.outcome(Ending.FINISHED)
 
     def resumed(self) -> list[int]:
-        """The vertices that are active again when none is."""
+        """Call resume for all vertices, when none is active; the active ones then."""
         if not self.spec.has_resume:
             return []
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("resume", v)]
@@ -240,7 +240,7 @@ class _Run:
         return active
 
     def incoming(self, received: dict[int, Any], v: int) -> Any:
-        """What a vertex is given: its combined message, or arrays of all its messages."""
+        """What vertex_compute is given: the combined message, or arrays of all messages."""
         if not self.spec.keeps_messages:
             return received.get(v, self.identity)
         messages = received.get(v, [])
@@ -290,7 +290,7 @@ class _Run:
         return received
 
     def check_neutral(self, where: str, sent: Any, combined: Any) -> None:
-        """Refuse a combiner whose identity makes another message of one."""
+        """Refuse a combiner whose identity changes a message."""
         function = self.functions.get("combine")
         both_nan = combined != combined and sent != sent
         if isinstance(function, UserFunction) and combined != sent and not both_nan:
@@ -327,7 +327,7 @@ class _Run:
         vars(self.state).update(self.aggregates)
 
     def hide_early(self) -> None:
-        """Have those aggregates warn, until they are evaluated again, that are made of what nothing has set yet."""
+        """Make an aggregate warn when it is read, until its next evaluation, if nothing has set the fields it reads."""
         set_now = {name for name, field in self.vertex_fields.items() if field.written} | self.given
         for name in self.aggregates:
             fields = self.spec.aggregate_reads.get(name, set()) & self.spec.vertex_writes
@@ -349,14 +349,14 @@ class _Run:
     def cast(
         self, function: UserFunction, where: str, value: Any, dtype: np.dtype, what: str = "it returned"
     ) -> Any:
-        """Cast what a function returned, or what was made of that."""
+        """Cast what a function returned, or a value made of it."""
         try:
             return cast(value, dtype, strict=self.strict)
         except (_Problem, TypeError, ValueError, OverflowError) as error:
             raise ProgramError(f"{function.where()}: {where}: {what} {shown(value)}: {error}") from None
 
     def call(self, function: Any, where: str, *arguments: Any) -> Any:
-        """Call a user's function; its problems are reported with line and vertex."""
+        """Call a user's function. Errors name function, line, and vertex or edge."""
         if not isinstance(function, UserFunction):
             return function(*arguments)
         try:

@@ -64,9 +64,9 @@ POOL_BYTES = 4 * (POOL + WARP)
 OLDEST = (8, 0)
 #: Words for sums of warps, or two extremes.
 SHARED_WORDS = max(WARPS, 2)
-#: The fewest keys that a block has, if there are so many.
+#: The fewest keys that a block has. Only the last block may have fewer.
 LEAST = TILE // 4
-#: Blocks whose counts are added up beforehand: a block adds up sums of so many, and less than so many single counts.
+#: How many blocks' counts are added up beforehand. A block adds up sums of GROUP, and fewer than GROUP single counts.
 GROUP = 16
 #: Words of the workspace: the barrier, the largest key, the largest complement of a key, blocks that need no more of
 #: it. Then come sums of groups, and counts of blocks, for each bucket.
@@ -415,7 +415,7 @@ class Sorting(NamedTuple):
     Attributes:
         given: (n,): the keys.
         keys, positions: (n,): to be filled, see `edgewise.layout.bucket_sort.Sorted`.
-        n, share: keys, and those of a block; the last one has from 1 to so many.
+        n, share: how many keys there are, and how many a block has; the last block has 1 to `share`.
         num_buckets, threshold: num_buckets from 1 to MOST_BUCKETS.
         sums: rows that the workspace has for groups, however many this launch has.
         work: (`work_words`,): up to sums of groups, zeros before and afterwards.
@@ -443,12 +443,12 @@ def _kernel(logarithmic: bool) -> Kernel:
 
 
 def sum_rows(blocks: int) -> int:
-    """Rows that the workspace of so many blocks has for groups."""
+    """How many rows the workspace of `blocks` blocks has for groups."""
     return -(-blocks // GROUP)
 
 
 def work_words(blocks: int) -> int:
-    """Words of the workspace of so many blocks."""
+    """How many words the workspace of `blocks` blocks has."""
     return HEAD + MOST_BUCKETS * (sum_rows(blocks) + blocks)
 
 
@@ -460,7 +460,7 @@ def _user() -> tuple[int, ...]:
 
 
 def can_sort(num_buckets: int, device: int) -> bool:
-    """Whether the kernel has so many buckets, and the current GPU, of this number, so much shared memory."""
+    """Whether the kernel has `num_buckets` buckets, and the current GPU, number `device`, has enough shared memory."""
     return num_buckets <= MOST_BUCKETS and _has_memory(device)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 HEAVY, HEAVIEST = 48, 2048
 #: What `numbers` of `Units` are.
 HEAVIEST_UNITS, HEAVY_UNITS, ROWS_OF_GROUP, PLACES = range(4)
-#: Heavy rows begin at multiples of so many places: 32 bytes of values of four bytes, a sector of a GPU's memory.
+#: Heavy rows begin at multiples of ALIGNED places: 32 bytes of values of four bytes, a sector of a GPU's memory.
 ALIGNED = 8
 
 

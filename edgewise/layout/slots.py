@@ -109,8 +109,8 @@ def arrange(
 
 
 def arranging(num_vertices: int, of_place: int) -> int:
-    """The memory that `arrange` takes on a CPU beside slots and arcs, if vertices stay in their order and places have
-    so many bytes: degrees, rows, vertices, where units begin, and the first places."""
+    """The memory that `arrange` takes on a CPU beside slots and arcs, if vertices stay in their order: degrees, rows,
+    vertices, where units begin, and the first places, which have `of_place` bytes each."""
     return (3 * 4 + 8 + of_place) * (num_vertices + 1)
 
 

@@ -1,12 +1,13 @@
 """Few vertices kept in the blocks that found them, each in a queue in shared memory.
 
-A superstep is then a chain of few accesses to memory and one wait for the other blocks, instead of lists that are
-written, counted and read by all. A 64-bit word says who has arrived: its lower half counts blocks, its upper half the
-vertices they found; two such words are used in turns. While one is waited for, offsets and first targets of a block's
-own vertices are fetched.
+A superstep then takes a short chain of memory accesses and one wait for the other blocks; no list is written, counted
+and read by all blocks. In a 64-bit word, the lower half counts the blocks that have arrived, and the upper half the
+vertices that they found. Two such words take turns. While a block waits, it fetches the offsets and first targets of
+its own vertices.
 
-Each arc of a queued vertex is visited exactly once: up to `MANY` arcs by `LANES` lanes, more by the whole block. A
-block whose queue is full lists what it finds for all, which ends this form, as too many vertices do.
+Each arc of a queued vertex is visited exactly once: `LANES` lanes visit those of a vertex with at most `MANY`, and the
+whole block visits others. A block whose queue is full lists further vertices for all blocks. That ends this form, and
+so do too many vertices.
 """
 
 from collections.abc import Callable
@@ -37,29 +38,29 @@ from edgewise.primitives.control import LINE, control_words
 from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
-#: Vertices and out-edges up to which this form is taken, and the degree from which a whole block takes a vertex's arcs.
-#: A block would be long with a hub: so many out-edges and MANY for each vertex are too many, too.
+#: This form takes at most FEW_VERTICES vertices with at most FEW_EDGES out-edges. A whole block takes the arcs of a
+#: vertex with more than MANY. As a hub would keep its block busy, edges <= HUB_EDGES + MANY * vertices must hold, too.
 FEW_VERTICES, FEW_EDGES, MANY, HUB_EDGES = 6000, 100_000, 64, 4096
-#: Lanes for each entry of a block's queue, entries, and the thread that waits for other blocks: it has no entry.
+#: The lanes of each entry of a queue; the entries of a queue; the thread that waits for other blocks and has no entry.
 LANES = min(8, WARP)
 LOCAL, WAITING = (THREADS - WARP) // LANES, THREADS - 1
 BOTH_QUEUES = 2 * LOCAL
-#: Words of `control` that every kernel with these queues begins with. Two count arrivals, used in turns, each in a
-#: cache line of its own: whoever waits at one reads it before the next but one arrival can change it.
+#: The words with which `control` begins in every kernel with these queues. Two words, each in a cache line of its own,
+#: take turns to count arrivals. So a block that waits for one reads it before arrivals two supersteps later change it.
 FEW_CONTROL = control_words()
 _ARRIVED = FEW_CONTROL.take_line(LINE + 1)
-#: Supersteps after which this form ends anyway, so that its words do not overflow.
+#: This form ends after at most MAX_STEPS supersteps, so that its words do not overflow.
 MAX_STEPS = 1 << 16
 #: What a block adds to the upper half of a word where its queue overflows, and where the run is to end.
 OVERFLOW, ABORT = 1 << 20, 1 << 29
-#: Supersteps between looks at the host's words.
+#: The host's words are looked at in supersteps whose number is a multiple of LOOK.
 LOOK = 64
-#: What a block counts, in 32 bits, for which shared memory has fast atomic operations: entries of the two queues, hubs
-#: of the two supersteps, and one more that `visit` may use.
+#: Indices of `counts`: entries of the two queues, hubs of the two supersteps, and one that `visit` may use. They have
+#: 32 bits, for which shared memory has fast atomic operations.
 ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
-#: Outboxes of a block.
+#: How many outboxes a block has.
 BOXES = 2
-#: Words of 32 and 64 bits that a block shares: see `share`.
+#: How many words of 32 and 64 bits a block shares, see `share`.
 WORDS = 2 * BOTH_QUEUES + THREADS + BOXES * (BOX_WORDS + WARPS) + COUNTS
 LONG_WORDS = 2 * BOTH_QUEUES + TALLY_WORDS + 1
 
@@ -68,12 +69,12 @@ class Block(NamedTuple):
     """Arrays that a block shares.
 
     Attributes:
-        queues, keys: uint32 and int64, (BOTH_QUEUES,): vertices of this superstep and the next, and a number for each.
-        hubs, hub_keys: the same of those with many arcs.
+        queues, keys: uint32 and int64, (BOTH_QUEUES,): vertices of this superstep and the next, and their keys.
+        hubs, hub_keys: uint32 and int64, (BOTH_QUEUES,): those of them with many arcs.
         others: uint32, (THREADS,): for `visit`.
         boxes, held: see `edgewise.primitives.warp_buffers`.
         counts: uint32, (COUNTS,).
-        tally: int64, (TALLY_WORDS + 1,): words for `add_to_total`, and what the word that is waited for said.
+        tally: int64, (TALLY_WORDS + 1,): words for `add_to_total`, and the word of arrivals as last read.
     """
 
     queues: Any
@@ -89,7 +90,7 @@ class Block(NamedTuple):
 
 @device_function
 def share(words: Any, long_words: Any) -> Any:
-    """The arrays of a block in what it shares: uint32, (WORDS,), and int64, (LONG_WORDS,)."""
+    """`Block`, made of two shared arrays: uint32, (WORDS,), and int64, (LONG_WORDS,)."""
     others = 2 * BOTH_QUEUES
     boxes = others + THREADS
     held = boxes + BOXES * BOX_WORDS
@@ -109,7 +110,7 @@ def share(words: Any, long_words: Any) -> Any:
 
 @device_function
 def clear(block: Any, control: Any) -> None:
-    """Empty the queues and the outboxes, and set the words that are waited for to 0. A barrier of all has to follow."""
+    """Empty the queues and the outboxes, and set the words of arrivals to 0. A barrier of the grid has to follow."""
     for i in range(block_thread(), COUNTS, block_size()):
         block.counts[i] = 0
     for i in range(block_thread(), BOXES * WARPS, block_size()):
@@ -122,14 +123,14 @@ def clear(block: Any, control: Any) -> None:
 
 @device_function
 def fits(found: Any, edges: Any) -> Any:
-    """Whether so many vertices with so many out-edges are few."""
+    """Whether `found` vertices with `edges` out-edges are few."""
     vertices, arcs = num_blocks() * (LOCAL * 3 // 4), HUB_EDGES + MANY * found
     return found <= min(np.int64(FEW_VERTICES), vertices) and edges <= min(np.int64(FEW_EDGES), arcs)
 
 
 @device_function
 def keep(v: Any, key: Any, queue: Any, block: Any) -> Any:
-    """Put a vertex into a queue of this block; whether there was room."""
+    """Put a vertex into a queue of this block; whether the queue had room."""
     slot = atomic_add(block.counts, ENTRIES + queue, np.uint32(1))
     if slot < LOCAL:
         block.queues[queue * LOCAL + slot] = v
@@ -148,7 +149,7 @@ def _keep_hub(v: Any, key: Any, queue: Any, block: Any) -> None:
 
 @device_function
 def _word(done: Any) -> Any:
-    """The word that counts arrivals at the end of a superstep, by how many were done."""
+    """The word that counts arrivals after `done` supersteps."""
     return _ARRIVED + (done & 1) * LINE
 
 
@@ -159,14 +160,14 @@ def held_in(queue: Any, block: Any) -> Any:
 
 
 def _make_waits(applies: bool) -> tuple[Any, Any]:
-    """Device functions for the thread that waits, at the begin and at the end of a superstep.
+    """Device functions that the waiting thread calls at the begin and at the end of a superstep.
 
-    With `applies`, what blocks wrote in a superstep is seen by others in the next.
+    With `applies`, a block sees in a superstep what others wrote in the last one.
     """
 
     @inlined
     def await_others(done, before, queue, block, control):
-        """Wait until all blocks have done `done` supersteps. Empty the queue that the next superstep fills."""
+        """Wait until all blocks have done `done` supersteps. Empty the queue that this superstep fills."""
         arrivals = (done + 1) // 2 * num_blocks()
         block.tally[TALLY_WORDS] = await_arrivals(control, _word(done), before, arrivals)
         if applies:
@@ -176,7 +177,7 @@ def _make_waits(applies: bool) -> tuple[Any, Any]:
 
     @inlined
     def say_done(step, done, queue, block, control, host):
-        """Say that this block has done a superstep, and how many vertices its queue holds."""
+        """Tell other blocks that this one has done a superstep, and how many vertices its queue holds."""
         held = np.int64(block.counts[ENTRIES + queue])
         if held > LOCAL:
             held = np.int64(OVERFLOW)
@@ -194,21 +195,22 @@ def _make_waits(applies: bool) -> tuple[Any, Any]:
 def make_few(
     visit: Callable[..., Any], is_current: Callable[..., Any], apply: Callable[..., Any] | None = None
 ) -> Any:
-    """The supersteps of few vertices, for functions that may use `context` as they like.
+    """The device function for supersteps with few vertices. Its functions may use `context` as they like.
 
     Args:
-        visit: ``visit(v, key, k, target, step, queue, block, control, context)`` for arc k of a queued vertex; what it
-            finds it gives to `keep`.
-        is_current: ``is_current(v, key, context)``: whether an entry is still of use. Asked before other blocks have
-            arrived.
-        apply: ``apply(v, step, context)``: whether the arcs of an entry are to be visited. It is called once for each
-            entry, after all blocks have arrived. Visits of this superstep see what it writes, and all in the next.
+        visit: ``visit(v, key, k, target, step, queue, block, control, context)``: visit arc k of a queued vertex; it
+            gives vertices that it finds to `keep`.
+        is_current: ``is_current(v, key, context)``: whether an entry is still of use. It is called before other blocks
+            have arrived.
+        apply: ``apply(v, step, context)``: whether to visit the arcs of an entry. It is called once for each entry,
+            after all blocks have arrived. What it writes is seen by this block's visits, and by all in the next
+            superstep.
 
     Returns:
         ``few(step, last, graph, block, control, host, context)``. All threads call it after `clear`, with queue 0
-        filled. Superstep `step` was the last before. It returns the superstep that it ended with, at most `last`; the
-        queue that the next superstep begins with; how many vertices the queues took; whether the host asked for the
-        end.
+        filled; `step` is the last superstep that was done, `last` the limit or -1. It returns the last superstep that
+        it did; the queue with which the next begins; how many vertices it dealt with beside the first; whether the host
+        asked for the end.
     """
     applies, is_active = apply is not None, apply or is_current
     await_others, say_done = _make_waits(applies)

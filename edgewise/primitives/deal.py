@@ -1,8 +1,8 @@
 """Arcs dealt out to the lanes of a warp one by one, and vertices cut into pieces that any warp may take.
 
-The unit of work is a piece: at most `PIECE` arcs of one vertex. A warp takes 32 pieces, adds up their lengths, and its
-lanes go over all their arcs side by side: place p belongs to the piece whose arcs begin at or before p. Each arc of a
-listed vertex is taken exactly once.
+The unit of work is a piece: at most `PIECE` arcs of one vertex. A warp takes 32 pieces and adds up their lengths, which
+gives their arcs places. Its lanes take adjacent places; place p belongs to the last piece whose places begin at or
+before p. Each arc of a listed vertex is taken exactly once.
 """
 
 from collections.abc import Callable
@@ -30,15 +30,15 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 
-#: Arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
+#: The most arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
 PIECE = 64
 WARPS = THREADS // WARP
-#: Words that a block shares to add up what its threads counted.
+#: How many words a block shares for `add_to_total`.
 TALLY_WORDS = 2 * WARPS
 
 
 def most_pieces(num_vertices: int, num_arcs: int) -> int:
-    """How many pieces a graph has at most."""
+    """An upper bound of the number of pieces of a graph."""
     return num_vertices + num_arcs // PIECE + 1
 
 
@@ -70,19 +70,19 @@ def degree(v: Any, offsets: Any) -> Any:
 
 @device_function
 def list_nothing(v: Any, active: Any, counter: Any, run: Any) -> Any:
-    """For strategies that need no list besides that of active vertices: the degree of this lane's vertex if it is one.
+    """`list_units` of strategies that need no list but that of active vertices: the degree of this lane's, or 0.
 
-    The arguments are those of `edgewise.balance.contract.Strategy.list_units`.
+    The arguments are those of `edgewise.balance.contract.Traversal.list_units`.
     """
     return degree(v, run.graph.offsets) if active else np.int64(0)
 
 
 @device_function
 def reserve(count: Any, control: Any, counter: Any) -> Any:
-    """Where the so many entries of this lane begin in a list. All lanes of the warp take part.
+    """Make room in a list for `count` entries of this lane; where they begin. All lanes of the warp take part.
 
     Args:
-        count: this lane's entries.
+        count: how many entries this lane has.
         control, counter: the word that counts all entries.
     """
     upto = sum_to_lane(count)
@@ -94,7 +94,10 @@ def reserve(count: Any, control: Any, counter: Any) -> Any:
 
 @device_function
 def list_arcs(name: Any, arcs: Any, pieces: Any, control: Any, counter: Any) -> None:
-    """List the pieces of so many arcs of each lane, by a name in the lower half. All lanes of the warp take part."""
+    """List the pieces of this lane's `arcs` arcs, each named by `name` in the lower half and its number in the upper.
+
+    All lanes of the warp take part.
+    """
     count = (arcs + PIECE - 1) // PIECE
     if ballot(count > 0) != 0:
         position = reserve(count, control, counter)
@@ -104,10 +107,10 @@ def list_arcs(name: Any, arcs: Any, pieces: Any, control: Any, counter: Any) -> 
 
 @device_function
 def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, offsets: Any) -> Any:
-    """List the pieces of the vertices of those lanes that want it. All lanes of the warp take part.
+    """List the pieces of the vertices of lanes with `wanted`. All lanes of the warp take part.
 
     Args:
-        v, wanted: this lane's vertex, and whether it is to be listed.
+        v, wanted: this lane's vertex, and whether to list it.
         pieces: int64: vertex and number of the piece, in the lower and upper half.
         control, counter: the word that counts the pieces.
         offsets: of the graph.
@@ -126,23 +129,23 @@ def list_pieces(v: Any, wanted: Any, pieces: Any, control: Any, counter: Any, of
 
 @device_function
 def arcs_of_piece(piece: Any, offsets: Any) -> Any:
-    """The vertex of a piece, where its arcs begin, and how many they are."""
+    """The vertex of a piece, its first arc, and how many arcs it has."""
     v = piece & 0xFFFFFFFF
     start = np.int64(offsets[v]) + (piece >> 32) * PIECE
     return v, start, min(np.int64(PIECE), np.int64(offsets[v + 1]) - start)
 
 
 def make_deal(visit: Callable[..., Any], vertex: bool = True, key: bool = False) -> Any:
-    """What deals the arcs of the vertices of a warp's lanes out to these lanes.
+    """The function that deals the arcs of a warp's vertices out to its lanes, one by one.
 
     Args:
-        visit: ``visit(takes, v, key, k, context)``, called by all lanes of the warp at once, by those that have an arc
-            with `takes`: arc k of vertex v. It returns two numbers that are added up.
-        vertex, key: whether `visit` uses the vertex, and the number that came with it; else it is given 0.
+        visit: ``visit(takes, v, key, k, context)``, called by all lanes of the warp at once: lanes with `takes` have
+            arc k of vertex v. It returns two numbers that are added up.
+        vertex, key: whether `visit` uses the vertex, and the key of the vertex; else it is given 0.
 
     Returns:
-        ``deal(v, start, count, key, context)``, for arcs start to start + count of each lane's vertex: the two sums of
-        this lane. To be called by all lanes of a warp at once.
+        ``deal(v, start, count, key, context)``, called by all lanes of a warp at once, each with the arcs start to
+        start + count - 1 of a vertex; the two sums of this lane's visits.
     """
     with_vertex, with_key = vertex, key
 
@@ -168,10 +171,14 @@ def make_deal(visit: Callable[..., Any], vertex: bool = True, key: bool = False)
 
 
 def make_walk(visit: Callable[..., Any], vertex: bool = True, key: Callable[..., Any] | None = None) -> Any:
-    """What visits every arc of listed pieces: as `make_deal`, where ``key(v, context)`` is the number of a piece.
+    """The function that visits every arc of listed pieces.
+
+    Args:
+        visit, vertex: as for `make_deal`.
+        key: ``key(v, context)``: the key of a piece's vertex, or None if `visit` does not use it.
 
     Returns:
-        ``walk(pieces, count, offsets, context)``, to be called by all threads.
+        ``walk(pieces, count, offsets, context)``, called by all threads; the two sums of this lane's visits.
     """
     has_key, key_of = key is not None, key or degree
     deal = make_deal(visit, vertex, has_key)
@@ -197,7 +204,7 @@ def make_walk(visit: Callable[..., Any], vertex: bool = True, key: Callable[...,
 
 @device_function
 def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any:
-    """Add vertices to a list, one of each lane that wants it. All lanes of the warp take part."""
+    """Add the vertices of lanes with `wanted` to a list. All lanes of the warp take part."""
     bits = ballot(wanted)
     if bits != 0:
         leader, position = first_bit(bits), np.int64(0)
@@ -212,7 +219,7 @@ def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any
 def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> None:
     """Add what the threads of this block counted to a word of `control`.
 
-    `tally` is int64, (TALLY_WORDS,), shared by the block. Calls with no barrier between them have to use different
+    `tally` is int64, (TALLY_WORDS,), shared by the block. Two calls with no barrier between them must use different
     halves of it, 0 and 1.
     """
     value = warp_sum(value)

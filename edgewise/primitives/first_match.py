@@ -1,4 +1,4 @@
-"""The first neighbour for which something holds: one lane looks at a few, its warp at the rest."""
+"""The first neighbour for which something holds: one lane looks at a few neighbours, its warp at the rest."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 
 from edgewise.kernels.cuda.device import WARP, ballot, device_function, first_bit, lane, shuffle
 
-#: Arcs that one lane looks at.
+#: How many arcs one lane looks at.
 LOOK_ALONE = 16
 
 
 def make_find(holds: Callable[..., Any]) -> Any:
-    """What looks for a neighbour.
+    """The device function that searches rows.
 
     Args:
-        holds: ``holds(u, key, context)``, of a neighbour and of the number that came with the vertex.
+        holds: ``holds(u, key, context)``: whether it holds for a neighbour u; `key` is that of the vertex.
 
     Returns:
-        ``find(wanted, v, key, offsets, neighbours, context)``, to be called by all lanes of a warp at once: the first
-        neighbour in the row of v for which it holds, or -1, for the vertices of those lanes that want it.
+        ``find(wanted, v, key, offsets, neighbours, context)``, called by all lanes of a warp at once. For lanes with
+        `wanted` it returns the first neighbour in the row of v for which it holds, or -1; for others -1.
     """
 
     @device_function

@@ -1,11 +1,11 @@
 """Label-correcting on a GPU with the best first: a near and a far pile, all supersteps in one cooperative launch.
 
-Each vertex has a key, an integer that is only ever lowered. A vertex whose key fell below a threshold is near, and it
-is dealt with in the next superstep; the others are far. When none is near, the threshold rises, and the far vertices
-below it become near. A superstep has one of two forms: few near vertices stay in the blocks that found them
-(`edgewise.primitives.block_queues`), many are cut into pieces that are dealt out to warps (`edgewise.primitives.deal`).
+Each vertex has a key, an integer that is only ever lowered. A vertex whose key falls below a threshold is near, and the
+next superstep deals with it; one whose key falls otherwise is far. When no vertex is near, the threshold rises, and the
+far vertices below it become near. A superstep has one of two forms: few near vertices stay in the blocks that found
+them (`edgewise.primitives.block_queues`); many are cut into pieces, which warps take (`edgewise.primitives.deal`).
 
-What a vertex and an arc do is given as functions: shortest paths and asynchronous programs run on this loop.
+Functions say what is done with a vertex and with an arc. Shortest paths and asynchronous programs run on this loop.
 
 Reference. Davidson, Baxter, Garland and Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths",
 IPDPS 2014.
@@ -52,9 +52,9 @@ from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control` and of the host's array, behind which kernels may have more.
-#: In turns: how many vertices are near, their out-edges, the pieces of those that were dealt with; how many are far,
-#: and the least key of those that the last threshold left there; whether the run is to end.
+#: Words of `control` and of the host's array; kernels may have more behind them.
+#: These take turns: how many vertices are near, how many out-edges they have, how many pieces a superstep deals with;
+#: how many vertices are far, and the least key of those that the last rise left far; whether the run is to end.
 CONTROL, HOST = FEW_CONTROL.more(), host_words()
 NEAR = CONTROL.take_line(TURNS)
 EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
@@ -62,13 +62,13 @@ SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.
 #: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
 FINISHED, LIMITED, CANCELLED = 0, 1, 3
 FORM_NAMES = ("few", "push")
-#: The width of a rise doubles when the supersteps since the last one had fewer vertices than SLOW in the mean, and
-#: halves when they had more than FAST.
+#: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
+#: had more than FAST.
 SLOW, FAST = 1000, 4000
 
 
 class OutEdges(NamedTuple):
-    """What the loop needs of a graph: any other tuple with these fields will do."""
+    """The arrays of a graph that the loop needs. Any named tuple with these fields will do."""
 
     offsets: Offsets
     targets: Uint32s
@@ -78,9 +78,10 @@ class Piles(NamedTuple):
     """The arrays of a run.
 
     Attributes:
-        best: (n,).
-        stamps: (2 n,): the last superstep for which a vertex was near, and the last rise at which it was far.
-        near, other_near, far, other_far: (n,): lists, of which one is read while the other is filled.
+        best: (n,): the keys.
+        stamps: (2 n,): the last superstep for which a vertex was listed as near; then the last rise after which it was
+            listed as far.
+        near, other_near, far, other_far: (n,): two pairs of lists; one of a pair is read while the other is filled.
         pieces: see `edgewise.primitives.deal`.
         control: zeros at first, see `CONTROL`.
         host: words in the host's memory, see `HOST`.
@@ -105,7 +106,7 @@ def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
 def make_piles(
     num_vertices: int, num_arcs: int, value: np.dtype, control: Allocator = CONTROL, host: Allocator = HOST
 ) -> Piles:
-    """Arrays for a run, with nothing particular in them but in the last two, which are 0."""
+    """Arrays for a run. Only `control` and `host` have particular values: zeros."""
     n, pieces = num_vertices, empty(most_pieces(num_vertices, num_arcs), np.int64)
     near, other_near, far, other_far = (empty(n, np.uint32) for _ in range(4))
     words = zeros(control.size, np.int64), signals(host.size)
@@ -115,7 +116,7 @@ def make_piles(
 
 @device_function
 def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
-    """Set all keys to `none` and everything else to its start. A barrier of all has to follow."""
+    """Set all keys to `none`, and clear everything else. A barrier of the grid has to follow."""
     clear(block, piles.control)
     for v in range(thread_index(), n, num_threads()):
         piles.best[v] = none
@@ -127,12 +128,12 @@ def prepare(n: Any, none: Any, piles: Any, block: Any) -> None:
 
 
 class Run(NamedTuple):
-    """What is the same in all supersteps.
+    """What stays the same in all supersteps.
 
     Attributes:
-        n, graph: vertices; see `OutEdges`.
+        n, graph: the number of vertices; see `OutEdges`.
         best, stamps, control: see `Piles`.
-        context: for the functions that make up the algorithm.
+        context: the algorithm's, for its functions.
     """
 
     n: Any
@@ -147,10 +148,10 @@ class Superstep(NamedTuple):
     """What a superstep, or a rise of the threshold, works with.
 
     Attributes:
-        step: the superstep; what it makes near is stamped with the next one's number.
-        bucket, threshold: how often the threshold rose, and what it is.
-        near, far: lists of what becomes near, and of what becomes far.
-        near_word, edges_word, far_word: words of `control`: how many they hold, and out-edges of the near ones.
+        step: the superstep; vertices that it makes near are stamped with the number of the next.
+        bucket, threshold: 1 plus the number of rises, and the threshold.
+        near, far: the lists of vertices that become near, and of those that become far.
+        near_word, edges_word, far_word: words of `control`: the lengths of the lists, and the near vertices' out-edges.
     """
 
     step: Any
@@ -165,19 +166,19 @@ class Superstep(NamedTuple):
 
 @device_function
 def _make_near(v: Any, step: Any, run: Any) -> Any:
-    """Whether this thread is the one that lists a vertex as near for the superstep after this one."""
+    """Stamp a vertex as near for the superstep after `step`; whether this thread was first, and so has to list it."""
     return atomic_exchange(run.stamps, v, np.uint32(step + 1)) != step + 1
 
 
 @device_function
 def _make_far(v: Any, now: Any, run: Any) -> Any:
-    """Whether this thread is the one that lists a vertex as far."""
+    """Stamp a vertex as far; whether this thread was first, and so has to list it."""
     return atomic_exchange(run.stamps, run.n + v, np.uint32(now.bucket)) != now.bucket
 
 
 @device_function
 def _list_near(v: Any, wanted: Any, context: Any) -> Any:
-    """List the near vertices of the lanes of a warp; the out-edges of this lane's."""
+    """List the near vertices of a warp's lanes; the out-degree of this lane's, or 0."""
     run, now = context
     append(now.near, run.control, now.near_word, v, wanted)
     return degree(v, run.graph.offsets) if wanted else np.int64(0)
@@ -185,7 +186,7 @@ def _list_near(v: Any, wanted: Any, context: Any) -> Any:
 
 @device_function
 def _list_far(v: Any, wanted: Any, context: Any) -> Any:
-    """List the far vertices of the lanes of a warp."""
+    """List the far vertices of a warp's lanes."""
     run, now = context
     append(now.far, run.control, now.far_word, v, wanted)
     return np.int64(0)
@@ -197,7 +198,7 @@ _put_far, _flush_far = make_outbox(1, _list_far)
 
 @device_function
 def _flush(block: Any, run: Any, now: Any) -> Any:
-    """List what the outboxes hold; the out-edges of the near ones."""
+    """List the vertices in the outboxes; the out-degree of this lane's near vertex, or 0."""
     return _flush_near(block, (run, now)) + _flush_far(block, (run, now))
 
 
@@ -210,7 +211,7 @@ def _key_of(v: Any, context: Any) -> Any:
 
 @device_function
 def _always_sends(v: Any, best: Any, step: Any, context: Any) -> Any:
-    """What becomes of a near vertex without `apply`; see `make_near_far`."""
+    """Stands for `apply` if there is none; see `make_near_far`."""
     return True
 
 
@@ -219,7 +220,7 @@ def _make_visit(key_type: Any, message: Any) -> Any:
 
     @device_function
     def visit(takes, v, key, k, context):
-        """Send along one arc; lanes of a warp at once."""
+        """Send along one arc. All lanes of the warp take part."""
         run, now, block = context
         is_near, is_far, target = False, False, np.int64(0)
         if takes:
@@ -303,7 +304,7 @@ def _make_split(waiting: Any) -> Any:
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
-        """Make the far vertices below the threshold near. Those below the threshold before were dealt with."""
+        """Make far vertices below the threshold near. Those below the last threshold were dealt with, and drop out."""
         edges, least = np.int64(0), LARGEST
         for begin in range(thread_index() - lane(), count, num_threads()):
             i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
@@ -343,7 +344,7 @@ def _make_unload(applies: bool) -> Any:
 
     @device_function
     def unload(queue, step, block, now, run):
-        """List the vertices that a queue of this block holds, and the far vertices that it kept, if they still are."""
+        """List the vertices in a queue of this block, and the far vertices that it kept, if they are still far."""
         for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(THREADS)), block_size()):
             v = np.int64(block.others[i])
             if load_fresh(run.best, v) >= now.threshold and _make_far(v, now, run):
@@ -362,7 +363,7 @@ def _make_unload(applies: bool) -> Any:
 
 @inlined
 def _adapted(width, computed, supersteps):
-    """The next width, by how many vertices the supersteps since the last rise had."""
+    """The next width, by the mean number of vertices in the supersteps since the last rise."""
     if computed < SLOW * supersteps:
         width *= 2.0
     elif computed > FAST * supersteps:
@@ -372,7 +373,7 @@ def _adapted(width, computed, supersteps):
 
 @inlined
 def _report(step, few_steps, rises, ending, host):
-    """Write to the host's array what a run was."""
+    """Write the facts of a run to the host's array."""
     host[SUPERSTEPS] = step
     host[FORMS] = few_steps
     host[FORMS + 1] = step - few_steps
@@ -383,26 +384,26 @@ def _report(step, few_steps, rises, ending, host):
 def make_near_far(
     value: np.dtype, message: Any, waiting: Any, rise: Any, is_current: Any, apply: Any = None
 ) -> Any:
-    """A device function: the loop for functions that may use `context` as they like.
+    """The loop, a device function. Its functions may use `context` as they like.
 
     Args:
         value: the dtype that keys stand for.
         message: ``message(v, key, k, target, step, context)``: whether vertex v sends along arc k, and which key.
-        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. One
-            that is less than `below`, the threshold so far, says that the vertex was dealt with.
+        waiting: ``waiting(v, below, best, context)``: the key that a far vertex waits with, `LARGEST` for none. A key
+            less than `below`, the threshold so far, says that the vertex was dealt with.
         rise: ``rise(below, start, far, count, width, best, block, context)``: the next threshold and the width. All
-            threads call it, and all have to get the same. `start` is the least key that the last rise left far; it is
-            `below`, the threshold so far, if none is known. The width is 0 at first. It is doubled or halved, by how
-            much work there was since the last rise.
-        is_current: ``is_current(v, key, best, context)``: whether a vertex that a key made near is still to be dealt
+            threads call it and must get the same result. `start` is the least key that the last rise left far, or
+            `below`, the threshold so far, if that is not known. The width is 0 at first; between rises it is doubled or
+            halved, by the work since the last one.
+        is_current: ``is_current(v, key, best, context)``: whether a vertex that `key` made near is still to be dealt
             with.
         apply: ``apply(v, best, step, context)``: update a near vertex, once in a superstep; whether it sends. Without
-            it a near vertex always sends, once for each time its key fell.
+            it a near vertex always sends, and may do so several times.
 
     Returns:
-        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it, after a
-        barrier, when `piles` are prepared (`prepare`) and the first near or far vertices are listed. `graph` is
-        `OutEdges`. It returns what the last barrier returned.
+        ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it after
+        `prepare`, the listing of the first near or far vertices, and a barrier. `graph` is `OutEdges`. It returns the
+        generation of the last barrier.
     """
     key_type, applies = key_dtype(value).type, apply is not None
     walk = make_walk(_make_visit(key_type, message), applies, None if applies else _key_of)

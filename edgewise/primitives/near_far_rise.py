@@ -9,25 +9,25 @@ from edgewise.kernels.cuda.device import block_barrier, block_thread, device_fun
 from edgewise.primitives.block_queues import LOCAL
 
 LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
-#: Far vertices that are looked at to say where the threshold goes.
+#: How many far vertices are sampled to set the width.
 SAMPLE = min(64, LOCAL)
 
 
 def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
-    """A way to raise the threshold that needs no parameter: by a width that adapts to the work of a superstep.
+    """`rise` of `edgewise.primitives.near_far.make_near_far`, without a parameter: the width adapts to the work.
 
-    At first only vertices of the least key of all get near. The first width is the distance of the least key of a
-    sample of the far vertices to their median.
+    At first only vertices with the least key get near. The first width is the distance from the least key of a sample
+    of far vertices to the median of the sample.
 
     Args:
         waiting: as for `make_near_far`.
-        real: ``real(key)``, as float64, rising with the key.
-        whole: ``whole(x)``, the key of a finite float64.
+        real: ``real(key)``: a float64 that rises with the key.
+        whole: ``whole(x)``: the key of a finite float64.
     """
 
     @device_function
     def measure(below, far, count, best, block, context):
-        """The distance of the least key of a sample to the median. All blocks look at the same sample."""
+        """The distance from the least key of a sample to the median, or 0. All blocks look at the same sample."""
         me, sample = block_thread(), block.keys
         wanted = min(count, np.int64(SAMPLE))
         if me < SAMPLE:

@@ -1,7 +1,7 @@
-"""Messages as integers in the same order, so that the GPU's atomic operations on integers find the best.
+"""Keys: integers in the order of messages, so that the GPU's atomic operations on integers find the best message.
 
-Floats are ordered as their bits are, those below 0 the other way round. For MAX all bits are flipped: the best message
-always has the least key.
+The bits of floats, as integers, have the order of the floats; those of negative floats have the reverse order, so all
+but the sign are flipped. For MAX all bits are flipped, so the best message always has the least key.
 """
 
 from typing import Any
@@ -12,12 +12,15 @@ from edgewise.kernels.cuda.device import device_function, float_bits
 
 
 def key_dtype(value: np.dtype) -> np.dtype:
-    """The integers that stand for values of a dtype."""
+    """The dtype of the keys of values of a dtype."""
     return np.dtype(f"i{max(4, value.itemsize)}")
 
 
 def make_keys(message: np.dtype, smaller_is_better: bool) -> tuple[Any, Any, Any, Any]:
-    """Device functions from a message to its key and back, and from a key to float64 and back."""
+    """Device functions from a message to its key and back, and from a key to float64 and back.
+
+    The float64 rises with the key: for MAX it is the negated message.
+    """
     kind = message.type
     whole = key_dtype(message).type
     turn = np.int64(0 if smaller_is_better else -1)

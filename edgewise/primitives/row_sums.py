@@ -1,11 +1,11 @@
 """Sums over rows whose arcs carry several values each: a lane for each value, a team of lanes for each row.
 
-Every vertex has a number of values side by side in memory, a power of two up to the lanes of a warp, and a mask that
-says which of them count now. The lanes of a team look at the masks of as many neighbours. Then groups of lanes, one for
-each value, go over the neighbours that have something that is wanted; what a group reads lies in one or two cache
-lines. Rows of few arcs are taken by a part of a warp, those of up to `LONG` by a warp, longer ones by a block.
+Every vertex has a power of two of adjacent values, at most as many as a warp has lanes, and a mask that says which of
+them count now. Each lane of a team looks at the mask of one neighbour. Then groups of lanes, one lane for each value,
+go over the neighbours that have wanted values; what a group reads is in one or two cache lines. Part of a warp takes a
+row of few arcs, a warp takes a row of at most `LONG`, and a block takes a longer one.
 
-The arcs that a group adds up follow from their places in the row, and sums of groups are added in a fixed order. So the
+The place of an arc in its row decides which group adds it up, and sums of groups are added in a fixed order. So the
 same call gives the same sums.
 """
 
@@ -32,9 +32,10 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.primitives.deal import WARPS, reserve
 
-#: Arcs up to which a row is taken by a warp, and by a part of one if the values are not more.
+#: A row of more than LONG arcs is taken by a block. A row is taken by part of a warp if it has at most FEW arcs, or at
+#: most as many as a vertex has values.
 LONG, FEW = (16, 1) if SIMULATED else (2048, 8)
-#: Words that a block shares to add up what its warps did.
+#: How many words a block shares to add up the sums of its warps.
 SHARED_SUMS = WARPS * WARP
 _LOG_WARP = WARP.bit_length() - 1
 _LOG_FEW = FEW.bit_length() - 1
@@ -45,8 +46,8 @@ class Rows(NamedTuple):
 
     Attributes:
         offsets, neighbours: of the rows.
-        masks, now: uint32, an array, and uint64; the mask of vertex v is at now + v. Not for sums of terms.
-        values, powers: float64 and int32: those of v begin at v << shift. Powers are for sums that have them.
+        masks, now: a uint32 array, and uint64: the mask of vertex v is at now + v. Sums of terms do not use them.
+        values, powers: float64 and int32: those of v begin at v << shift. Sums without powers do not use the latter.
         shift: each vertex has 1 << shift values.
     """
 
@@ -64,8 +65,8 @@ class Worklist(NamedTuple):
 
     Attributes:
         rows: int64: vertex and mask of what is wanted, in the lower and upper half.
-        control, word: int64, an array, and the first of two of its words: how many rows are on the worklist, and how
-            many blocks have taken.
+        control, word: an int64 array, and the index of the first of two words: how many rows are on the worklist, and
+            how many blocks have taken.
         sums, powers: float64 and int32, (SHARED_SUMS,), shared by the block.
         taken: int64, (1,), shared by the block.
     """
@@ -80,26 +81,26 @@ class Worklist(NamedTuple):
 
 @device_function
 def slot_of_lane(shift: Any) -> Any:
-    """Which of the values of a vertex this lane adds up."""
+    """The index of the value of a vertex that this lane adds up."""
     return np.uint32(lane() & ((1 << shift) - 1))
 
 
 @device_function
 def _small(shift: Any) -> Any:
-    """The logarithm of the lanes of the smallest team."""
+    """The base-2 logarithm of the size of the smallest team."""
     return min(max(shift, np.int64(_LOG_FEW)), np.int64(_LOG_WARP))
 
 
 @device_function
 def turn_of_lane(shift: Any) -> Any:
-    """Of some rows that a warp takes, the place of this lane's: the first ones are then those of different teams."""
+    """Which of a warp's rows this lane takes. Consecutive rows go to different teams."""
     small = _small(shift)
     return (lane() & ((1 << small) - 1)) << (_LOG_WARP - small) | lane() >> small
 
 
 @device_function
 def _places(team: Any, shift: Any) -> Any:
-    """The arcs in front of a team that this lane's group adds up, as bits of the lanes that look at them."""
+    """The arcs of a step of a team that this lane's group adds up, as bits of the lanes that look at them."""
     groups = team >> shift
     bits, step = np.int64(1), groups
     while step < team:
@@ -110,7 +111,7 @@ def _places(team: Any, shift: Any) -> Any:
 
 @device_function
 def list_long(v: Any, wanted: Any, is_long: Any, worklist: Any) -> None:
-    """Put long rows, one of each lane with `is_long`, on the worklist. All lanes of the warp take part."""
+    """Put the rows of lanes with `is_long` on the worklist. All lanes of the warp take part."""
     if ballot(is_long) != 0:
         place = reserve(np.int64(is_long), worklist.control, worklist.word)
         if is_long:
@@ -119,7 +120,7 @@ def list_long(v: Any, wanted: Any, is_long: Any, worklist: Any) -> None:
 
 @device_function
 def take_long(worklist: Any) -> Any:
-    """The place of the block's next row on the worklist. It is beyond the last one if no row is left."""
+    """The index of the block's next row on the worklist. If no row is left, it is at least their number."""
     block_barrier()
     if block_thread() == 0:
         worklist.taken[0] = atomic_add(worklist.control, worklist.word + 1, 1)
@@ -129,7 +130,7 @@ def take_long(worklist: Any) -> Any:
 
 @device_function
 def _without_lowest(bits: Any) -> Any:
-    """The bits but for the lowest one that is set."""
+    """The bits without the lowest one that is set."""
     return np.uint32(np.int64(bits) & (np.int64(bits) - 1))
 
 
@@ -138,7 +139,7 @@ def _make_value_of(has_powers: bool) -> Any:
 
     @device_function
     def value_of(bits, u, found, slot, rows):
-        """This lane's value of the lowest neighbour in bits; 0 if that does not count."""
+        """This lane's value of the lowest neighbour in `bits`, and its power; 0 if that value does not count."""
         holder = first_bit(bits) & (WARP - 1)
         vertex, mask = shuffle(np.int32(u), holder), np.uint32(shuffle(found, holder))
         value, power = 0.0, np.int32(0)
@@ -158,7 +159,7 @@ def _make_add_neighbours(has_powers: bool, plus: Any) -> Any:
 
     @device_function
     def add_up_neighbours(v, k, end, step, wanted, places, rows, context):
-        """What this lane's group adds up of a row; k is the first arc that this lane looks at."""
+        """The sum, for this lane's value, of its group's arcs of a row; k is the first arc that this lane looks at."""
         slot, total, power = slot_of_lane(rows.shift), 0.0, np.int32(0)
         while ballot(k < end) != 0:
             u, found = np.uint32(0), np.int32(0)
@@ -166,7 +167,7 @@ def _make_add_neighbours(has_powers: bool, plus: Any) -> Any:
                 u = load_once(rows.neighbours, k)
                 found = np.int32(rows.masks[rows.now + np.uint64(u)] & wanted)
             bits = np.uint32(ballot(found != 0) & places)
-            # Four at a time, so that accesses overlap.
+            # Four neighbours at a time, so that accesses overlap.
             while ballot(bits != 0) != 0:
                 a, p = value_of(bits, u, found, slot, rows)
                 bits = _without_lowest(bits)
@@ -191,7 +192,7 @@ def _make_add_terms(plus: Any, term: Any) -> Any:
 
     @device_function
     def add_up_terms(v, k, end, step, wanted, places, rows, context):
-        """What this lane adds up of a row; k is the first of its arcs."""
+        """The sum of this lane's arcs of a row; k is the first of them."""
         total, power = 0.0, np.int32(0)
         while k < end:
             value, its_power = term(v, k, context)
@@ -224,7 +225,7 @@ def _make_add_up(add_up_row: Any, add_groups: Any, apply: Any) -> Any:
 
     @device_function
     def take_rows(team, takes, v, start, length, wanted, rows, context):
-        """Add up the rows of lanes that take part, each by the team that the lane is in."""
+        """Add up the rows of lanes that take part. The team of a lane takes its row."""
         first, place = lane() & -team, lane() & (team - 1)
         places = _places(team, rows.shift)
         bits = np.uint32(ballot(takes) & (((1 << team) - 1) << first))
@@ -291,15 +292,15 @@ def make_sums(
     Args:
         has_powers: whether values have powers; without them all powers are 0.
         plus: ``plus(a, p, b, q)``: the sum of two values with powers, and its power.
-        apply: ``apply(leads, v, wanted, total, power, first, rows, context)``: what becomes of the sum of row v. All
-            lanes of a warp call it at once; those with `leads` have a sum, that of the lane's slot. `wanted` is what
-            was wanted of the row, `first` the first lane of its team.
-        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, where vertices have one value each;
-            asked once for each arc. Without it, an arc adds the value that is wanted of the neighbour.
+        apply: ``apply(leads, v, wanted, total, power, first, rows, context)``: use the sum of row v. All lanes of a
+            warp call it at once; a lane with `leads` has the sum of its slot's values. `wanted` is the mask of wanted
+            values of the row, `first` the first lane of its team.
+        term: ``term(v, k, context)``: what arc k of vertex v adds, and its power, if vertices have one value each. It
+            is called once for each arc. Without it, an arc adds the wanted values of the neighbour.
 
     Returns:
-        ``add_up(v, start, length, wanted, takes, rows, worklist, context)`` adds up the rows of those lanes that take
-        part: `length` arcs from `start` on. All lanes of a warp call it at once. Long rows are put on the worklist.
+        ``add_up(v, start, length, wanted, takes, rows, worklist, context)`` adds up the rows of lanes with `takes`:
+        `length` arcs from `start` on. All lanes of a warp call it at once. Long rows are put on the worklist.
         ``add_up_long(rows, worklist, context)`` adds up the rows on the worklist. All threads call it, after a barrier.
     """
 

@@ -1,7 +1,7 @@
-"""Vertices that lanes find now and then, handed on by a warp when it has one for each lane.
+"""Outboxes: a warp keeps the vertices that its lanes find, and hands them on when it has one for each lane.
 
-All warps count what they list at one word of memory, which takes some 2 ns for each addition, however many ask. A warp
-that looks at arcs finds few vertices at a time: it keeps them in shared memory until it has 32.
+All warps count what they list in one word of memory, where additions take some 2 ns each, one after the other. A warp
+that looks at arcs finds few vertices at a time, so it keeps them in shared memory until it has 32.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.primitives.deal import WARPS
 
-#: Vertices that a warp has room for: less than a warp's are left, and no more than a warp's come at once.
+#: How many vertices an outbox holds for a warp: fewer than WARP are left, and at most WARP come at once.
 ROOM = 2 * WARP
-#: Words of one outbox.
+#: How many words an outbox has.
 BOX_WORDS = WARPS * ROOM
 
 
@@ -32,7 +32,7 @@ class Boxes(NamedTuple):
 
     Attributes:
         boxes: uint32, (BOX_WORDS,): ROOM for each warp.
-        held: uint32, (WARPS,): how many there are; zeros at first.
+        held: uint32, (WARPS,): how many vertices each warp has; zeros at first.
     """
 
     boxes: Any
@@ -40,17 +40,17 @@ class Boxes(NamedTuple):
 
 
 def make_outbox(box: int, emit: Callable[..., Any]) -> tuple[Any, Any]:
-    """What takes vertices, and what hands on those that are left.
+    """The functions that put vertices into an outbox, and that hand on those that are left.
 
     Args:
-        box: the number of this outbox among those of a kernel.
-        emit: ``emit(v, wanted, context)``, called by all lanes of a warp at once: hand on the vertices of those lanes
-            that want it. It returns a number that is added up.
+        box: the number of this outbox in the kernel.
+        emit: ``emit(v, wanted, context)``, called by all lanes of a warp at once: hand on the vertices of lanes with
+            `wanted`. It returns a number.
 
     Returns:
-        ``put(v, wanted, block, context)`` and ``flush(block, context)``, to be called by all lanes of a warp at once:
-        what `emit` returned to this lane, or 0. `block` is `Boxes`, or has such arrays for several outboxes. What was
-        put is handed on for certain only by the flush.
+        ``put(v, wanted, block, context)`` and ``flush(block, context)``, called by all lanes of a warp at once. Both
+        return what `emit` returned to this lane, or 0 if they did not call it. `block` is `Boxes`, or has such arrays
+        for several outboxes. All vertices have been handed on only after `flush`.
     """
 
     @device_function

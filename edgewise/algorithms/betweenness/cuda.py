@@ -69,7 +69,7 @@ def _with_ends(job: Job) -> bool:
 
 
 def _sum(job: Job, sources: np.ndarray, run: Execution, add_up: _AddUp, width: int, form: str) -> Any:
-    """The sums of so many sources at a time. The form is what their last bits depend on."""
+    """The sums over all sources, with a checkpoint `width` at a time. `form` says what their last bits depend on."""
     count = len(sources)
 
     def tell(done: int) -> None:

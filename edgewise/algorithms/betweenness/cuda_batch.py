@@ -247,7 +247,7 @@ def next_pass(passes: Any, state: Any) -> Any:
 
 @device_function
 def begin_batch(batch: Any, state: Any, values: Any, sources: Any, first_count: Any, generation: Any) -> Any:
-    """Set up a batch: its sources are the first level, with so many paths."""
+    """Set up a batch: its sources are the first level, with `first_count` paths each."""
     me, n = thread_index(), batch.n
     for i in range(me, 4 * n, num_threads()):
         state.masks[i] = 0
@@ -288,7 +288,7 @@ def add_ends(batch: Any, state: Any, sources: Any, generation: Any) -> Any:
 
 
 def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
-    """Whether some vertex has so many out-edges or in-edges that a block takes them."""
+    """Whether some vertex has more than `LONG` out-edges or in-edges, which a block takes."""
 
     def look() -> bool:
         return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.offsets, on_gpu.in_offsets))

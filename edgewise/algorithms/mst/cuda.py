@@ -74,10 +74,10 @@ from edgewise.primitives.ordered_keys import key_dtype
 CONTROL, HOST = control_words(), host_words()
 _LONGER, _JOINED, _SHORT, _ENDED = CONTROL.take_line(), CONTROL.take(), CONTROL.take(), CONTROL.take()
 ROUNDS, GIANT = HOST.take(), HOST.take()
-#: The part of a sample, one in so many, from which a component takes no edges. It need not be most of it: a component
-#: that waits keeps nobody from joining it or others.
+#: A component that has at least one in ONE_IN vertices of a sample takes no edges. It need not have most of them: while
+#: it waits, others can join it or each other.
 ONE_IN = 8
-#: Steps towards its end that a root takes in one pass: chains of so many to the power of k take k passes.
+#: Steps towards its end that a root takes in one pass. A chain of STEPS**k roots takes k passes.
 STEPS = 16
 
 
@@ -170,7 +170,7 @@ def _plant(size: Any, graph: Any, forest: Any, heaviest: Any) -> Any:
 
 @device_function
 def _hand_out(size: Any, forest: Any, lowest: Any) -> Any:
-    """Give each warp every so many'th 32 pieces; how many it has."""
+    """Give out 32 pieces at a time to all warps in turns; how many this warp has."""
     pieces, held = size.vertices + forest.control[_LONGER], np.int64(0)
     for begin in range(thread_index() - lane(), pieces, num_threads()):
         p = begin + lane()
@@ -390,8 +390,8 @@ def _kernel(offsets: np.dtype, weight: np.dtype, weighted: bool) -> Kernel:
 
 
 def make_forest(num_vertices: int, longer: int, weight: np.dtype) -> Forest:
-    """Arrays for so many vertices and `longer` pieces besides, with nothing particular in them but in the last two,
-    which are 0."""
+    """Arrays for `num_vertices` vertices and `longer` pieces besides. Only `control` and `host` have particular values:
+    zeros."""
     n, key, pieces = num_vertices, key_dtype(weight), num_vertices + longer
     return Forest(
         component=empty(n, np.int32),

@@ -45,7 +45,7 @@ def places(num_arcs: int) -> int:
 
 
 def making_in_edges(num_vertices: int, num_arcs: int, of_arc: int) -> Step:
-    """The GPU's memory that `make_in_edges` takes, where arcs are kept with so many bytes each."""
+    """The GPU's memory that `make_in_edges` takes, if an arc is kept in `of_arc` bytes."""
     kept = (4 + of_arc) * places(num_arcs) + (2 * 4 + 1) * num_vertices
     return Step(kept, kept + ARC_BYTES * num_arcs + 12 * num_vertices)
 

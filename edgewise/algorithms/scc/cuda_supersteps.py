@@ -37,7 +37,7 @@ TRIM, REACH, COUNT, COLOUR, COLLECT = range(5)
 LEFT, COLLECTED, BOTH = -1, -2, -4
 #: Halves of a piece's name: the vertex, and what is added for the direction against arcs.
 VERTEX, BACK = 0x7FFFFFFF, 1 << 31
-#: Lists of at most so many pieces have threads follow chains, of at most so many vertices, with at most so many arcs
+#: If a list has at most SHORT pieces, threads follow chains of at most CHAIN vertices, with at most CHAIN_ARCS arcs
 #: each way. A step of a chain is four accesses that wait for each other, about a third of a superstep, in which one
 #: thread looks at one vertex; so longer lists and vertices of more arcs are for all threads.
 SHORT, CHAIN, CHAIN_ARCS = 128, 64, 3

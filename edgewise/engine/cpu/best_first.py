@@ -1,26 +1,26 @@
 """The CPU engine's kernel for asynchronous programs that combine by MIN or MAX: best messages first.
 
-Where a program allows that values are seen early and messages come late, vertices need not be computed in rounds.
-Those with the best messages come first (the near ones), the rest waits (the far ones), as in the near-far form of
-delta-stepping (Davidson, Baxter, Garland and Owens 2014, section 5). A shortest path program then relaxes each arc
-little more than once; in rounds, on a road network, fifty times. Vertices that are active from the start wait, too,
-each with the message along its first out-edge for its place in the order: the smallest label of a component spreads
-before any other label has been sent.
+An asynchronous program allows that values are seen early and messages come late, so its vertices need not be computed
+in rounds. Vertices with the best messages come first (the near ones), and the rest waits (the far ones), as in the
+near-far form of delta-stepping (Davidson, Baxter, Garland and Owens 2014, section 5). On a road network, a shortest
+path program then relaxes each arc little more than once; in rounds it does so fifty times. Vertices that are active
+from the start wait, too, each with the message along its first out-edge. So the smallest label of a component spreads
+before any other label is sent.
 
-One superstep computes the vertices of the near list and sends their messages at once. A message better than the
-threshold makes its target near, any other puts it on the far list. A thread that finds the near list finished goes on
-with the vertices that it made near itself, for a while, before it meets the others: on a road network, where few
-vertices are near at a time, that saves four barriers of five. When no vertex is near, the threshold moves: at first to
-the best of the far ones, then to where a growing share of them gets near, at most half. How far that is, is estimated
-from a sample, so the program needs no parameter.
+One superstep computes the vertices of the near list, and each sends its messages at once. A message worse than the
+threshold puts its target on the far list, any other makes it near. When the near list is finished, a thread computes
+vertices that it made near itself, for a while, before it meets the others. On a road network, where few vertices are
+near at a time, that saves four barriers of five. When no vertex is near, the threshold moves: at first to the best of
+the far ones, then to where a growing share of them gets near, at most half. A sample says how far that is, so the
+program needs no parameter.
 
-A vertex keeps the best message it ever got, and a message that is no better is dropped: it could change nothing.
+A vertex keeps the best message it ever got. A message that is no better could change nothing, and is dropped.
 
-Races: the thread that computes a vertex clears its bits and then reads the message; a sender lowers the message and
-then sets the bits. So a message is either read or its target is listed again.
+Races: the thread that computes a vertex clears its bits and then reads the message; a sender improves the message and
+then sets the bits. So the message is read, or its target is listed again.
 
-`make_async_kernel` joins what others make: `best_first_near` computes and sends, `best_first_far` holds vertices back
-and moves the threshold. Both work on the lists of `best_first_lists`.
+`make_async_kernel` joins these modules: `best_first_near` computes vertices and sends, `best_first_far` holds vertices
+back and moves the threshold. Both work on the lists of `best_first_lists`.
 """
 
 from typing import Any
@@ -85,12 +85,12 @@ def larger(a: Any, b: Any) -> Any:
 def make_start(
     glue: Glue, initialize: DeviceFunction, identity: np.generic
 ) -> tuple[DeviceFunction, DeviceFunction]:
-    """The functions that a run begins with: fields and messages are filled, then vertices are asked who is active."""
+    """The functions that a run begins with: `fill` fills fields and messages, `start_run` lists the active vertices."""
     make_state, fill_fields = glue.make_state, glue.fill_fields
 
     @device_function
     def fill(control, n, own, work, shared, supplied):
-        """Fill fields and clear messages on the ranges that this thread gets. `initialize` may read fields anywhere."""
+        """Fill fields and clear messages on the ranges that this thread gets."""
         while True:
             start = claim(control, 0, shared[RANGE], n)
             if start >= n:
@@ -103,7 +103,7 @@ def make_start(
 
     @device_function
     def start_run(control, graph, own, work, shared, thread):
-        """Call initialize and list who is active, on the ranges that this thread gets."""
+        """Call initialize on the ranges that this thread gets; list active vertices that have out-edges as far."""
         n, state = graph[0], make_state(own, graph[0], graph[1], 0)
         while True:
             start = claim(control, 1, shared[RANGE], n)
@@ -127,7 +127,7 @@ def make_decide(
 
     @device_function
     def decide(control, size, graph, own, work, shared, budget, limit):
-        """End, compute, or sift. Short lists are worked off at once."""
+        """End the run, or say whether to compute or to sift. Thread 0 works short lists off at once."""
         while not cancelled(control):
             shared[ENDED] = -1
             report(control, shared[SUPERSTEP])

@@ -26,7 +26,7 @@ from edgewise.kernels.cpu.atomics import unwrap
 
 
 class FarVertices(NamedTuple):
-    """Compiled functions: for a part of the far list; for thread 0, the first threshold and each further one."""
+    """Compiled functions that sift part of the far list, and that set the first threshold and each further one."""
 
     sift: DeviceFunction
     start_with_best: DeviceFunction
@@ -44,7 +44,7 @@ def make_waiting(
 
     @device_function
     def waiting(v, state, graph, own, work):
-        """The best message that a vertex waits with: the one it got, or the first that it will send."""
+        """The message that a far vertex waits with: the better of its own and of the first that it will send."""
         bits, value = work[1][v], identity
         if bits & MESSAGE != 0:
             value = work[0][v]
@@ -65,7 +65,7 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
 
     @device_function
     def sift(start, end, state, graph, own, work, shared, thread):
-        """Move far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
+        """Move the far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
         places = work[1]
         near, _, far, far_next = lists(work, shared)
         threshold = work[7][0]
@@ -83,7 +83,7 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
 
     @device_function
     def start_with_best(state, graph, own, work, shared):
-        """Make the best of those that are active from the start near, and its message the threshold."""
+        """Make the far vertex with the best message near, and that message the threshold; False if none waits."""
         near, _, far, _ = lists(work, shared)
         thresholds, best = work[7], -1
         for position in range(shared[FAR_NOW]):
@@ -100,7 +100,7 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
 
     @device_function
     def move_threshold(state, graph, own, work, shared):
-        """Set the threshold to the message of the next rank in a sample of those waiting; False if none waits."""
+        """Set the threshold to the message of the next rank in a sample of the far vertices; False if none waits."""
         far, thresholds = lists(work, shared)[2], work[7]
         step = shared[FAR_NOW] // SAMPLE + 1
         count, position = 0, 0

@@ -1,4 +1,4 @@
-"""The lists of an asynchronous program: near and far vertices, of now and of next, and where a vertex stands.
+"""The lists of an asynchronous program: near and far vertices, now and next, and the lists that a vertex is in.
 
 Arrays in kernels are as in `edgewise.engine.cpu.shared`, but ``work`` is (messages, places, far list, near list, other
 near list, other far list, cursors, thresholds, rings).
@@ -22,16 +22,16 @@ from edgewise.engine.cpu.shared import (
 )
 from edgewise.kernels.cache import device_function
 
-#: Lengths of the lists, in the words that the other kernel uses for its own: near now and next, far now and next; and
-#: the rank in the sample that the last threshold had, which is -1 at first.
+#: Words that the kernel for supersteps uses for other counts: the lengths of the lists near now, near next, far now and
+#: far next; and the rank in the sample that the last threshold had, -1 at first.
 NEAR_NOW, NEAR_NEXT, FAR_NOW, FAR_NEXT, RANK = COUNT, NEXT, EDGES, TOUCHED, LISTED
-#: Bits of a vertex's place: it has an entry in the far list; it has one in a near list; it got a message since it was
-#: computed; it is active from the start and has not sent yet.
+#: Bits of a vertex in `places`: it has an entry in the far list; it has one in a near list or ring; it got a message
+#: since it was computed; it is active from the start and has not sent yet.
 FAR, NEAR, MESSAGE, FIRST = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8)
-#: The far ones that are sampled to move the threshold.
+#: How many far vertices are sampled to move the threshold, at most.
 SAMPLE = 64
-#: A thread's ring: room for so many vertices that it made near itself; before the next barrier it computes them until
-#: they and their out-edges are so many.
+#: A thread's ring has room for RING vertices that it made near itself. Before the next barrier it computes vertices of
+#: the ring until these and their out-edges reach BUDGET.
 RING, BUDGET = 2048, 8192
 #: Words of `cursors` for each thread: the ends of its segment of the near list and of the far list (`append`), and how
 #: many vertices have left its ring and entered it.
@@ -48,7 +48,7 @@ def lists(work: Any, shared: Any) -> Any:
 
 @device_function
 def turn_near(shared: Any) -> None:
-    """What got near during a superstep becomes the near list."""
+    """Make the vertices that got near during a superstep the near list."""
     shared[NEAR_NOW] = shared[NEAR_NEXT]
     shared[NEAR_NEXT] = 0
     shared[FLIP] = shared[FLIP] ^ 1
@@ -56,7 +56,7 @@ def turn_near(shared: Any) -> None:
 
 @device_function
 def turn_far(shared: Any) -> None:
-    """What the sifting of the far list has kept becomes the far list."""
+    """Make the vertices that sifting has kept the far list."""
     shared[FAR_NOW] = shared[FAR_NEXT]
     shared[FAR_NEXT] = 0
     shared[FLIP] = shared[FLIP] ^ 2
@@ -64,7 +64,7 @@ def turn_far(shared: Any) -> None:
 
 @device_function
 def is_short(near: Any, graph: Any, shared: Any) -> Any:
-    """Whether thread 0 computes the near list faster alone; what there is to do then."""
+    """Whether thread 0 computes the near list alone; about how many vertices and arcs there are to look at."""
     edges = np.int64(0)
     for position in range(min(shared[NEAR_NOW], shared[ALONE_LIST] + 1)):
         v = np.int64(near[position])
@@ -77,6 +77,6 @@ def is_short(near: Any, graph: Any, shared: Any) -> Any:
 
 @device_function
 def finish_far(size: Any, far: Any, work: Any) -> None:
-    """Finish what threads have added to the far list since it was last sifted."""
+    """Finish the segments in which threads have added to the far list since it was sifted."""
     for thread in range(size):
         finish_segment(far, work[6], WORDS * thread + FAR_CURSOR)

@@ -25,12 +25,12 @@ from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
 
-#: How many vertices further on in a list memory is fetched for.
+#: Arcs are prefetched for the vertex AHEAD entries further on in a list, other words for that 2 * AHEAD further on.
 AHEAD = 4
 
 
 class NearVertices(NamedTuple):
-    """Compiled functions: for a part of the near list, and for what a thread made near itself."""
+    """Compiled functions that compute part of the near list, and the vertices that a thread made near itself."""
 
     compute: DeviceFunction
     go_on: DeviceFunction
@@ -38,7 +38,7 @@ class NearVertices(NamedTuple):
 
 @device_function
 def fetch_vertex(v: Any, graph: Any, work: Any) -> None:
-    """Fetch what a vertex needs that is computed soon: locked operations would wait for it."""
+    """Prefetch what an atomic operation on a vertex would wait for."""
     if v != NO_VERTEX:
         prefetch(work[0], v)
         prefetch(work[1], v)
@@ -47,7 +47,7 @@ def fetch_vertex(v: Any, graph: Any, work: Any) -> None:
 
 @device_function
 def fetch_arcs(v: Any, graph: Any) -> None:
-    """Fetch the first arc of a vertex."""
+    """Prefetch the first arc of a vertex."""
     if v != NO_VERTEX:
         prefetch(graph[3], np.int64(graph[2][v]))
 
@@ -55,11 +55,11 @@ def fetch_arcs(v: Any, graph: Any) -> None:
 def make_send(
     edge_compute: DeviceFunction, make_out_edge: DeviceFunction, cast: DeviceFunction, better: DeviceFunction
 ) -> DeviceFunction:
-    """The function that sends a vertex's messages; `better` says whether the first of two is."""
+    """The function that sends a vertex's messages; `better` says whether the first of two messages is better."""
 
     @device_function
     def lower(target, value, threshold, near_next, far, work, shared, thread):
-        """Combine a message; if it is the best its target got, list the target unless it is where it belongs."""
+        """Store a message if it is better than the target's; then list the target, unless it is in that list."""
         messages, places, cursors = work[0], work[1], work[6]
         while True:
             old = messages[target]
@@ -98,7 +98,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
 
     @device_function
     def compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread):
-        """Compute a near vertex and send its messages."""
+        """Compute a near vertex; send its messages if it is active."""
         bits = atomic_and(work[1], v, FAR)
         active = bits & FIRST != 0
         if bits & MESSAGE != 0:
@@ -108,7 +108,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
 
     @device_function
     def compute(start, end, state, graph, own, work, shared, thread):
-        """Compute vertices of the near list."""
+        """Compute the vertices near[start:end]."""
         near, near_next, far, _ = lists(work, shared)
         threshold = work[7][0]
         for position in range(start, end):
@@ -122,7 +122,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
 
     @device_function
     def go_on(state, graph, own, work, shared, thread):
-        """Compute vertices of this thread's ring, those that get near meanwhile too; list what is left for all."""
+        """Compute vertices of this thread's ring, which may grow meanwhile; list those left for all threads."""
         _, near_next, far, _ = lists(work, shared)
         threshold, cursors, first = work[7][0], work[6], thread * RING
         head, ring, left = cursors[WORDS * thread + LEFT], work[8], np.int64(BUDGET)

@@ -1,30 +1,31 @@
 """The CPU engine's kernel for supersteps: the whole loop of a program inside one compiled function.
 
-Every thread of a team enters the kernel once and stays until the run ends (`edgewise.kernels.cpu.team`). At each
-superstep thread 0 picks one of four forms from the number of active vertices and of their out-edges:
+Every thread of a team enters the kernel and stays until the run ends or its budget is spent
+(`edgewise.kernels.cpu.team`). Before each superstep thread 0 picks one of four forms by the number of active vertices
+and of their out-edges:
 
 *alone*
-    A small frontier: thread 0 carries out whole supersteps by itself, with no barrier in between.
+    For a small frontier: thread 0 carries out whole supersteps by itself, with no barrier in between.
 *push from a list*
-    Threads share the list of active vertices; messages are combined into the target with compare-and-swap.
-    Vertices that got a message are listed, and only they and the active ones are computed.
+    Threads share the list of active vertices. They combine messages at the target with compare-and-swap. Halted
+    vertices that got a message are listed; only these and the active ones are computed.
 *push over all* and *pull over all*
-    A large frontier: threads share pieces of equally many vertices and arcs (`edgewise.engine.cpu.pieces`). Pushing
-    may divide the out-edges of one vertex between threads; pull gathers over in-edges, each vertex by one thread,
-    without atomics.
+    For a large frontier: threads share pieces of equal numbers of vertices and arcs (`edgewise.engine.cpu.pieces`).
+    When they push, several threads may share the out-edges of one vertex. When they pull, one thread gathers over all
+    in-edges of a vertex, without atomics.
 
-Messages lie apart from fields (`edgewise.engine.cpu.messages`), so edges never see a value that a vertex
-writes in the same superstep: the barrier between the two phases takes the place of a second copy of the fields.
-Who is active, and who got a message, is a stamp that equals the number of the superstep; nothing is cleared.
+Messages lie apart from fields (`edgewise.engine.cpu.messages`), and a barrier separates the two phases of a superstep.
+So edge_compute never sees a value that vertex_compute writes in the same superstep, and fields need no second copy. A
+vertex is active, or got a message, if its stamp equals the superstep's; stamps are not cleared.
 
-An ordered combiner (`Combiner.ordered`) is never used from two threads at once on one vertex: small frontiers
-are pushed by thread 0 in list order, large ones pulled in the order of in-edges. The choice depends on counts
-only, so the sums do not depend on the number of threads. Through a message buffer everything is pushed, and a vertex
-combines its messages, in the order of in-edges, when it is computed.
+Two threads never use an ordered combiner (`Combiner.ordered`) on one vertex: thread 0 pushes from small frontiers in
+the order of the list, and large ones are pulled in the order of in-edges. The choice does not depend on the number of
+threads, so sums do not either. With a message buffer all messages are pushed, and a vertex combines its messages in the
+order of in-edges when it is computed.
 
-`make_kernel` joins what others make: `kernel_start` finds who is active at first, or again; `kernel_decide` is what
-thread 0 does between supersteps; `kernel_push`, `kernel_pull` and `kernel_vertices` are the phases of a superstep,
-`kernel_aggregates` what follows them. All work on the words of `shared` and the lists of `kernel_lists`.
+`make_kernel` joins these modules: `kernel_start` finds the vertices that are active at first, or again; `kernel_decide`
+is what thread 0 does between supersteps; `kernel_push`, `kernel_pull` and `kernel_vertices` are the phases of a
+superstep; `kernel_aggregates` follows them. All work on the words of `shared` and the lists of `kernel_lists`.
 """
 
 from typing import Any, NamedTuple
@@ -63,8 +64,10 @@ from edgewise.program.inspect import Specification
 
 
 class Parts(NamedTuple):
-    """What a program's kernel is made of. `pull_all` is None where vertices never gather, `resume_phase` is used and
-    aggregates are folded only where the program asks for it."""
+    """What a program's kernel is made of.
+
+    `pull_all` is None with a message buffer. `resume_phase` and `aggregates` are used only if the program has them.
+    """
 
     make_state: DeviceFunction
     fill: DeviceFunction
@@ -78,7 +81,7 @@ class Parts(NamedTuple):
 
 
 def make_program_kernel(spec: Specification, readers: tuple[Any, Any, Any], parts: Parts) -> DeviceFunction:
-    """The kernel, not compiled: all its phases stand in one function, where the compiler sees them together."""
+    """The kernel, not compiled. It calls all phases from one function, so the compiler sees them together."""
     graph_arrays, work_arrays, own_arrays = readers
     make_state, fill, start_run, decide, pushing, pull_all, computing, aggregates, resume_phase = parts
     _, push_list, push_all = pushing
@@ -185,7 +188,7 @@ def make_kernel(
     pull_all = None if buffered else make_pull(spec, message, edge_compute, glue.make_in_edge, combine)
     computing, aggregates = make_computing(messages.compute), make_aggregates(glue)
     decisions = make_decisions(spec, message, ordered, functions["proceed"], glue.make_state)
-    superstep_alone = make_superstep_alone(pushing.push_arcs, computing.settle_list)
+    superstep_alone = make_superstep_alone(pushing.push_arcs, computing.compute_list)
     parts = Parts(
         glue.make_state,
         make_fill(glue.fill_fields),

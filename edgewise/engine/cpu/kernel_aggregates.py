@@ -14,10 +14,11 @@ class Aggregates(NamedTuple):
     """Compiled functions.
 
     Attributes:
-        fold_alone: fold the vertices of all blocks by one thread.
-        fold_aggregates: fold the vertices of a thread's share of the blocks.
-        total: fold the blocks into the aggregates, by one thread.
-        fold_late: all of it by all threads, where aggregates are evaluated only when vertices resume and at the end.
+        fold_alone: one thread folds the vertices of all blocks.
+        fold_aggregates: each thread folds the vertices of its share of the blocks.
+        total: one thread folds the blocks into the aggregates.
+        fold_late: all threads do all of this, for aggregates that are evaluated only when vertices resume and at the
+            end.
     """
 
     fold_alone: DeviceFunction

@@ -38,12 +38,12 @@ from edgewise.kernels.cpu.team import cancelled, report
 from edgewise.primitives import direction
 from edgewise.program.inspect import Specification
 
-#: Share a list of active vertices when n is more than so many times the active vertices and their out-edges.
+#: Threads share a list of active vertices if these and their out-edges, times LIST_ADVANTAGE, are less than n.
 LIST_ADVANTAGE = 4
 
 
 class Decisions(NamedTuple):
-    """Compiled functions: the form of the next superstep, what it will look at, and whether the run ends before it."""
+    """Compiled functions: the form of the next superstep, how much it looks at, and whether the run ends before it."""
 
     choose: DeviceFunction
     ahead: DeviceFunction
@@ -57,7 +57,7 @@ def make_decisions(
     proceed: DeviceFunction,
     make_state: DeviceFunction,
 ) -> Decisions:
-    """The functions that decide by counts alone; `ordered` says whether messages must be combined in a fixed order."""
+    """The functions that decide; `ordered` says whether messages must be combined in a fixed order."""
     has_proceed, has_aggregates = spec.has_proceed, spec.folds_always
     can_stop = stops_early(spec, message)
     searches = can_stop and spec.edge_compute_is_harmless
@@ -80,7 +80,7 @@ def make_decisions(
 
     @device_function
     def ahead(n, m, shared, form):
-        """How many vertices and arcs a superstep of this form looks at."""
+        """About how many vertices and arcs a superstep of this form looks at."""
         listed = shared[COUNT] + shared[EDGES] + (n if has_aggregates else 0)
         gathered = m // 4 if can_stop else m
         return n + gathered if form == PULL_ALL else n + listed if form == PUSH_ALL else listed
@@ -98,8 +98,8 @@ def make_decisions(
     return Decisions(choose, ahead, ending)
 
 
-def make_superstep_alone(push_arcs: DeviceFunction, settle_list: DeviceFunction) -> DeviceFunction:
-    """The function that carries out a superstep from the list by thread 0 alone."""
+def make_superstep_alone(push_arcs: DeviceFunction, compute_list: DeviceFunction) -> DeviceFunction:
+    """The function by which thread 0 alone carries out a superstep from the list."""
 
     @device_function
     def superstep_alone(listed, following, stamp, state, graph, own, work, shared):
@@ -110,8 +110,8 @@ def make_superstep_alone(push_arcs: DeviceFunction, settle_list: DeviceFunction)
         finish_segment(work[5], work[6], 0)
         shared[COUNT] = 0
         shared[EDGES] = 0
-        settle_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
-        settle_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
+        compute_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
+        compute_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
         finish_segment(following, work[6], 0)
         next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
@@ -134,10 +134,10 @@ def make_decide(
 
     @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
-        """End, or pick a form. Supersteps that need one thread are run at once."""
+        """End the run, or pick a form. A superstep for one thread is carried out at once."""
         n, m = graph[0], graph[1]
         while not cancelled(control):
-            # Neither making a list nor going on changes an aggregate.
+            # Making a list, or going on after a spent budget, changes no aggregate.
             if has_aggregates and shared[FORM] != MAKE_LIST and shared[ENDED] != GO_ON:
                 total(n, own)
             shared[ENDED] = ending(n, m, own, shared, limit)

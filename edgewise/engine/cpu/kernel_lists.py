@@ -9,13 +9,13 @@ from edgewise.kernels.cpu.team import claim
 
 @device_function
 def active_lists(work: Any, shared: Any) -> Any:
-    """The lists by their present use: this superstep's and the next one's."""
+    """The list of this superstep, and that for the next."""
     return (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
 
 
 @device_function
 def list_active(start: Any, end: Any, listed: Any, stamp: Any, work: Any, shared: Any, thread: Any) -> None:
-    """List the active ones of a range of vertices."""
+    """List the active vertices v with start <= v < end."""
     for v in range(start, end):
         if work[2][v] == stamp:
             append(listed, work[6], 8 * thread, shared, NEXT, v)
@@ -34,7 +34,7 @@ def list_phase(control: Any, thread: Any, listed: Any, stamp: Any, n: Any, work:
 
 @device_function
 def next_superstep(shared: Any) -> None:
-    """What was listed for the next superstep becomes the list of this one."""
+    """Make the list for the next superstep that of this one."""
     shared[LISTED] = shared[NEXT]
     shared[NEXT] = 0
     shared[TOUCHED] = 0

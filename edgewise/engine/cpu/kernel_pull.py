@@ -18,14 +18,14 @@ def make_pull(
     make_in_edge: DeviceFunction,
     combine: DeviceFunction,
 ) -> DeviceFunction:
-    """The function that pulls a thread's share of the messages, for messages that are combined."""
+    """The function by which a thread gathers over the in-edges of its share of vertices; messages are combined."""
     cast, identity = cast_and_identity(message, spec.combine, device_function)
     needs_arcs = spec.needs_arc_index
-    # Asked of every arc, a condition on the target alone moves out of the loop over its in-edges (compilers call it
-    # unswitching): vertices that a search has reached then cost nothing.
+    # The compiler moves a condition on the target alone out of the loop over its in-edges (unswitching) if edge_compute
+    # is called for every arc. Vertices that a search has reached then cost nothing.
     harmless = spec.edge_compute_is_harmless
     can_stop = stops_early(spec, message)
-    # Once a logical combiner has its absorbing value no further message can change it.
+    # No message changes a total of ANY or ALL that has the absorbing value.
     absorbing = spec.combine.name == "ANY"
 
     @device_function

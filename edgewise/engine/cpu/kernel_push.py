@@ -13,8 +13,8 @@ from edgewise.kernels.cpu.team import claim
 
 
 class Pushing(NamedTuple):
-    """Compiled functions: for some out-edges of one vertex, and for a thread's share of the vertices of the list, or of
-    all vertices."""
+    """Compiled functions that push along some out-edges of one vertex, from a thread's share of the list, and from its
+    share of all vertices."""
 
     push_arcs: DeviceFunction
     push_list: DeviceFunction
@@ -24,12 +24,12 @@ class Pushing(NamedTuple):
 def make_pushing(
     edge_compute: DeviceFunction, make_out_edge: DeviceFunction, hand_over: DeviceFunction
 ) -> Pushing:
-    """The functions that send messages; `hand_over` delivers one."""
+    """The functions that push; `hand_over` delivers one message."""
 
     @device_function
     def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
-        """Send along the out-edges of one vertex from arc `low` to before arc `high`, where it has these; list the
-        halted vertices that get their first message."""
+        """Send along those out-edges k of one vertex with low <= k < high. With `listing`, list halted vertices that
+        get their first message."""
         offsets, targets = graph[2], graph[3]
         received, active = work[1], work[2]
         for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
@@ -62,7 +62,7 @@ def make_pushing(
 
     @device_function
     def push_all(control, thread, stamp, state, graph, own, work, shared):
-        """Push along the arcs of active vertices in the pieces that this thread gets; a vertex may be divided."""
+        """Push along the arcs of active vertices in this thread's pieces, which may divide a vertex."""
         n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
         while True:
             first, last, start, stop = claim_piece(control, 0, shared[PIECE], offsets, n, m)

@@ -1,4 +1,4 @@
-"""Where all vertices are asked whether they are active: when a run begins, and when no vertex is active any more."""
+"""The phases that ask all vertices whether they are active: at the start, and when none is active any more."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from edgewise.program.inspect import Specification
 
 
 def make_asking(vote: DeviceFunction) -> DeviceFunction:
-    """A function that asks all vertices whether they are active, on the ranges that a thread gets."""
+    """The function that calls `vote` for the vertices of the ranges that a thread gets, and counts the active ones."""
 
     @device_function
     def ask(control, state, stamp, graph, work, shared):
@@ -34,7 +34,7 @@ def make_asking(vote: DeviceFunction) -> DeviceFunction:
 
 
 def make_fill(fill_fields: DeviceFunction) -> DeviceFunction:
-    """A function that fills fields on the ranges that a thread gets. `initialize` may read them anywhere."""
+    """The function that fills fields on the ranges that a thread gets. `initialize` may read them at any vertex."""
 
     @device_function
     def fill(control, n, own, shared, supplied):
@@ -50,7 +50,7 @@ def make_fill(fill_fields: DeviceFunction) -> DeviceFunction:
 def make_resume(
     spec: Specification, glue: Glue, resume: DeviceFunction, aggregates: Aggregates
 ) -> DeviceFunction:
-    """The function that asks all vertices whether they resume; True if the run was cancelled."""
+    """The function that calls resume for all vertices; it returns True if the run was cancelled."""
     make_state, ask = glue.make_state, make_asking(resume)
     fold_aggregates, fold_late = aggregates.fold_aggregates, aggregates.fold_late
     has_aggregates, has_late_aggregates = spec.folds_always, spec.folds_late

@@ -23,9 +23,9 @@ from edgewise.kernels.cpu.team import claim
 
 
 class Computing(NamedTuple):
-    """Compiled functions: for a part of a list, and for a thread's share of both lists, or of all vertices."""
+    """Compiled functions that compute part of a list, a thread's share of both lists, and its share of all vertices."""
 
-    settle_list: DeviceFunction
+    compute_list: DeviceFunction
     vertex_phase_list: DeviceFunction
     vertex_phase_all: DeviceFunction
 
@@ -34,7 +34,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
     """The functions of the vertex phase; `compute` computes one vertex with its messages."""
 
     @device_function
-    def settle(v, stamp, state, graph, work):
+    def compute_vertex(v, stamp, state, graph, work):
         """Compute one vertex with its messages; whether it is active next."""
         if compute(v, stamp, state, graph, work):
             work[2][v] = stamp + np.uint32(1)
@@ -42,12 +42,12 @@ def make_computing(compute: DeviceFunction) -> Computing:
         return False
 
     @device_function
-    def settle_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
-        """Compute listed vertices and list those that are active next; their number and out-edges are added."""
+    def compute_list(entries, start, end, following, stamp, state, graph, work, shared, thread):
+        """Compute listed vertices, list those that are active next, and count these and their out-edges."""
         count, edges = np.int64(0), np.int64(0)
         for position in range(start, end):
             v = np.int64(entries[position])
-            if v != NO_VERTEX and settle(v, stamp, state, graph, work):
+            if v != NO_VERTEX and compute_vertex(v, stamp, state, graph, work):
                 append(following, work[6], 8 * thread, shared, NEXT, v)
                 count += 1
                 edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
@@ -56,7 +56,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
 
     @device_function
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
-        """Compute the vertices of this thread's pieces of the two lists: active before, and got a message."""
+        """Compute this thread's pieces of the two lists: active vertices, and halted ones that got a message."""
         for slot in range(1, 3):
             entries, end = (listed, shared[LISTED]) if slot == 1 else (work[5], shared[TOUCHED])
             while True:
@@ -64,7 +64,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
                 if start >= end:
                     break
                 stop = min(end, start + SEGMENT)
-                settle_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
+                compute_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
         finish_segment(following, work[6], 8 * thread)
 
     @device_function
@@ -77,10 +77,12 @@ def make_computing(compute: DeviceFunction) -> Computing:
             if start >= n:
                 break
             for v in range(start, min(n, start + shared[RANGE])):
-                if (active[v] == stamp or received[v] == stamp) and settle(v, stamp, state, graph, work):
+                if (active[v] == stamp or received[v] == stamp) and compute_vertex(
+                    v, stamp, state, graph, work
+                ):
                     count += 1
                     edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    return Computing(settle_list, vertex_phase_list, vertex_phase_all)
+    return Computing(compute_list, vertex_phase_list, vertex_phase_all)

@@ -1,7 +1,7 @@
-"""How messages reach a vertex on the CPU: combined where they come, or through a message buffer.
+"""How messages reach a vertex on the CPU: combined as they come, or through a message buffer.
 
-Combined, they lie in one array with the identity wherever there is none. In a buffer each arc has a slot of its own, so
-no two threads write to one place, whatever the combiner is.
+Combined messages lie in one array, which holds the identity where a vertex has none. In a buffer each arc has a slot of
+its own, so no two threads write to one slot, whatever the combiner is.
 """
 
 from typing import NamedTuple
@@ -22,8 +22,7 @@ class Messages(NamedTuple):
 
     Attributes:
         hand_over: ``hand_over(target, k, sent, alone, work)``: deliver what was sent along arc k.
-        compute: ``compute(v, stamp, state, graph, work)``: vertex_compute with what vertex v got, which is gone
-            afterwards.
+        compute: ``compute(v, stamp, state, graph, work)``: call vertex_compute with the messages of v and remove them.
     """
 
     hand_over: DeviceFunction
@@ -63,7 +62,7 @@ def make_combined(
 def make_buffered(
     compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: DeviceFunction
 ) -> Messages:
-    """Messages in slots: the buffer is ``work[9]``: slots of arcs, whether each is filled, and fields."""
+    """Messages in slots. The buffer is ``work[9]``: the slot of each arc, whether a slot is filled, and the slots."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
     write, move, compute_all = make_slots(

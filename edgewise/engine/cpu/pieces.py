@@ -1,11 +1,11 @@
-"""Pieces of a graph of equal work, whatever the degrees: what the CPU's threads take in phases over all arcs.
+"""Pieces of a graph that are equal work, whatever the degrees. The CPU's threads take them in phases over all arcs.
 
 A vertex ``v`` takes a place for each of its arcs, ``k + v`` for arc ``k``, and one for itself after them. So the
-``n + m`` places are in the order of vertices, and those of ``v`` begin at ``offsets[v] + v``. A piece is a number of
-places that follow each other; a search in the offsets finds its vertices, and nothing is laid out for it (merge path;
-Merrill and Garland 2016, section 3).
+``n + m`` places are in the order of vertices, and those of ``v`` begin at ``offsets[v] + v``. A piece is a range of
+places. A search in the offsets finds its vertices, so pieces take no memory (merge path; Merrill and Garland 2016,
+section 3).
 
-What each of the two uses below may rely on, for any offsets and any length of pieces:
+There are two uses of a piece, which may rely on this for any offsets and any length of pieces:
 
 *whole vertices*
     each vertex begins in exactly one piece, and no more vertices begin in a piece than it has places. All of a
@@ -25,7 +25,7 @@ from edgewise.kernels.cpu.team import claim
 
 @device_function
 def _first_vertex(offsets: Any, low: Any, high: Any, place: Any) -> Any:
-    """The first vertex from `low` on that begins at a place or after it; `high` if none before that does."""
+    """The first vertex v with low <= v < high that begins at `place` or after it; `high` if there is none."""
     while low < high:
         middle = (low + high) // 2
         if np.int64(offsets[middle]) + middle < place:
@@ -40,12 +40,12 @@ def claim_piece(control: Any, slot: Any, step: Any, offsets: Any, n: Any, m: Any
     """Claim the next piece of ``step`` places, with `edgewise.kernels.cpu.team.claim`.
 
     Returns:
-        (first, last, start, stop): the vertices from ``first`` to before ``last`` begin in the piece, which has the
-        places from ``start`` to before ``stop``. ``start == stop`` when nothing is left or the run was cancelled.
+        (first, last, start, stop): the piece has the places ``start`` to ``stop - 1``, and the vertices ``first`` to
+        ``last - 1`` begin in it. ``start == stop`` if nothing is left or the run was cancelled.
 
         For whole vertices, take ``range(first, last)``. For arcs, take ``range(max(first - 1, 0), last)``, since the
-        vertex before the first may reach into the piece, and of each vertex ``v`` the arcs that are at least
-        ``start - v`` and less than ``stop - v``.
+        vertex before the first may reach into the piece; of each vertex ``v`` take its arcs ``k`` with
+        ``start - v <= k < stop - v``.
     """
     start = claim(control, slot, step, n + m)
     stop = min(n + m, start + step)

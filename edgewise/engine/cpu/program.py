@@ -44,11 +44,11 @@ from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 
-#: Vertices and arcs that a run looks at before it asks for the first time whether more threads are worth it; and the
-#: most that it looks at with the calling thread among them, which hears of an interruption (Ctrl-C) only afterwards.
+#: A run looks at ALONE_BUDGET vertices and arcs before it asks for the first time whether more threads are worth it. It
+#: looks at no more than LONGEST_BUDGET while the calling thread takes part, which hears of Ctrl-C only afterwards.
 ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
-#: Nanoseconds to make the fields of a vertex and to ask it whether it is active; the most for a vertex or arc that are
-#: believed of a first look, which others may have disturbed.
+#: Nanoseconds to fill the fields of a vertex and to call initialize; the most for a vertex or arc that a first
+#: measurement is believed, for other programs may have disturbed it.
 FILL_ITEM, MOST_PACE = 3, 20
 #: Stamps have 32 bits; a workspace is given up long before they wrap.
 LAST_STAMP = 2**31
@@ -60,8 +60,8 @@ class Workspace:
     def __init__(
         self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int, buffer: Any = ()
     ) -> None:
-        # A vertex stands in a list once. Each thread leaves the rest of a segment unused, twice where a sifted list is
-        # added to.
+        # A vertex is in a list once. Each thread leaves the rest of a segment unused, and does so twice in a far list
+        # that is sifted and then added to.
         room = num_vertices + 2 * num_threads * SEGMENT
         self.base, self.num_threads = 0, num_threads
         self.buffer, self.buffer_table = buffer, addresses(buffer)
@@ -79,7 +79,7 @@ class Workspace:
         self.table = addresses(self.arrays)
 
     def active(self, superstep: int) -> int:
-        """How many vertices are active since a superstep of the run that goes on."""
+        """How many vertices have been active in this superstep of the present run or later."""
         return int(np.count_nonzero(self.arrays[2] >= self.base + superstep))
 
     @staticmethod
@@ -105,7 +105,7 @@ def first_running(
 def _running(
     binding: Binding, given: dict[str, Any], pull: bool, work: int, made: Sequence[str] = ()
 ) -> Step:
-    """The memory that a run takes with a workspace of this size, where these arrays of the graph are made before."""
+    """The memory that a run takes with a workspace of `work` bytes; the graph has the arrays `made` before."""
     missing = [name for name in made_for(binding, given, pull) if name not in made]
     given_anew = [binding.graph.making(*missing)] * bool(missing) + [laying_out(binding, given, pull)]
     looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
@@ -250,7 +250,7 @@ class CpuProgram(AbstractEngine):
 
 
 def _named_errors(name: str, kernel: Any) -> Any:
-    """The kernel, whose errors, such as of an empty ``min``, name the program and say how to find the line."""
+    """The kernel, with errors (such as of an empty ``min``) that name the program and say how to find the line."""
 
     def named(*arguments: Any) -> None:
         try:
@@ -266,12 +266,12 @@ def _named_errors(name: str, kernel: Any) -> Any:
 
 
 def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple[Any, ...]) -> None:
-    """Run the kernel to its end: on as many threads as the schedule asks for, or as many as its work is worth.
+    """Run the kernel to its end, on as many threads as the schedule asks for or as its work is worth.
 
-    What there will be to do shows only on the way. So the kernel begins on few threads, mostly the calling one alone,
-    with a budget of vertices and arcs to look at. When it has spent that, it returns between two supersteps and goes
-    on, on more threads if as much work again as it has done and has before it would be worth them. What shows to take
-    long goes on beside the calling thread, which hears of an interruption (Ctrl-C) then.
+    How much work there is shows only on the way. So the kernel begins on few threads, mostly on the calling one alone,
+    with a budget of vertices and arcs to look at. When the budget is spent, the kernel returns between two supersteps
+    and is called again. It gets more threads if these were worth it for as much work as it has done and is about to do.
+    A long run goes on beside the calling thread, which then hears of an interruption (Ctrl-C).
     """
     asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
     threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)

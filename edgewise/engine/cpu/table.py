@@ -15,8 +15,8 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.pointers import pointer_to
 from edgewise.kernels.cpu.team import team_kernel
 
-#: What the table of addresses begins with; the program's own arrays follow, in the order of `own_array_order`, then
-#: BUFFER_ARRAYS and an array of slots for each field of a message.
+#: The table begins with the addresses of these arrays. Those of the program's own arrays follow, in the order of
+#: `own_array_order`, then those of BUFFER_ARRAYS and of an array of slots for each field of a message.
 GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
 WORK_ARRAYS = (
     "messages",
@@ -119,7 +119,7 @@ def make_readers(
 
 
 def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
-    """A function that reads the arrays of the message buffer: slots of arcs, whether each is filled, and fields."""
+    """The function that reads the message buffer: the slot of each arc, whether a slot is filled, and the slots."""
     index_at, filled_at = (
         pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
         pointer_to(types.uint8),

@@ -1,7 +1,6 @@
-"""What the CUDA engine's kernels take, for programs run in supersteps, and the form in which messages are stored.
+"""What the CUDA engine's kernel for supersteps takes, and the form in which messages are stored.
 
-Messages are stored in a form for which there are atomic operations: floats that are combined by MIN or MAX as their
-keys, booleans as words.
+The GPU has atomic operations for that form: floats combined by MIN or MAX are stored as their keys, booleans as int32.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -35,7 +34,7 @@ Messages = Annotated[Any, Elements("message")]
 
 
 class Arcs(NamedTuple):
-    """The graph. What a kernel does not read is another array of the same dtype.
+    """The graph. For an array that a kernel does not read, it gets another one of the same dtype.
 
     Attributes:
         offsets, targets, in_offsets: see `edgewise.Graph`.
@@ -55,8 +54,8 @@ class Work(NamedTuple):
 
     Attributes:
         active: of each vertex, the stamp of the last superstep in which it was active.
-        frontier, other_frontier: active vertices of this superstep and of the next, which change places.
-        touched: vertices that got a first message while being halted.
+        frontier, other_frontier: the active vertices of this superstep and of the next, in turns.
+        touched: halted vertices that got a message.
     """
 
     active: Uint32s
@@ -66,7 +65,7 @@ class Work(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of vertices' messages, where a strategy gathers them apart.
+    """Parts of messages, for strategies in which several units gather over one vertex.
 
     Attributes:
         totals: what was gathered.
@@ -82,8 +81,8 @@ class SlotMaps(NamedTuple):
 
     Attributes:
         slot_of: of each arc, its slot.
-        arc_of, source_of: of each slot, its arc and the arc's source: the number of arcs, and of vertices, where the
-            slot stays empty.
+        arc_of, source_of: of each slot, its arc and the arc's source. A slot of no arc has the number of arcs, and the
+            number of vertices.
     """
 
     slot_of: Offsets
@@ -95,8 +94,8 @@ class Buffer(NamedTuple):
     """A message buffer.
 
     Attributes:
-        slots: messages that are combined, the combiner's identity where there is none. A program that is given all
-            messages has a tuple of arrays, one for each field of a message.
+        slots: messages; a slot without one holds the combiner's identity. For a program that asks for all messages, a
+            tuple of arrays, one for each field of a message.
         filled: for such a program, whether a slot holds a message; else empty.
     """
 
@@ -110,7 +109,7 @@ class Supersteps(NamedTuple):
 
     Attributes:
         own: the program's arrays, a tuple in the order of `own_array_order`.
-        messages, received: for each vertex what it got, and the stamp of the superstep in which it did.
+        messages, received: of each vertex, its message, and the stamp of the superstep in which it got one last.
         control: zeros, see `edgewise.engine.cuda.control`.
         host: see `edgewise.kernels.cuda.memory.signals`.
         n, m: vertices and arcs.
@@ -143,12 +142,12 @@ class Supersteps(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What is the same in all supersteps, inside the kernel.
+    """What stays the same in all supersteps, inside the kernel.
 
     Attributes:
         graph, own, work, messages, received, plan, parts, layout, buffer, control: see `Supersteps`.
-        tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`, for views, for what its warps
-            gathered and whether there is anything, and for an outbox.
+        tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`; for views; what each warp gathered;
+            whether it gathered anything; an outbox.
     """
 
     graph: Any
@@ -199,12 +198,12 @@ def signature(
 
 
 def has_keys(combine: Combiner, message: np.dtype) -> bool:
-    """Whether messages are stored as their keys: there are no atomic operations for the best of floats."""
+    """Whether messages are stored as keys: GPUs have no atomic minimum or maximum of floats."""
     return message.kind == "f" and combine.name in ("MIN", "MAX")
 
 
 def stored(combine: Combiner, message: np.dtype) -> np.dtype:
-    """The dtype in which messages are stored. There are no atomic operations on single bytes, either."""
+    """The dtype in which messages are stored."""
     message = kept_dtype(message)
     return key_dtype(message) if has_keys(combine, message) else message
 
@@ -218,7 +217,10 @@ def stored_identity(combine: Combiner, message: np.dtype) -> Any:
 
 
 def kept_dtype(message: np.dtype) -> np.dtype:
-    """The dtype in which messages are combined. Booleans take four bytes; messages of several fields are not."""
+    """The dtype in which messages are combined: int32 for booleans, for which atomic operations need four bytes.
+
+    Messages of several fields are not combined; uint8 stands for them.
+    """
     if message.names is not None:
         return np.dtype(np.uint8)
     return np.dtype(np.int32) if message.kind == "b" else message

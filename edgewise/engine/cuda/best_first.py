@@ -1,12 +1,12 @@
 """The CUDA engine's kernel for asynchronous programs that combine by MIN or MAX: best messages first.
 
-As on the CPU (`edgewise.engine.cpu.best_first`), a vertex keeps the best message it ever got, one that is no better is
-dropped, and vertices with the best messages are computed first: `edgewise.primitives.near_far`. Keys are messages as
-integers in the same order, turned round for MAX. Vertices that are active from the start are far, each with the message
-along its first out-edge.
+As on the CPU (`edgewise.engine.cpu.best_first`), a vertex keeps the best message it ever got, and a message that is no
+better is dropped. Vertices with the best messages are computed first (`edgewise.primitives.near_far`). Keys are
+messages as integers in the same order, for MAX in the reverse order. Vertices that are active from the start are far at
+first; the key of each is the message along its first out-edge.
 
-A vertex is computed by one thread, once in a superstep. Its message is read after everybody has sent in the superstep
-before, and one that comes later lists it again.
+One thread computes a vertex, at most once in a superstep. It reads the message after all threads have sent in the
+superstep before; a better message that comes later lists the vertex again.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -51,7 +51,7 @@ class BestFirst(NamedTuple):
 
     Attributes:
         own: the program's arrays, a tuple in the order of `own_array_order`.
-        first: of each vertex, whether it sends for the first time.
+        first: (n,): whether a vertex is active from the start and has not sent yet.
         n, m: vertices and arcs.
         limit: the largest number of supersteps, or -1.
         supplied: bits that say which vertex fields have an array to begin with.
@@ -108,9 +108,9 @@ def make_async_kernel(
 
     @device_function
     def waiting(v, below, best, context):
-        """The key that a far vertex waits with: of the best message it got, or of the first that it will send.
+        """The key that a far vertex waits with: that of its best message, or of the first message that it will send.
 
-        What it will send may be less by now than the threshold was, but it has not sent yet.
+        The second is at least `below`: a lesser key would say that the vertex was dealt with.
         """
         graph, _, first, _, _ = context
         key = np.int64(best[v])
@@ -127,8 +127,8 @@ def make_async_kernel(
         return True
 
     @device_function
-    def settle(v, best, step, context):
-        """Compute a vertex; whether it sends."""
+    def apply(v, best, step, context):
+        """Compute a vertex with its best message; whether it sends."""
         _, own, first, n, m = context
         active = first[v] != 0
         first[v] = 0
@@ -138,7 +138,7 @@ def make_async_kernel(
         return active
 
     rise = make_rise(waiting, real, whole_of)
-    near_far = make_near_far(message, message_along, waiting, rise, is_current, settle)
+    near_far = make_near_far(message, message_along, waiting, rise, is_current, apply)
 
     def async_kernel(it):
         graph, own, piles, first, n, m = it.graph, it.own, it.piles, it.first, it.n, it.m

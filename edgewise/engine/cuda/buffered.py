@@ -1,4 +1,4 @@
-"""Messages through a message buffer on a GPU: what is sent is put into slots, which vertices gather over."""
+"""Messages through a message buffer on a GPU: sources write them to slots, and vertices gather over their slots."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from edgewise.program.declare import Combiner
 
 @device_function
 def nothing(first: Any, second: Any) -> None:
-    """For what is not needed."""
+    """Do nothing, in place of a function that is not needed."""
 
 
 def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any) -> tuple[Any, Any]:
@@ -24,19 +24,19 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
     Args:
         edge_compute, make_out_edge: of the program and its glue.
         put: ``put(sent, slot, run)``: put what is sent into a slot.
-        leave_empty: ``leave_empty(slot, run)``: nothing came where all vertices send. Slots are not emptied then when
-            they are read.
+        leave_empty: ``leave_empty(slot, run)``: empty a slot that gets no message in a superstep in which all vertices
+            send. Readers do not empty slots in such a superstep.
     """
 
     @device_function
     def sent_along(u, k, context):
-        """What vertex u sends along an arc."""
+        """What vertex u sends along arc k, or None."""
         _, _, state, run, _ = context
         return edge_compute(make_out_edge(u, np.int64(run.graph.targets[k]), k, k, run.own), state)
 
     @device_function
     def place(sent, k, slot, context):
-        """Put what is sent along an arc into its slot."""
+        """Put what is sent along arc k into its slot, if anything is sent."""
         stamp, everyone, _, run, _ = context
         if sent is not None:
             put(sent, slot, run)
@@ -54,7 +54,7 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
 
     @device_function
     def sent_into(slot, u, n, context):
-        """What is sent into a slot by its source, which is n if the slot stays empty."""
+        """What source u sends into a slot, or None. u is n if the slot belongs to no arc."""
         stamp, everyone, _, run, _ = context
         if u < n and (everyone or run.work.active[u] == stamp):
             return sent_along(u, np.int64(run.buffer.maps.arc_of[slot]), context)
@@ -62,7 +62,7 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
 
     @device_function
     def fill(n, context):
-        """Fill four slots at a time, as `gather` has four edges."""
+        """Fill all slots. Each thread computes four messages at a time, so that accesses overlap."""
         stamp, everyone, _, run, _ = context
         size, maps = run.layout.numbers[PLACES], run.buffer.maps
         arcs, sources = maps.arc_of, maps.source_of
@@ -90,7 +90,7 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
 
 
 def make_combined_slots(combining: Combining) -> tuple[Any, Any, Any]:
-    """What puts a message into a slot, what empties one, and what empties all: ``clear(layout, run)``."""
+    """The functions that put a message into a slot, empty a slot, and empty all slots: ``clear(layout, run)``."""
     identity, cast, store = combining.identity, combining.cast, combining.store
 
     @device_function
@@ -110,7 +110,7 @@ def make_combined_slots(combining: Combining) -> tuple[Any, Any, Any]:
 
 
 def make_gather_slots(combining: Combining) -> Any:
-    """What gathers over the slots of a vertex; see `edgewise.engine.cuda.gathering.make_gather`."""
+    """The function that gathers over a vertex's slots; see `edgewise.engine.cuda.gathering.make_gather`."""
     identity, merged = combining.identity, combining.merged
 
     @device_function
@@ -124,11 +124,11 @@ def make_gather_slots(combining: Combining) -> Any:
 
     @device_function
     def gather_slots(v, start, end, step, total, got, context):
-        """Combine the messages in slots of one vertex with a total, as `gather`; empty the slots."""
+        """Combine the messages in a vertex's slots with a total, and empty the slots unless all vertices send."""
         stamp, everyone, _, run = context
         slots, k = run.buffer.slots, start
         if everyone:
-            # A row that one lane goes over alone takes as long as its loads do: eight are on their way at a time.
+            # A lane that goes over a row alone waits for its loads, so it has eight on their way at a time.
             while k + 7 * step < end:
                 first, second = four_slots(slots, k, step), four_slots(slots, k + 4 * step, step)
                 total = merged_four(merged_four(total, first), second)
@@ -152,9 +152,9 @@ def make_gather_slots(combining: Combining) -> Any:
 
 
 def make_kept_slots(compiled: CompiledProgram, combine: Combiner, message: np.dtype) -> tuple[Any, Any]:
-    """For a program that is given all messages: what puts one into a slot, and what computes a vertex.
+    """For a program that asks for all messages: the functions that put one into a slot, and that compute a vertex.
 
-    The messages of a vertex are put side by side when it is computed.
+    The second moves the messages of the vertex to its first slots.
     """
     write, move, compute_all = make_slots(compiled, message, device_function, combine)
 

@@ -23,13 +23,13 @@ class Combining(NamedTuple):
     """A program's combiner for messages of one dtype.
 
     Attributes:
-        identity, nothing: where no message came: the combiner's identity, and what is stored in memory.
+        identity, nothing: the combiner's identity, and what is stored in memory where no message came.
         absorbing: for ANY and ALL, the value that decides.
-        cast, store: device functions: to the dtype of messages, and to that in which they are combined.
-        encoded, decoded: to what is stored in memory, and back.
-        combine_at: ``combine_at(messages, target, value)``: combine with what is stored, by an atomic operation.
+        cast, store: device functions that cast to the dtype of messages, and to that in which they are combined.
+        encoded, decoded: device functions from a total to what is stored in memory, and back.
+        combine_at: ``combine_at(messages, target, value)``: combine a value with the stored one, safely among threads.
         merged: ``merged(total, other)``: two totals combined, in this order.
-        sum_lanes: ``sum_lanes(total, lanes)``: the totals of so many adjacent lanes combined, at the first of them.
+        sum_lanes: ``sum_lanes(total, lanes)``: the first of each `lanes` adjacent lanes gets their totals combined.
     """
 
     identity: Any
@@ -62,7 +62,7 @@ def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]
 
         @device_function
         def best_at(messages, target, value):
-            """Not a number is never better."""
+            """NaN is never better."""
             if value == value:
                 atomic_min(messages, target, encoded(value))
 
@@ -70,7 +70,7 @@ def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]
 
     @device_function
     def decide_at(messages, target, value):
-        """ANY and ALL: whoever has the deciding value writes it, and all write the same."""
+        """ANY and ALL: each thread with the deciding value writes it, so all write the same."""
         if (value != 0) == absorbing:
             messages[target] = value
 
@@ -93,7 +93,7 @@ def make_combining(compiled: CompiledProgram, spec: Specification, message: np.d
 
     @device_function
     def sum_lanes(total, lanes):
-        """The parts of so many adjacent lanes combined, at the first of them."""
+        """The totals of `lanes` adjacent lanes combined, on the first of them."""
         for step in HALVES:
             if step < lanes:
                 total = merged(total, shuffle_down(total, step))

@@ -1,23 +1,23 @@
-"""The words of `control` of the kernel for programs that are run in supersteps, and what they say."""
+"""The words of `control` of the kernel for supersteps."""
 
 from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
 from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.primitives.control import TURNS
 
-#: Words of `control`, behind the strategy's. COUNT and EDGES are the active vertices and their out-edges, TOUCHED those
-#: that got a first message while being halted, UNITS what the strategy counts; they take turns. FORMS count supersteps
-#: by form.
+#: Words of `control`, behind the strategy's. COUNT, EDGES, TOUCHED and UNITS take turns: how many vertices are active,
+#: how many out-edges these have, how many halted vertices got a message, and what the strategy counts. FORMS count
+#: supersteps by form.
 CONTROL = STRATEGY_CONTROL.more()
 COUNT, EDGES, TOUCHED = (CONTROL.take(TURNS) for _ in range(3))
 SUPERSTEP, ENDED, FORMS = CONTROL.take(), CONTROL.take(), CONTROL.take(2)
 UNITS = CONTROL.take_line(COUNTERS * TURNS)
-#: Nanoseconds by the clock of thread 0: of delivering messages, of computing vertices, of all; of gathering over slots.
-DELIVERING, SETTLING, ALL, GATHERING = (CONTROL.take() for _ in range(4))
+#: Nanoseconds by the clock of thread 0: delivering messages, computing vertices, the whole run, gathering over slots.
+DELIVERING, COMPUTING, ALL, GATHERING = (CONTROL.take() for _ in range(4))
 #: The words of `Outcome.phase_seconds`.
 PHASES = {
     "sharing": SHARING_NS,
     "delivering": DELIVERING,
-    "computing": SETTLING,
+    "computing": COMPUTING,
     "kernel": ALL,
     "gathering": GATHERING,
 }

@@ -1,4 +1,4 @@
-"""What vertices gather on a GPU: messages along their in-edges, combined in a fixed order."""
+"""What vertices gather on a GPU: messages along their in-edges, combined in a fixed order, except by `add`."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ from edgewise.program.inspect import Specification
 
 
 def make_along(spec: Specification, edge_compute: Any, make_in_edge: Any) -> Any:
-    """What computes an in-edge."""
+    """The function that calls edge_compute for an in-edge."""
     needs_arcs = spec.needs_arc_index
 
     @device_function
     def along(u, v, k, state, run):
-        """What is sent along one in-edge."""
+        """What is sent along in-edge k of vertex v, or None."""
         arc = np.int64(run.graph.in_arcs[k]) if needs_arcs else np.int64(0)
         return edge_compute(make_in_edge(u, v, k, arc, run.own), state)
 
@@ -32,28 +32,28 @@ def make_along(spec: Specification, edge_compute: Any, make_in_edge: Any) -> Any
 
 
 def make_gather(along: Any, harmless: bool, can_stop: bool, combining: Combining) -> Any:
-    """What one lane gathers over in-edges.
+    """The function by which one lane gathers over in-edges.
 
     Args:
         along: see `make_along`.
-        harmless: whether in-edges of vertices that do not send may be computed, too.
-        can_stop: whether one message can decide.
+        harmless: whether edge_compute may also be called for sources that do not send.
+        can_stop: whether one message can decide the result.
     """
     absorbing, merged = combining.absorbing, combining.merged
 
     @device_function
     def combined(total, got, sent):
-        """A total with one message more, if there is one."""
+        """A total combined with what was sent, and whether there is a message."""
         if sent is not None:
             return merged(total, sent * 1), True
         return total, got
 
     @device_function
     def gather(v, start, end, step, total, got, context):
-        """Combine the messages along in-edges of one vertex with a total; (the total, whether there was one).
+        """Combine the messages along one vertex's in-edges with a total; (the total, whether there is a message).
 
-        Where all vertices send, what is sent along four edges is fetched before it is combined: a lane that waits for
-        one after the other waits four times as long.
+        Where all vertices send and no message decides, a lane computes four messages before it combines them, so that
+        their accesses overlap.
         """
         stamp, everyone, state, run = context
         sources, k = run.graph.in_sources, start
@@ -85,19 +85,19 @@ def make_gather(along: Any, harmless: bool, can_stop: bool, combining: Combining
 
 
 def make_receiving(combining: Combining) -> tuple[Any, Any]:
-    """What stores the message of a vertex, and what it has got so far."""
+    """The functions that store a vertex's message, and that read what it has so far."""
     identity, cast, store = combining.identity, combining.cast, combining.store
     encoded, decoded = combining.encoded, combining.decoded
 
     @device_function
     def deliver(v, total, stamp, run):
-        """Store the message that a vertex gathered."""
+        """Store a total as the message of a vertex."""
         run.messages[v] = encoded(total)
         run.received[v] = stamp
 
     @device_function
     def begun(v, stamp, run):
-        """What a vertex has got so far; (the total, whether there is one)."""
+        """The message that a vertex has so far; (the total, whether there is one)."""
         total, got = identity, run.received[v] == stamp
         if got:
             total = store(cast(decoded(run.messages[v])))
@@ -107,12 +107,12 @@ def make_receiving(combining: Combining) -> tuple[Any, Any]:
 
 
 def make_gather_unit(gather: Any, deliver: Any, begun: Any, combining: Combining) -> Any:
-    """`gather` of bodies, by what one lane gathers."""
+    """`gather` of bodies, from what one lane gathers."""
     identity, merged, sum_lanes = combining.identity, combining.merged, combining.sum_lanes
 
     @device_function
     def gather_unit(v, first, end, step, lanes, part, context):
-        """Gather over the in-edges of a unit; store the message of its vertex, or what becomes a part of it."""
+        """Gather over the in-edges of a unit; store the message of its vertex, or a part of it."""
         stamp, _, _, run = context
         place, total, got = np.int64(0) if lanes == 1 else lane() % lanes, identity, False
         if part == MORE and v >= 0 and place == 0:
@@ -149,7 +149,7 @@ def make_join_parts(deliver: Any, begun: Any, combining: Combining) -> Any:
 
     @device_function
     def join_parts(v, first, end, context):
-        """Combine the parts of a vertex's message, lanes of a warp at once."""
+        """Combine the parts of a vertex's message with what it has so far."""
         stamp, _, _, run = context
         total, got = begun(v, stamp, run)
         for begin in range(first, end, WARP):

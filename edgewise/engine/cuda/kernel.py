@@ -1,23 +1,21 @@
 """The CUDA engine's kernel: the whole loop of a program inside one cooperative launch.
 
-Every thread of the grid stays in the kernel until the run ends, and all meet at a barrier of 1.4 µs between the phases
-of a superstep; the host waits. Who is active, and who got a message, is a stamp that equals the superstep's, as in the
-CPU engine (`edgewise.engine.cpu.kernel`), and the number of active vertices with that of their out-edges decides
-between two forms:
+Every thread of the grid stays in the kernel until the run ends, and the host waits. Between the phases of a superstep
+all threads meet at a barrier, which takes 1.4 µs. A vertex is active, or got a message, if its stamp equals the
+superstep's, as in the CPU engine (`edgewise.engine.cpu.kernel`). A superstep has one of three forms:
 
 *push from a list*
-    Listed vertices send along their out-edges; messages are combined by atomic operations, and vertices that got a
-    first message are listed.
+    Listed vertices send along their out-edges. Messages are combined by atomic operations, and halted vertices that
+    got a message are listed.
 *pull over all*
-    All vertices gather over their in-edges, without atomics.
-
+    All vertices gather over their in-edges, without atomics except with `EdgeBased`.
 *push into slots*
-    Listed vertices write what they send to the slots of their out-edges, without atomics; after a barrier, vertices
-    gather over their slots. Where many edges send, all slots are gone over instead, and edges write side by side.
+    Listed vertices write what they send to the slots of their out-edges, without atomics. If many edges send, all
+    slots are filled in their order instead. After a barrier, vertices gather over their slots.
 
-A kernel has one or both of the first, or the third, see `edgewise.engine.delivery`. Who does which arcs is
-a strategy (`edgewise.balance`), what is done with them is `edgewise.engine.cuda.messages`, and vertices are computed by
-`edgewise.engine.cuda.vertices`.
+A kernel has one or both of the first two forms, or the third (`edgewise.engine.delivery`). With both, the number of
+out-edges of active vertices decides. `edgewise.balance` shares arcs out to threads, `edgewise.engine.cuda.messages`
+says what is done with an arc, and `edgewise.engine.cuda.vertices` computes vertices.
 """
 
 from typing import Any
@@ -33,6 +31,7 @@ from edgewise.engine.cuda.arguments import Run, kept_dtype
 from edgewise.engine.cuda.control import (
     ALL,
     CANCELLED,
+    COMPUTING,
     COUNT,
     DELIVERING,
     EDGES,
@@ -41,7 +40,6 @@ from edgewise.engine.cuda.control import (
     GATHERING,
     PULL_ALL,
     PUSH_LIST,
-    SETTLING,
     SUPERSTEP,
     TOUCHED,
     UNITS,
@@ -49,11 +47,11 @@ from edgewise.engine.cuda.control import (
 from edgewise.engine.cuda.messages import Messages, make_messages
 from edgewise.engine.cuda.vertices import (
     make_asking,
+    make_computing,
     make_ending,
     make_folding,
     make_listing,
     make_resuming,
-    make_settling,
     make_starting,
 )
 from edgewise.engine.delivery import Delivery
@@ -81,19 +79,20 @@ from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.direction import SUM_RATIO
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
-#: Supersteps of no more active vertices and out-edges look at the host's words once in so many.
+#: A superstep with at most LARGE active vertices and out-edges together looks at the host's words only if its number is
+#: a multiple of LOOK; a larger one always does.
 LARGE, LOOK = 1 << 18, 64
-#: Go over all slots when the frontier has more than one in so many edges.
+#: All slots are filled when more than one in FILL_ADVANTAGE edges leaves the frontier.
 FILL_ADVANTAGE = 5
 
 
 def make_sharing(total: np.dtype) -> Any:
-    """What gives a kernel the memory that its blocks share, for messages that are combined in this dtype."""
+    """The function that gives a kernel its shared memory, for messages that are combined in this dtype."""
     total_type = numba_type(total)
 
     @inlined
     def shared_run(it):
-        """`Run` of `Supersteps`, with empty outboxes."""
+        """`Run`, made of `Supersteps`, with empty outboxes."""
         tally = cuda.shared.array(TALLY_WORDS, INT64)
         scratch = cuda.shared.array(SCRATCH, UINT32)
         totals = cuda.shared.array(WARPS, total_type)
@@ -110,12 +109,12 @@ def make_sharing(total: np.dtype) -> Any:
 
 
 def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, traversal: Traversal) -> Any:
-    """What delivers the messages of a superstep.
+    """The function that delivers the messages of a superstep.
 
     Args:
-        delivery: which way they go.
-        keeps: whether the program is given all messages, when it is computed.
-        messages, traversal: what is done with arcs, and who does which.
+        delivery: how messages reach vertices.
+        keeps: whether the program asks for all messages; vertices then gather when they are computed.
+        messages, traversal: what is done with an arc, and which threads do it.
     """
     pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
     _, flush, fill, clear, _ = messages
@@ -123,15 +122,16 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
 
     @inlined
     def deliver(frontier, count, edges, pull, dirty, turn, generation, stamp, state, it, run):
-        """Deliver what the vertices of the frontier send, along so many edges.
+        """Deliver what the vertices of the frontier send.
 
         Args:
+            count, edges: how many vertices the frontier has, and how many out-edges these have.
             pull: whether messages are pulled.
-            dirty: whether a buffer's slots may hold something.
+            dirty: whether slots of a buffer may hold old messages.
 
         Returns:
-            The generation of the barrier; whether slots may hold something now; the time when a buffer was filled;
-            whether all slots were filled.
+            The generation of the barrier; whether slots may hold old messages now; when vertices began to gather over
+            slots, or 0; whether all slots were filled in their order.
         """
         sent, everyone = np.int64(0), count == it.n
         if buffered and dirty and not everyone:
@@ -156,7 +156,7 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
 
 @inlined
 def prepare_turn(spare: Any, form: Any, control: Any) -> None:
-    """Set the counts of the superstep after the next one to 0, and count this one by its form; for one thread."""
+    """Set the counts of the superstep after the next to 0, and count this superstep's form. One thread calls it."""
     control[COUNT + spare] = 0
     control[EDGES + spare] = 0
     control[TOUCHED + spare] = 0
@@ -167,11 +167,11 @@ def prepare_turn(spare: Any, form: Any, control: Any) -> None:
 
 @inlined
 def add_times(now: Any, sent: Any, delivered: Any, control: Any) -> None:
-    """Add up the times of a superstep that began now; for one thread."""
+    """Add the times of a superstep that began at `now` to the totals. One thread calls it."""
     control[DELIVERING] += delivered - now
     if sent > 0:
         control[GATHERING] += delivered - sent
-    control[SETTLING] += clock_ns() - delivered
+    control[COMPUTING] += clock_ns() - delivered
 
 
 def make_gpu_kernel(
@@ -188,22 +188,22 @@ def make_gpu_kernel(
         binding: the program on a graph; only its dtypes matter here.
         message: the dtype of messages.
         uniform: edge fields that have one value for all arcs.
-        delivery: which way messages go, and who does which arcs.
+        delivery: how messages reach vertices, and which threads do which arcs.
     """
     spec, functions = binding.spec, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, keeps = glue.make_state, spec.keeps_messages
     pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
     has_resume, has_aggregates = spec.has_resume, spec.folds_always
-    # Aggregates that are evaluated only where vertices resume, and at the end.
+    # These aggregates are evaluated only when vertices resume, and at the end.
     has_late_aggregates = bool(spec.aggregators) and not has_aggregates
     messages = make_messages(compiled, binding, message, glue, buffered)
     traversal = strategy_of(delivery.balance).make(messages.bodies)
     if delivery.layout is not None:
         traversal = traversal._replace(pull_all=make_columnar(messages.bodies.gather))
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
-    # Vertices that go over all their messages do so for about as long as their neighbours in a warp.
-    settle_some = make_settling(messages.compute, keeps, listing)
+    # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
+    compute_vertices = make_computing(messages.compute, keeps, listing)
     start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
     resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
     ending = make_ending(spec, make_state, functions["proceed"])
@@ -255,7 +255,9 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched, everywhere = control[TOUCHED + turn], pull or buffered
-            settle_some(n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run)
+            compute_vertices(
+                n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
+            )
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 it.host[PROGRESS] = superstep

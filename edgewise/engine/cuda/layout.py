@@ -20,9 +20,9 @@ class LaidOut(NamedTuple):
     Attributes:
         units: the places of rows.
         rows: these places, as kernels take them.
-        maps: for a buffer, whose slot is where; None if messages are pulled.
-        sources: for a pull, of each place: the source of its arc.
-        arcs: the arcs of these places, if asked for.
+        maps: which arc a slot belongs to; None if messages are pulled.
+        sources: the source of each place's arc; None for a buffer.
+        arcs: the arc of each place, if asked for.
         notes: for `Result.explain`.
     """
 
@@ -35,18 +35,18 @@ class LaidOut(NamedTuple):
 
     @property
     def num_slots(self) -> int:
-        """Of a buffer."""
+        """The slots of a buffer; 0 if messages are pulled."""
         return self.units.size if self.maps else 0
 
     def sizes(self) -> dict[int, int]:
-        """The bytes of each of its arrays, by their `id`."""
+        """The bytes of each array, by its `id`."""
         arrays = (
             each for each in (*self.rows, *(self.maps or ()), self.sources, self.arcs) if each is not None
         )
         return {id(array): array.nbytes for array in arrays}
 
     def in_order(self, values: Any) -> Any:
-        """Values of arcs in the order of places; any for those that stay empty."""
+        """Values of arcs, in the order of places. Empty places get some value."""
         return values[cupy().minimum(self.arcs, max(len(values) - 1, 0))]
 
 
@@ -54,9 +54,9 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
     """The layout of a graph, for slots of a message buffer, or for gathering over in-edges.
 
     Args:
-        graph, layout: as in a schedule.
+        layout: the schedule's.
         buffered: whether it is for slots.
-        with_arcs: whether which arc is where has to be known, as edge fields need it.
+        with_arcs: whether to keep the arc of each place, which edge fields need.
 
     Raises:
         MemoryLimitError: the GPU has no room for it.
@@ -83,7 +83,7 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         notes = (
             f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
         )
-        # The arc of an empty place comes after all others; so does its source.
+        # An empty place has the number of arcs as its arc, and the number of vertices as its source.
         sources = own_ends(offsets, m + 1)[arcs]
         rows = layout_arrays(units)
         if buffered:

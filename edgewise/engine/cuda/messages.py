@@ -1,7 +1,7 @@
-"""What a program does with arcs on a GPU: the bodies that strategies of `edgewise.balance` are made for.
+"""What a program does with arcs on a GPU: the bodies that strategies of `edgewise.balance` call.
 
-Combiners that depend on the order, and those that the GPU has no atomic operation for, are
-only gathered: the lanes' parts are combined in a fixed order, so the sums do not depend on timing.
+Messages are only gathered if their combiner depends on the order, or if the GPU has no atomic operation for it. The
+parts of lanes are combined in a fixed order, so sums do not depend on timing.
 """
 
 from typing import Any, NamedTuple
@@ -38,12 +38,13 @@ class Messages(NamedTuple):
     """What a kernel does with messages.
 
     Attributes:
-        bodies: for strategies; the context of what is sent is (stamp, everyone, state, run, turn), of what is gathered
-            (stamp, everyone, state, run), where `everyone` says that all vertices send.
-        flush: ``flush(boxes, (run, turn))``: hand on what was found last.
-        fill: ``fill(n, context)``, with the context of what is sent: write what is sent into all slots.
+        bodies: for strategies. The context of `visit` and `scatter` is (stamp, everyone, state, run, turn), that of the
+            others (stamp, everyone, state, run). `everyone` says that all vertices send.
+        flush: ``flush(boxes, (run, turn))``: list the touched vertices that are still in the outbox.
+        fill: ``fill(n, context)``, with the context of `visit`: write what is sent into all slots.
         clear: ``clear(layout, run)``: put the combiner's identity into all slots of a buffer.
-        compute: ``compute(v, stamp, state, run)``: vertex_compute with what a vertex got, which is taken away.
+        compute: ``compute(v, stamp, state, run)``: call vertex_compute with the messages of a vertex and remove them;
+            whether the vertex is active next.
     """
 
     bodies: Bodies
@@ -54,7 +55,7 @@ class Messages(NamedTuple):
 
 
 def make_scatter(visit: Any) -> Any:
-    """What sends along the out-edges of a unit, by a function that sends along one arc."""
+    """`scatter` of bodies, from `visit`."""
 
     @device_function
     def scatter(v, first, end, step, lanes, context):
@@ -71,7 +72,7 @@ def make_pushing(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
 
     @device_function
     def send(u, k, target, stamp, state, run):
-        """Send along one arc; whether its target is halted and got its first message by that."""
+        """Send along one arc; whether the target is halted and this is its first message."""
         sent = edge_compute(make_out_edge(u, target, k, k, run.own), state)
         if sent is not None:
             combine_at(run.messages, target, store(cast(sent * 1)))
@@ -82,7 +83,7 @@ def make_pushing(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
 
     @device_function
     def list_touched(v, wanted, context):
-        """List vertices that got a first message."""
+        """List the vertices of those lanes that want it as touched."""
         run, turn = context
         append(run.work.touched, run.control, TOUCHED + turn, v, wanted)
         return np.int64(0)
@@ -91,7 +92,7 @@ def make_pushing(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
 
     @device_function
     def visit(takes, v, key, k, context):
-        """Send along one arc, lanes of a warp at once; list the target if it is halted and got its first message."""
+        """Send along one arc; list its target if that is halted and this is its first message."""
         stamp, _, state, run, turn = context
         first, target = False, np.int64(0)
         if takes:
@@ -123,10 +124,7 @@ def make_compute(vertex_compute: Any, combining: Combining) -> Any:
 
 
 def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any) -> Messages:
-    """The bodies of a program that is given all messages.
-
-    The arguments are those of `make_messages`.
-    """
+    """`Messages` of a program that asks for all messages. The arguments are those of `make_messages`."""
     put, compute = make_kept_slots(compiled, binding.spec.combine, message)
     visit, fill = make_sending(compiled.functions["edge_compute"], glue.make_out_edge, put, nothing)
     return Messages(Bodies(visit, make_scatter(visit), None, None, None), nothing, fill, nothing, compute)
@@ -135,11 +133,11 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
 def make_messages(
     compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, buffered: bool
 ) -> Messages:
-    """The bodies of one program for given dtypes.
+    """`Messages` of a program for given dtypes.
 
     Args:
-        compiled, binding, message: as for the kernel.
-        glue: its functions that read fields.
+        compiled, binding, message: as for `edgewise.engine.cuda.kernel.make_gpu_kernel`.
+        glue: the program's `Glue`.
         buffered: whether messages go through a buffer.
     """
     spec, functions = binding.spec, compiled.functions

@@ -1,4 +1,4 @@
-"""What a program's kernel does with vertices: it asks them whether they are active, computes them, and folds them."""
+"""What a program's kernel does with vertices: find the active ones, compute them, and fold them into aggregates."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ from edgewise.kernels.cuda.device import device_function, grid_barrier, lane, nu
 from edgewise.primitives.deal import add_to_total, append, degree
 from edgewise.program.inspect import Specification
 
-#: Vertices are folded for the aggregates in so many parts, those in so many, and so on: it fixes the order of sums.
+#: Vertices are folded into at most FOLDS[0] parts, these into at most FOLDS[1], and so on down to one. That fixes the
+#: order of sums.
 FOLDS = (65_536, 1024, 32, 1)
 
 
@@ -19,8 +20,8 @@ class Listing(NamedTuple):
     """How active vertices are listed and counted.
 
     Attributes:
-        list_active: ``list_active(v, active, following, turn, run)``, by all lanes of a warp at once.
-        count_active: ``count_active(edges, active, turn, run)``, by all threads of a block, after all were listed.
+        list_active: ``list_active(v, active, following, turn, run)``, called by all lanes of a warp at once.
+        count_active: ``count_active(edges, active, turn, run)``, called by all threads of a block after `list_active`.
     """
 
     list_active: Any
@@ -28,11 +29,11 @@ class Listing(NamedTuple):
 
 
 def make_listing(pushes: bool, list_units: Any) -> Listing:
-    """What lists active vertices; `pushes`: whether a list of them is ever used."""
+    """The functions that list and count; `pushes` says whether a list of active vertices is ever used."""
 
     @device_function
     def list_active(v, active, following, turn, run):
-        """List the active vertices of this warp's lanes, if they are ever listed; the out-edges of this lane's."""
+        """List the active vertices of this warp's lanes if a list is used; the out-degree of this lane's, or 0."""
         if pushes:
             append(following, run.control, COUNT + turn, v, active)
             return list_units(v, active, UNITS + COUNTERS * turn, run)
@@ -40,7 +41,7 @@ def make_listing(pushes: bool, list_units: Any) -> Listing:
 
     @device_function
     def count_active(edges, active, turn, run):
-        """Add the active vertices of this thread to all, where no list counts them, and their out-edges."""
+        """Add this thread's out-edges to the total, and its active vertices if no list counts them."""
         add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
         if not pushes:
             add_to_total(active, 1, run.tally, run.control, COUNT + turn)
@@ -58,18 +59,18 @@ def vertex_by_row(i: Any, run: Any) -> Any:
     return np.int64(run.layout.vertices[i])
 
 
-def make_settling(compute: Any, by_row: bool, listing: Listing) -> Any:
-    """What computes vertices.
+def make_computing(compute: Any, by_row: bool, listing: Listing) -> Any:
+    """The function that computes the vertices of a superstep.
 
     Args:
         compute: see `edgewise.engine.cuda.messages.Messages`.
-        by_row: whether vertices that are looked for everywhere are taken in the order of the layout's rows.
+        by_row: whether all vertices, where they are looked at, come in the order of the layout's rows.
     """
     vertex_at = vertex_by_row if by_row else vertex_by_index
     list_active, count_active = listing
 
     @device_function
-    def settle(v, stamp, state, run):
+    def compute_vertex(v, stamp, state, run):
         """Compute one vertex with its messages; whether it is active next."""
         if compute(v, stamp, state, run):
             run.work.active[v] = stamp + 1
@@ -77,10 +78,10 @@ def make_settling(compute: Any, by_row: bool, listing: Listing) -> Any:
         return False
 
     @device_function
-    def settle_some(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
+    def compute_vertices(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
         """Compute the vertices that are active or got a message, and list those that are active next.
 
-        They are looked for everywhere, or else stand in two lists.
+        With `everywhere` all vertices are looked at. Else they are listed[:count], and run.work.touched[:touched].
         """
         end = n if everywhere else count + touched
         edges, active = np.int64(0), np.int64(0)
@@ -94,23 +95,23 @@ def make_settling(compute: Any, by_row: bool, listing: Listing) -> Any:
                 else:
                     v = np.int64(listed[i]) if i < count else np.int64(run.work.touched[i - count])
             if takes:
-                goes_on = settle(v, stamp, state, run)
+                goes_on = compute_vertex(v, stamp, state, run)
             if goes_on:
                 active += 1
             edges += list_active(v, goes_on, following, turn, run)
         count_active(edges, active, turn, run)
 
-    return settle_some
+    return compute_vertices
 
 
 def make_folding(glue: Any) -> Any:
-    """What evaluates the aggregates."""
+    """The function that evaluates the aggregates."""
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
     folds = FOLDS
 
     @device_function
     def aggregate(n, state, own, control, generation):
-        """Fold all vertices; every thread may read the aggregates afterwards."""
+        """Fold all vertices into the aggregates, which every thread may read afterwards; the barrier's generation."""
         me, parts = thread_index(), min(np.int64(folds[0]), n)
         for part in range(me, parts, num_threads()):
             fold_vertices(part, part, n, parts, state, own)
@@ -128,7 +129,7 @@ def make_folding(glue: Any) -> Any:
 
 
 def make_asking(vote: Any, listing: Listing) -> Any:
-    """A function that asks all vertices whether they are active, and lists those that are."""
+    """The function that calls `vote` for all vertices and lists those that are active."""
     list_active, count_active = listing
 
     @device_function
@@ -147,14 +148,14 @@ def make_asking(vote: Any, listing: Listing) -> Any:
 
 
 def make_resuming(spec: Specification, make_state: Any, ask: Any, aggregate: Any) -> Any:
-    """What goes on where no vertex is active: `ask` asks them by the program's resume."""
+    """The function that resumes a run; `ask` calls the program's resume for all vertices."""
     has_aggregates = spec.folds_always
     has_late_aggregates = bool(spec.aggregators) and not has_aggregates
 
     @device_function
     def resume_run(n, m, superstep, stamp, listed, turn, generation, run):
-        """Call resume, where no vertex is active, and list who is."""
-        # Everybody has read that nobody is active.
+        """Call resume for all vertices, none of which is active, and list those that are active then."""
+        # All threads have to read that no vertex is active before the count changes.
         generation = grid_barrier(run.control, generation)
         state = make_state(run.own, n, m, superstep)
         if has_late_aggregates:
@@ -169,12 +170,12 @@ def make_resuming(spec: Specification, make_state: Any, ask: Any, aggregate: Any
 
 
 def make_starting(spec: Specification, glue: Any, ask: Any, aggregate: Any) -> Any:
-    """What begins a run: `ask` asks vertices by the program's initialize."""
+    """The function that begins a run; `ask` calls the program's initialize for all vertices."""
     make_state, fill_fields, has_aggregates = glue.make_state, glue.fill_fields, spec.folds_always
 
     @device_function
     def start_run(n, m, base, supplied, generation, run):
-        """Fill fields, call initialize and list who is active."""
+        """Fill fields, call initialize for all vertices and list the active ones."""
         for v in range(thread_index(), n, num_threads()):
             fill_fields(v, v + 1, run.own, supplied)
         generation = grid_barrier(run.control, generation)
@@ -189,7 +190,7 @@ def make_starting(spec: Specification, glue: Any, ask: Any, aggregate: Any) -> A
 
 
 def make_ending(spec: Specification, make_state: Any, proceed: Any) -> Any:
-    """What says whether a run ends."""
+    """The function that says whether a run ends."""
     has_proceed = spec.has_proceed
 
     @device_function

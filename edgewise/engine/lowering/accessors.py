@@ -1,4 +1,4 @@
-"""What every engine's kernel needs of a program: tuples for its functions, casts, folds, in any compiler's form."""
+"""What the kernels of both engines need of a program: tuples for its functions, casts and folds, for any compiler."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from edgewise.program.declarations import STATE_ARRAYS
 from edgewise.program.declare import Combiner
 from edgewise.program.inspect import Specification
 
-#: A function that only kernels call, by either engine's compiler.
+#: A function that only kernels call, compiled for the CPU or a GPU.
 DeviceFunction = Callable[..., Any]
 
 
@@ -48,13 +48,14 @@ class Glue(NamedTuple):
 
     Attributes:
         make_state: ``make_state(own, n, m, superstep)``.
-        make_out_edge: ``make_out_edge(source, target, k, index, own)``: arc index, at place k of the out-edges.
-        make_in_edge: ``make_in_edge(source, target, k, index, own)``: arc index, at place k of the in-edges.
-        fill_fields: ``fill_fields(start, end, own, supplied)``: give vertices the values that fields begin with, in
-            all fields but those whose bit is set in supplied.
-        fold_vertices: ``fold_vertices(part, start, end, step, state, own)``: fold vertices into a part.
-        fold_parts: ``fold_parts(part, end, step, own)``: fold parts into one of them.
-        set_aggregates: ``set_aggregates(own)``: take part 0 for the aggregates.
+        make_out_edge: ``make_out_edge(source, target, k, index, own)``: the edge of arc `index`, out-edge k.
+        make_in_edge: ``make_in_edge(source, target, k, index, own)``: the edge of arc `index`, in-edge k.
+        fill_fields: ``fill_fields(start, end, own, supplied)``: set fields of the vertices start to end - 1 to their
+            initial values, except fields whose bit in `supplied` is set.
+        fold_vertices: ``fold_vertices(part, start, end, step, state, own)``: fold the vertices start, start + step, ...
+            below end into a part.
+        fold_parts: ``fold_parts(part, end, step, own)``: fold the parts part, part + step, ... below end into `part`.
+        set_aggregates: ``set_aggregates(own)``: store part 0 as the aggregates.
     """
 
     make_state: DeviceFunction
@@ -74,7 +75,7 @@ def make_glue(
 ) -> Glue:
     """The functions that depend on how many fields there are, written out as source.
 
-    The text holds names that the program declares (identifiers, by Python's own rules) and numbers, nothing else.
+    Only names that the program declares (identifiers by Python's rules) and numbers are put into the text.
 
     Args:
         compiled: the program's functions.
@@ -127,7 +128,7 @@ def _lines(statements: list[str]) -> str:
 
 
 def _state_values(spec: Specification, slot: _Slots) -> str:
-    """What a state's names stand for."""
+    """The values of a state, as source."""
     source = {name: slot["vertex", name] for name in spec.vertex_fields}
     source |= {name: slot["edge", name] for name in spec.edge_fields}
     source |= {name: slot["parameter", name] + "[0]" for name in spec.parameters}
@@ -138,7 +139,7 @@ def _state_values(spec: Specification, slot: _Slots) -> str:
 
 
 def _edge_values(spec: Specification, slot: _Slots, kind: str, uniform: frozenset[str]) -> str:
-    """What an edge's names stand for, where constant fields lie along the out-edges or the in-edges."""
+    """The values of an edge, as source. Constant fields lie in the order of out-edges or of in-edges, by `kind`."""
     values = {"source": "source", "target": "target", "index": "index"}
     for name in spec.edge_fields:
         constant = slot[kind, name] + ("[0]" if name in uniform else "[k]")
@@ -172,12 +173,12 @@ def _folds(spec: Specification, slot: _Slots, loop: str, value: str) -> str:
 def cast_and_identity(
     message: np.dtype, combine: Combiner, function: Callable[[Any], Any]
 ) -> tuple[DeviceFunction, np.generic]:
-    """How a message is cast before it is combined, and what combining begins with."""
+    """The function that casts a message before it is combined, and the combiner's identity."""
     return make_cast(message, function, combine), message.type(combine.identity(message))
 
 
 def make_cast(dtype: np.dtype, function: Callable[[Any], Any], combine: Combiner) -> DeviceFunction:
-    """A compiled function that casts a value, which is then combined, to a dtype by the contract's rule."""
+    """A compiled function that casts a value to a dtype by the contract's rule, to be combined."""
     if dtype.kind == "b":
         return function(lambda value: value != 0)
     to = numba_type(dtype)

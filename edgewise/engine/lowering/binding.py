@@ -28,7 +28,7 @@ from edgewise.program.declare import (
 from edgewise.program.inspect import Specification
 from edgewise.text import shown
 
-#: Given values that are looked at together.
+#: How many given values are checked at a time.
 _PIECE = 2**16
 
 
@@ -52,7 +52,7 @@ class Binding:
 
     @property
     def dtypes(self) -> str:
-        """All dtypes that compiled code depends on, as a text."""
+        """All dtypes that compiled code depends on, in one text."""
         groups = (self.vertex, self.edge, self.aggregates, self.parameters)
         texts = (f"{name}:{dtype}" for group in groups for name, dtype in group.items())
         return " ".join((*texts, str(self.message), str(self.graph.stored("offsets").dtype)))
@@ -105,7 +105,7 @@ def vertex_dtype(graph: Graph) -> np.dtype:
 
 
 def _weight_dtype(spec: Specification, graph: Graph) -> np.dtype:
-    """What `WEIGHT` means here: the weights' dtype, or that of the default for an unweighted graph."""
+    """The dtype that `WEIGHT` stands for: that of the weights, or of the default if the graph has none."""
     if graph.weighted:
         return np.dtype(graph.stored("weights").dtype)
     for name, declared in spec.edge_fields.items():
@@ -137,7 +137,7 @@ def _dtype(spec: Specification, name: str, declared: Any, weight: np.dtype, grap
 
 
 def check_identity(spec: Specification, message: np.dtype) -> None:
-    """Refuse an identity of a user's combiner that is no message. Raises ProgramError."""
+    """Refuse an identity of a user's combiner that does not fit the messages' dtype. Raises ProgramError."""
     if spec.combine.name != "user":
         return
     identity = spec.combine.identity(message)
@@ -151,12 +151,12 @@ def check_identity(spec: Specification, message: np.dtype) -> None:
 
 
 def _parameter_dtype(dtype: np.dtype) -> np.dtype:
-    """Parameters are passed in the width in which functions compute."""
+    """The dtype in which a parameter is passed: that in which functions compute."""
     return np.dtype({"b": np.bool_, "i": np.int64, "f": np.float64}[dtype.kind])
 
 
 def parameter_values(binding: Binding, given: dict[str, Any], *, look_up: bool = True) -> dict[str, Any]:
-    """The parameters of one run as Python scalars, vertices as indices; as 0, if they are not to be looked up.
+    """The parameters of one run as Python scalars. Vertices become indices, or 0 without `look_up`.
 
     Raises:
         ProgramError: an unknown name, a missing value, or a value of the wrong kind.
@@ -251,7 +251,7 @@ def initial_edge_value(
 def _initial(
     binding: Binding, name: str, declared: VertexField | EdgeField, option: str, dtype: np.dtype
 ) -> Any:
-    """The value of all vertices or edges that an option of a field says, or that is taken where it is left out."""
+    """The initial value of all vertices or edges that an option of a field gives; 0 if it is required or left out."""
     given = getattr(declared, option)
     if given is REQUIRED or given is LEFT_OUT:  # what is required is laid out before it is given
         return dtype.type(0)
@@ -303,8 +303,8 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
 
 
 def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
-    """The memory that it takes to bring what is given for a field into its dtype: nothing for an array of that dtype
-    whose values lie side by side. What is no array becomes one of numbers of 8 bytes first."""
+    """The memory that it takes to bring what is given for a field into its dtype. A contiguous array of that dtype
+    takes none. Anything but an array becomes an array of 8-byte numbers first."""
     if name not in given:
         return held(0)
     in_arcs = name in binding.edge
@@ -317,7 +317,7 @@ def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
 
 
 def _first(values: np.ndarray, is_wrong: Callable[[np.ndarray], np.ndarray]) -> int | None:
-    """The first place whose value is wrong, or None. A mask for all of them would take memory."""
+    """The first place whose value is wrong, or None. It goes in pieces, for a mask of all values would take memory."""
     for start in range(0, len(values), _PIECE):
         wrong = is_wrong(values[start : start + _PIECE])
         if wrong.any():
@@ -326,7 +326,7 @@ def _first(values: np.ndarray, is_wrong: Callable[[np.ndarray], np.ndarray]) -> 
 
 
 def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Which of the values cannot be stored without loss but rounding."""
+    """Which values cannot be stored with no loss but rounding. One False stands for none."""
     if values.dtype != dtype and dtype.kind == "b":
         return np.asarray((values != 0) & (values != 1))
     if values.dtype != dtype and values.dtype.kind in "iu" and dtype.kind == "i":
@@ -338,7 +338,7 @@ def _unfit_values(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _fits(value: Any, dtype: np.dtype) -> bool:
-    """Whether a number can be stored without loss but rounding."""
+    """Whether a number can be stored with no loss but rounding."""
     value = value.item() if isinstance(value, np.generic) else value
     if dtype.kind == "i":
         bounds = np.iinfo(dtype)

@@ -1,4 +1,4 @@
-"""A program's functions compiled by numba, their types checked, numba's messages turned into the user's terms."""
+"""A program's functions, compiled by numba: types are checked, and numba's errors put in the user's terms."""
 
 import ast
 import os
@@ -43,8 +43,7 @@ def edge_names(spec: Specification) -> tuple[str, ...]:
 class CompiledProgram:
     """The functions of a program as dispatchers of numba or numba-cuda, and the tuples that they are called with.
 
-    `messages_class` is for messages of several fields, else of no use. `anew` has what stands for the dispatchers of
-    numba's that the user made.
+    `messages_class` is only for messages of several fields. `anew` has what replaces the user's own dispatchers.
     """
 
     functions: dict[str, Any]
@@ -55,7 +54,7 @@ class CompiledProgram:
 
 
 def compiled_for(spec: Specification, compile_function: Callable[[Any], Any]) -> CompiledProgram:
-    """What `compiled_program` made of a program, once for each compiler."""
+    """The compiled functions of a program, made once for each compiler."""
     if compile_function not in spec.kept:
         spec.kept[compile_function] = compiled_program(spec, compile_function)
     made: CompiledProgram = spec.kept[compile_function]
@@ -87,7 +86,7 @@ def compiled_program(
 
 
 def _silent(function: Any, spec: Specification, compile_function: Callable[[Any], Any]) -> Any:
-    """An edge_compute that only returns None, with a message that it never sends: kernels are made for some dtype."""
+    """An edge_compute that returns only None, with a message that it never sends, from which numba infers a dtype."""
     width = len(spec.message_fields)
     message = (0,) * width if width else spec.combine.name not in ("ANY", "ALL") and 0
 
@@ -101,7 +100,7 @@ def _silent(function: Any, spec: Specification, compile_function: Callable[[Any]
 
 
 def tuple_class(name: str, fields: tuple[str, ...]) -> Any:
-    """A named tuple whose fields are known only now."""
+    """A class of named tuples with these fields."""
     return namedtuple(name, fields)
 
 
@@ -110,7 +109,7 @@ _SAFE_NAMES = {"count": "count_", "index": "index_"}
 
 
 def _with_safe_names(function: Any) -> Any:
-    """The function with `state.count`, `edge.index` and their like under the names that the tuples have for them."""
+    """The function with `state.count`, `edge.index` and the like renamed as in the tuples."""
     names = function.__code__.co_names
     if not _SAFE_NAMES.keys() & set(names):
         return function
@@ -122,9 +121,9 @@ def _with_safe_names(function: Any) -> Any:
 
 
 def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[Any], Any]) -> Any:
-    """A dispatcher for a function, in whose globals the user's other functions are replaced by dispatchers.
+    """A dispatcher for a function, in whose globals dispatchers replace the user's other functions.
 
-    Dispatchers of numba's that the user made are made anew. Those that were made are kept by what they are of.
+    The user's own numba dispatchers are made anew. `made` keeps dispatchers by what they were made of.
     """
     by_numba = isinstance(function, Dispatcher)
     plain = function.py_func if by_numba else function
@@ -148,15 +147,15 @@ def _compiled(function: Any, made: dict[Any, Any], compile_function: Callable[[A
 
 
 def _is_replaced(name: str, value: Any, by_numba: bool) -> bool:
-    """Whether what a function refers to by a name is replaced; `by_numba`: numba compiles the function for the user."""
+    """Whether a value that a function refers to is replaced; `by_numba`: the function is a numba dispatcher's."""
     if isinstance(value, Dispatcher):
         return plain_function(value) is not None
     return isinstance(value, python_types.FunctionType) and "." not in name and not by_numba
 
 
 def _anew(dispatcher: Any, function: Any) -> Any:
-    """A dispatcher of numba's like the user's, of the same function with the values of now: what numba compiled before
-    has those of then."""
+    """A dispatcher like the user's, for the same function with the present values of its globals. The user's has the
+    values with which it was compiled."""
     pipeline = dispatcher._compiler.pipeline_class
     made = type(dispatcher)(function, dispatcher.locals, dispatcher.targetoptions, pipeline)
     if not dispatcher._can_compile:
@@ -172,7 +171,7 @@ def numba_type(dtype: np.dtype) -> Any:
 
 
 def check_types(compiled: CompiledProgram, binding: Binding, parameters: dict[str, Any]) -> np.dtype:
-    """Compile every function for the types it will be called with, and check what it returns and stores.
+    """Compile every function for the types that it is called with; check what it returns and stores.
 
     Returns:
         The dtype of messages: the declared one, or that of what edge_compute returns.

@@ -1,4 +1,4 @@
-"""The arrays that runs of a program on a graph only read, the same for every engine."""
+"""The arrays that runs of a program on a graph only read, for every engine."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from edgewise.program.declarations import STATE_ARRAYS
 
 #: Stands for degrees that no function reads.
 _NO_DEGREES = sealed(np.zeros(1, np.int32))
-#: Values that are brought into another order at a time.
+#: How many values are brought into another order at a time.
 _PIECE = 2**16
 
 
@@ -26,8 +26,8 @@ class Constants(NamedTuple):
     """What runs only read.
 
     Attributes:
-        arrays: by kind and name, as in `edgewise.engine.lowering.accessors.own_array_order`; those of the graph where
-            they lie.
+        arrays: by kind and name, as in `edgewise.engine.lowering.accessors.own_array_order`. Arrays of the graph are
+            not copied.
         supplied: a bit for each vertex field that is given as an array.
         uniform: edge fields that have one value for all arcs.
     """
@@ -52,7 +52,7 @@ def constant_arrays(
     arrays: dict[tuple[str, str], Any] = {}
     supplied, uniform = 0, set()
     if pull and any(name in given for name in spec.edge_fields):
-        graph.make_in_arcs()  # now, for that takes more than it leaves
+        graph.make_in_arcs()  # before other arrays: making it takes more memory than it keeps
     for i, name in enumerate(spec.vertex_fields):
         start = initial_vertex_value(binding, name, given)
         supplied |= (start.ndim == 1) << i
@@ -76,7 +76,7 @@ def constant_arrays(
 
 
 def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Values in another order, a piece at a time: NumPy makes wider integers of the order first."""
+    """Values in another order. It goes in pieces, since NumPy first makes wider integers of the order."""
     ordered = np.empty(len(order), values.dtype)
     for start in range(0, len(order), _PIECE):
         piece = slice(start, start + _PIECE)
@@ -85,7 +85,7 @@ def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
-    """The memory that `constant_arrays` takes of the host beyond the arrays of the graph that it reads."""
+    """The host's memory that `constant_arrays` takes beside arrays of the graph."""
     spec, num_arcs = binding.spec, binding.graph.num_arcs
     steps = [giving(binding, name, given) for name in (*spec.vertex_fields, *spec.edge_fields)]
     for name in spec.edge_fields:
@@ -98,7 +98,7 @@ def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
 
 
 def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[str]:
-    """Which arrays of the graph these take on a CPU, by the names that `Graph.making` has for them."""
+    """Which arrays of the graph a run on the CPU needs, by their names in `Graph.making`."""
     spec = binding.spec
     ordered = spec.needs_arc_index or any(name in given for name in spec.edge_fields)
     degrees = [name for name in STATE_ARRAYS if name in spec.state_reads]

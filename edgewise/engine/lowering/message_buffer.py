@@ -1,8 +1,8 @@
-"""The message buffer as every engine compiles it: what a slot takes, and a vertex computed with its messages.
+"""The message buffer as every engine compiles it: functions that write a slot, and that compute a vertex.
 
-Every in-edge has a slot of its own, and the slots of a vertex lie together (Zhong et al. 2016, section 3.2.4). A slot
-with nothing in it holds the combiner's identity. Where messages are not combined, flags say which slots hold one.
-Whoever reads a vertex's slots leaves them empty.
+Every in-edge has a slot of its own, and the slots of a vertex are a row, adjacent or at a fixed step (Zhong et al.
+2016, section 3.2.4). An empty slot holds the combiner's identity. If messages are not combined, flags say which slots
+are filled. A vertex empties its slots when it reads them; on a GPU they stay as they are if all vertices send.
 """
 
 from collections.abc import Callable

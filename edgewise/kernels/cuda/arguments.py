@@ -1,9 +1,8 @@
-"""Arguments of kernels, declared once: what they are, how their types follow, and what a launch passes for them.
+"""Arguments of kernels, declared once: their types, and what a launch passes for them.
 
 A kernel takes named tuples. Their annotations say what each field is: an array (`Int32s` and others of this module), a
-named tuple, ``int``, ``float`` or ``bool``. `type_of` gives the type that the kernel is compiled for, and a launch
-passes what the host made of the same class, so that neither says again which argument comes where. See
-docs/design/arguments.md.
+named tuple, ``int``, ``float`` or ``bool``. `type_of` gives the type for which the kernel is compiled, and a launch
+takes a tuple of the same class, so the order of arguments stands in one place. See docs/design/arguments.md.
 """
 
 import functools
@@ -16,11 +15,11 @@ from numba import types
 
 
 class Elements(NamedTuple):
-    """What an array is, as an argument.
+    """An array as an argument.
 
     Attributes:
-        dtype: NumPy's, or the name by which `type_of` is told one, or a whole type, that differs between kernels.
-        atomic: whether atomic operations change it, which need seven words in place of an address.
+        dtype: NumPy's; or, if kernels differ, the name by which `type_of` is told the dtype or the whole type.
+        atomic: whether atomic operations change the array. It is then passed as seven words, not as an address.
     """
 
     dtype: Any
@@ -35,7 +34,7 @@ Float64s = Annotated[Any, Elements(np.float64)]
 AtomicInt32s = Annotated[Any, Elements(np.int32, atomic=True)]
 AtomicInt64s = Annotated[Any, Elements(np.int64, atomic=True)]
 AtomicUint32s = Annotated[Any, Elements(np.uint32, atomic=True)]
-#: Arrays of dtypes that differ: offsets and weights of a graph, integers that stand for values (`ordered_keys`).
+#: Arrays whose dtype differs between kernels: offsets and weights of a graph, and keys (`ordered_keys`).
 Offsets = Annotated[Any, Elements("offset")]
 Weights = Annotated[Any, Elements("weight")]
 Keys = Annotated[Any, Elements("key")]
@@ -43,11 +42,11 @@ AtomicKeys = Annotated[Any, Elements("key", atomic=True)]
 
 
 def type_of(kind: Any, **told: Any) -> Any:
-    """The type that a kernel is compiled for where it takes such an argument.
+    """The numba type of an argument.
 
     Args:
-        kind: what a field is declared to be.
-        told: by their names, dtypes that differ between kernels, and types of fields that differ as a whole.
+        kind: the annotation of a field, or a class of named tuples.
+        told: by name, dtypes and whole types that differ between kernels.
     """
     if kind is float:
         return types.float64
@@ -66,7 +65,7 @@ def type_of(kind: Any, **told: Any) -> Any:
 
 @functools.cache
 def _atomic_fields(kind: type) -> Iterable[bool]:
-    """Which fields of a named tuple atomic operations change; none of anything else."""
+    """Whether atomic operations change each field of a named tuple; always False for other classes."""
     if not hasattr(kind, "_fields"):
         return repeat(False)
     kinds = get_type_hints(kind, include_extras=True).values()
@@ -79,12 +78,12 @@ def pointer(dtype: np.dtype) -> Any:
 
 
 def array(dtype: np.dtype) -> Any:
-    """The type of an argument that is an array, as atomic operations need it: seven words, see `words`."""
+    """The type of an argument that is an array of seven words, as atomic operations need it; see `words`."""
     return types.Array(_element(dtype), 1, "C")
 
 
 def dtype_of(kind: Any) -> np.dtype:
-    """The dtype of an array, from its type."""
+    """The dtype of an array, from the type of its argument."""
     return np.dtype(kind.dtype.name)
 
 
@@ -98,13 +97,13 @@ def tuple_of(kinds: list[Any]) -> Any:
 
 
 class Words(tuple[int, ...]):
-    """What is passed for arguments: it keeps their arrays, whose memory is used again otherwise."""
+    """The words of arguments. They keep the arrays, whose memory would be reused otherwise."""
 
     values: Any
 
 
 def words(values: Any) -> Words:
-    """What is passed for an argument of type `array`."""
+    """The seven words of an argument of type `array`."""
     passed = Words(_array_words(values))
     passed.values = values
     return passed
@@ -116,14 +115,14 @@ def _array_words(values: Any) -> tuple[int, ...]:
 
 
 def packed(values: tuple[Any, ...]) -> Any:
-    """What is passed for a named tuple, in its place, to be passed again and again."""
+    """The words of a named tuple, to pass in its place at every launch."""
     passed = Words(words_of(values))
     passed.values = values
     return passed
 
 
 def address(values: Any) -> int:
-    """What is passed for an argument of type `pointer` again and again; whoever holds it keeps the array."""
+    """The word of an argument of type `pointer`, to pass at every launch. The caller keeps the array."""
     return int(values.data.ptr)
 
 
@@ -132,7 +131,7 @@ def _address(array: np.ndarray) -> int:
 
 
 def words_of(arguments: Iterable[Any]) -> list[int]:
-    """The words of 64 bits that a launch takes."""
+    """The words of 64 bits that a launch takes for arguments."""
     passed: list[int] = []
     for value, atomic in zip(arguments, _atomic_fields(type(arguments)), strict=False):
         kind = _kind_of(value.__class__)

@@ -1,7 +1,7 @@
 """How kernels are compiled and kept.
 
-A kernel is compiled once for a GPU's architecture, to PTX by numba-cuda and to machine code by nvJitLink, and kept on
-disk. Compiling needs no GPU, which is how every kernel is compiled in tests.
+numba-cuda compiles a kernel to PTX, and nvJitLink makes machine code of that, once for each architecture. The code is
+kept on disk. Compiling needs no GPU, so tests compile every kernel.
 """
 
 import re
@@ -22,7 +22,7 @@ class _Architecture:
 
 @contextmanager
 def _compiling_for(capability: tuple[int, int]) -> Any:
-    """Answer numba-cuda's question for the current device without a driver."""
+    """Have numba-cuda compile for an architecture without asking a driver for the current device."""
     from numba.cuda import compiler, dispatcher
 
     from edgewise.kernels.cuda.pipeline import short_compiler
@@ -41,7 +41,7 @@ def _compiling_for(capability: tuple[int, int]) -> Any:
 def compile_kernel(
     function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int], key: str | None
 ) -> bytes:
-    """Machine code of a kernel for an architecture, from disk where it was compiled before.
+    """The machine code of a kernel for an architecture, from disk if it was compiled before.
 
     Args:
         function: the kernel.
@@ -61,7 +61,7 @@ def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capabili
         ptx, _ = cuda.compile(
             function, signature, device=False, abi="numba", cc=capability, launch_bounds=THREADS
         )
-    # The name of a kernel holds every type of its arguments; one short name serves all.
+    # The name of a kernel holds the types of all its arguments; a short name replaces it.
     (name,) = re.findall(r"\.visible \.entry (\S+?)\(", ptx)
     ptx = re.sub(rf"\b{re.escape(name)}\b", "kernel", ptx)
     options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}")

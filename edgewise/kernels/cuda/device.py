@@ -1,17 +1,18 @@
-"""What kernels are written with: the only door to numba-cuda's language.
+"""The device functions that kernels are written with. Other modules take numba-cuda's language from here.
 
-The host's side of a GPU, its memory and waiting for it, is `edgewise.kernels.cuda.memory`; kernels are compiled by
-`compile` and launched by `launch` beside this module, their arguments declared with `arguments`.
+`edgewise.kernels.cuda.memory` is the host's side of a GPU. Beside this module, `arguments` declares the arguments of
+kernels, `compile` compiles kernels, and `launch` launches them.
 
-For use inside kernels, on all 32 lanes of a warp at once:
+All 32 lanes of a warp call these at once:
 
 ``ballot(flag)``, ``shuffle(value, lane)``, ``shuffle_up(value, lanes)``, ``shuffle_down(value, lanes)``
-    the flags of all lanes as bits; the value that a lane has, or the lane so many before or after this one.
+    the flags of all lanes as bits; the value of the given lane; the value of the lane that is `lanes` before this one,
+    or after it.
 ``warp_sum(value)``, ``warp_sums(value, other)``, ``warp_min(value)``, ``warp_max(value)``
-    what the values of all lanes come to, for the first lane; others get something else.
-``grid_barrier(control, turn)``
-    waits for every thread of a cooperative launch. ``control[0]`` counts arrivals; ``turn`` is 0 at first and then what
-    the last barrier returned.
+    the reduction of the values of all lanes, in the first lane; the results of other lanes mean nothing.
+
+All threads of a cooperative launch call ``grid_barrier(control, turn)``, which waits for all of them. ``control[0]``
+counts arrivals; ``turn`` is 0 at first, and then what the last barrier returned.
 """
 
 from collections.abc import Callable
@@ -22,18 +23,18 @@ from numba import config, cuda, types
 
 from edgewise.kernels.cpu.atomics import unwrapped
 
-#: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps: there
-#: a warp has one lane. It has no barrier across blocks either: there a grid has one block, of few threads.
+#: Whether kernels run in numba's simulator (NUMBA_ENABLE_CUDASIM=1), as in tests without a GPU. It has no warps, so a
+#: warp has one lane there. It has no barrier across blocks, so a grid has one block there, of few threads.
 SIMULATED = bool(config.ENABLE_CUDASIM)
-#: Threads of a block. One block of 1024 on each multiprocessor was the fastest of 256, 512 and 1024 on an H100: it has
-#: the fewest arrivals at a barrier for the number of threads that hide the memory's latency.
+#: Threads of a block. Of 256, 512 and 1024, one block of 1024 on each multiprocessor was the fastest on an H100: it has
+#: the fewest arrivals at a barrier for as many threads as hide the memory's latency.
 THREADS = 4 if SIMULATED else 1024
 WARP = 1 if SIMULATED else 32
-#: How far the steps of a reduction over a warp look ahead.
+#: The distances between lanes in the steps of a reduction over a warp.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF
-#: Constants for ``cuda.shared.array(length, dtype)`` in a kernel, an array that the threads of a block share; see
-#: `numba_type` for others.
+#: Types for ``cuda.shared.array(length, dtype)`` in a kernel, an array that the threads of a block share. `numba_type`
+#: gives others.
 INT32, INT64, UINT32, FLOAT64 = types.int32, types.int64, types.uint32, types.float64
 
 
@@ -43,7 +44,7 @@ def device_function(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A function that stands in kernels as if it were written there: calls would change what else is inlined."""
+    """A device function that numba inlines. A call would change which other functions the compiler inlines."""
     return cuda.jit(function, device=True, inline="always")
 
 
@@ -55,8 +56,8 @@ def lane() -> Any:
 
 @device_function
 def thread_index() -> Any:
-    """The number of this thread in the grid. Warps are numbered across blocks first: little work is then done by many
-    multiprocessors, not by the first one alone."""
+    """The number of this thread in the grid. Warps are numbered across blocks first, so that many multiprocessors
+    share even little work."""
     warp = np.int64(cuda.threadIdx.x // WARP) * cuda.gridDim.x + cuda.blockIdx.x
     return warp * WARP + cuda.threadIdx.x % WARP
 
@@ -97,14 +98,14 @@ def block_barrier() -> Any:
 
 @device_function
 def warp_barrier() -> Any:
-    """Wait for all lanes of the warp; what they wrote before is seen by all of them afterwards."""
+    """Wait for all lanes of the warp. Afterwards all of them see what they wrote before."""
     if not SIMULATED:
         cuda.syncwarp()
 
 
 @device_function
 def fence() -> Any:
-    """What this block wrote before a barrier of the block is seen by all before what this thread writes from now on."""
+    """Others that see what this thread writes from now on also see what its block wrote before its last barrier."""
     cuda.threadfence()
 
 
@@ -134,7 +135,7 @@ def shuffle_down(value: Any, lanes: Any) -> Any:
 
 @inlined
 def warp_sum(value: Any) -> Any:
-    """The sum of the values of all lanes, on the first one."""
+    """The sum of the values of all lanes, in the first one."""
     for lanes in HALVES:
         value += shuffle_down(value, lanes)
     return value
@@ -142,7 +143,7 @@ def warp_sum(value: Any) -> Any:
 
 @inlined
 def warp_sums(value: Any, other: Any) -> Any:
-    """The same of two values, whose steps do not wait for each other."""
+    """The sums of two values of all lanes, in the first one. The two reductions overlap."""
     for lanes in HALVES:
         value += shuffle_down(value, lanes)
         other += shuffle_down(other, lanes)
@@ -151,7 +152,7 @@ def warp_sums(value: Any, other: Any) -> Any:
 
 @inlined
 def warp_min(value: Any) -> Any:
-    """The least of the values of all lanes, on the first one."""
+    """The least of the values of all lanes, in the first one."""
     for lanes in HALVES:
         value = min(value, shuffle_down(value, lanes))
     return value
@@ -159,7 +160,7 @@ def warp_min(value: Any) -> Any:
 
 @inlined
 def warp_max(value: Any) -> Any:
-    """The largest of the values of all lanes, on the first one."""
+    """The largest of the values of all lanes, in the first one."""
     for lanes in HALVES:
         value = max(value, shuffle_down(value, lanes))
     return value
@@ -167,7 +168,7 @@ def warp_max(value: Any) -> Any:
 
 @device_function
 def lanes_before(bits: Any) -> Any:
-    """How many bits belong to lanes before this one."""
+    """How many of the bits that are set belong to lanes before this one."""
     return np.int64(cuda.popc(bits & ((np.uint32(1) << np.uint32(lane())) - np.uint32(1))))
 
 
@@ -178,7 +179,7 @@ def count_bits(bits: Any) -> Any:
 
 @device_function
 def first_bit(bits: Any) -> Any:
-    """The lowest lane whose bit is set; bits is not 0."""
+    """The lowest lane whose bit is set; no lane of use if `bits` is 0."""
     return np.int64(cuda.ffs(bits)) - 1
 
 
@@ -196,12 +197,12 @@ else:
 
     @device_function
     def load_fresh(values: Any, i: Any) -> Any:
-        """An element as it is in memory now. The compiler believes that asking twice at one place gives one answer."""
+        """An element as it is in memory now. But the compiler may make one load of two at the same address."""
         return cuda.ldcv(values, i)
 
     @device_function
     def load_once(values: Any, i: Any) -> Any:
-        """An element that is not needed again soon: caches rather keep others."""
+        """An element that is not needed again soon, so caches keep others instead."""
         return cuda.ldcs(values, i)
 
 
@@ -253,16 +254,16 @@ else:
 
 @device_function
 def arrive(control: Any, i: Any, value: Any) -> None:
-    """Count this block at a word: its lower half counts, its upper half adds up the values."""
+    """Count this block in the lower half of a word, and add the value to its upper half."""
     cuda.atomic.add(control, i, np.int64(value) << 32 | 1)
 
 
 @device_function
 def await_arrivals(control: Any, i: Any, now: Any, arrivals: Any) -> Any:
-    """Wait until so many have arrived at a word (fewer than 2**31 in all); the word then. `now` is what it was before.
+    """Wait until a word has counted `arrivals`, which is less than 2**31; the word then. `now` is an old value.
 
-    Loads wait less than atomic operations, which queue up with the arrivals. The compiler takes such a load for one of
-    a value that never changes, so its address is made to depend on the value before.
+    It polls with loads, since atomic operations would queue up with the arrivals. The compiler assumes that the loaded
+    value never changes, so the address is made to depend on the last value.
     """
     while (now & 0xFFFFFFFF) < arrivals:
         now = load_fresh(control, i + ((now & 0xFFFFFFFF) >> 31))
@@ -271,7 +272,7 @@ def await_arrivals(control: Any, i: Any, now: Any, arrivals: Any) -> Any:
 
 @device_function
 def grid_barrier(control: Any, turn: Any) -> Any:
-    """Wait for all threads of the grid; what they wrote before is seen by all afterwards."""
+    """Wait for all threads of the grid. Afterwards all of them see what they wrote before."""
     turn += 1
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
@@ -286,7 +287,7 @@ def grid_barrier(control: Any, turn: Any) -> Any:
 
 @device_function
 def atomic_add(values: Any, i: Any, value: Any) -> Any:
-    """Add to an element; its old value."""
+    """Add a value to an element; its old value."""
     return cuda.atomic.add(values, i, value)
 
 
@@ -316,16 +317,16 @@ def atomic_and(values: Any, i: Any, value: Any) -> Any:
 
 @device_function
 def atomic_exchange(values: Any, i: Any, value: Any) -> Any:
-    """Store the value; the old one."""
+    """Store a value in an element; its old value."""
     return cuda.atomic.exch(values, i, value)
 
 
 @device_function
 def compare_and_swap(values: Any, i: Any, expected: Any, value: Any) -> Any:
-    """Store the value where the element is as expected; its old value."""
+    """Store a value in an element if that is as expected; its old value."""
     return cuda.atomic.cas(values, i, expected, value)
 
 
 def numba_type(dtype: np.dtype) -> Any:
-    """The constant of a dtype for ``cuda.shared.array``. Booleans take four bytes."""
+    """The type of a dtype for ``cuda.shared.array``; int32 for booleans."""
     return types.int32 if dtype.kind == "b" else getattr(types, dtype.name)

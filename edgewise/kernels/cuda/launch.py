@@ -1,7 +1,7 @@
 """How kernels are launched.
 
-numba's own launch takes 55 to 190 µs for eight arrays, so kernels take addresses and are launched by the driver's own
-function.
+numba's own launch takes 55 to 190 µs for eight arrays. So kernels take addresses, and the driver's own function
+launches them.
 """
 
 import ctypes
@@ -14,17 +14,17 @@ from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.memory import capability, current_device, current_stream, device_number, fault
 
-#: Of each thread: the GPU that was made current last, and words for arguments.
+#: What each thread keeps: the GPU that it made current last, and words for arguments.
 _thread = threading.local()
 
 
 class Kernel:
-    """A kernel on the current GPU, launched cooperatively: all its blocks are resident.
+    """A kernel on the current GPU. It is launched cooperatively: all its blocks are resident at once.
 
     Args:
         code: machine code.
-        shared_bytes: of its ``cuda.shared.array(0, dtype)``, where it needs more than the 48 KB that blocks may share
-            unasked.
+        shared_bytes: the size of its ``cuda.shared.array(0, dtype)``, or 0 if it has none. Beyond 48 KB the driver must
+            be asked for this memory.
     """
 
     def __init__(self, code: bytes, shared_bytes: int = 0) -> None:
@@ -39,11 +39,11 @@ class Kernel:
         self._shared_bytes, self._asked = shared_bytes, set[int]()
         self._ask_for_shared(device.device_id)
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, shared_bytes)
-        #: Blocks that run at the same time: the most that a cooperative launch may have.
+        #: The most blocks that run at the same time, which a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
     def _ask_for_shared(self, device: int) -> None:
-        """Ask for the memory that blocks share, once for each GPU."""
+        """Ask the driver for the memory that blocks share, once for each GPU."""
         if self._shared_bytes == 0 or device in self._asked:
             return
         from cuda.bindings import driver
@@ -59,12 +59,12 @@ class Kernel:
         cuda.core's own launch asks the driver each time how many blocks may be resident, which takes 40 µs.
 
         Args:
-            arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers and floats; and
-                named tuples, see `edgewise.kernels.cuda.arguments`.
-            blocks: at most `blocks`, which is the default.
+            arguments: arrays on the GPU and `pinned` ones for pointers, `words` of arrays, integers, floats, and named
+                tuples, see `edgewise.kernels.cuda.arguments`.
+            blocks: how many blocks, at most `self.blocks`, which is the default.
 
         Raises:
-            DeviceError: the driver refused, as it does after a kernel failed.
+            DeviceError: the driver refuses, as it does after a kernel has failed.
         """
         # A thread has no context of its own at first, and memory from a pool gives it none.
         device = device_number()
@@ -81,13 +81,13 @@ class Kernel:
 
 
 def _check(answer: tuple[Any]) -> None:
-    """Raise what the driver answered, if it refused."""
+    """Raise a DeviceError if the driver refused."""
     if answer[0]:
         raise fault(answer[0].name)
 
 
 def _argument_words(count: int) -> tuple[Any, Any]:
-    """This thread's words for so many arguments, and their addresses. A launch copies the words before it returns."""
+    """This thread's `count` words for arguments, and their addresses. A launch copies the words before it returns."""
     held = vars(_thread).setdefault("words", {})
     if count not in held:
         values = (ctypes.c_int64 * count)()
@@ -100,12 +100,12 @@ def _argument_words(count: int) -> tuple[Any, Any]:
 def fixed_kernel(
     function: Callable[..., Any], types: tuple[Any, ...], *variant: Any, shared_bytes: int = 0
 ) -> Kernel:
-    """A kernel of edgewise's own for arguments of these types, on the current GPU; for its caller to keep.
+    """A kernel of edgewise's own for arguments of these types, on the current GPU. The caller keeps it.
 
     Args:
-        function: the kernel, or where there are several variants, what makes one.
-        types: of its arguments.
-        variant: what to give to `function` to get the kernel.
+        function: the kernel; with `variant`, the function that makes it.
+        types: the types of the kernel's arguments.
+        variant: the arguments of `function` that give the kernel.
         shared_bytes: see `Kernel`.
     """
     made = function(*variant) if variant else function

@@ -1,4 +1,4 @@
-"""The host's side of a GPU: which one there is, memory on it, waiting for a kernel. CuPy has the memory."""
+"""The host's side of a GPU: the device, its memory (from CuPy), and waiting for a kernel."""
 
 import functools
 import time
@@ -26,12 +26,10 @@ def device_number() -> int:
 
 
 def problem() -> str | None:
-    """Why no GPU can be used, or None."""
+    """Why no GPU can be used, or None if one can."""
     try:
         current_device().set_current()
-    except (
-        Exception
-    ) as error:  # the driver's and the packages' own, all of which mean that there is no GPU for us
+    except Exception as error:  # any error of the driver or the packages means that there is no GPU
         return f"{type(error).__name__}: {error}"
     return None
 
@@ -49,7 +47,7 @@ def most_threads() -> int:
 
 
 def facts() -> dict[str, Any]:
-    """The current GPU, and the versions of what uses it."""
+    """The current GPU, and the versions of the driver and the packages."""
     runtime, device = cupy().cuda.runtime, current_device()
     driver, (major, minor) = runtime.driverGetVersion(), capability()
     return {
@@ -64,7 +62,7 @@ def facts() -> dict[str, Any]:
 
 
 def cupy() -> Any:
-    """CuPy, for memory, sorting, scans and arithmetic on whole arrays."""
+    """CuPy, imported when it is first needed."""
     import cupy
 
     return cupy
@@ -76,41 +74,41 @@ def copy_of(values: Any) -> Any:
 
 
 def host_copy(values: Any) -> np.ndarray:
-    """A copy in the host's memory."""
+    """A copy of an array on the GPU in the host's memory."""
     return values.get()
 
 
 def empty(length: int, dtype: Any) -> Any:
-    """An array on the GPU with no particular values."""
+    """An array on the GPU, shape (length,), whose values are not set."""
     return cupy().empty(length, dtype)
 
 
 def zeros(length: int, dtype: Any) -> Any:
-    """An array of zeros on the GPU."""
+    """An array of zeros on the GPU, shape (length,)."""
     return cupy().zeros(length, dtype)
 
 
 def full(length: int, value: Any, dtype: Any) -> Any:
-    """An array of one value on the GPU."""
+    """An array of one value on the GPU, shape (length,)."""
     return cupy().full(length, value, dtype)
 
 
 def signals(length: int) -> np.ndarray:
-    """Zeros in the host's memory that the GPU reads and writes at the same address, int64: see CANCEL and PROGRESS."""
+    """A `pinned` array of zeros, int64, shape (length,): the words CANCEL, PROGRESS and those of a kernel."""
     found = pinned(length, np.int64)
     found[...] = 0
     return found
 
 
 def pinned(length: int, dtype: Any) -> np.ndarray:
-    """An array in the host's memory that the GPU reads and writes at the same address."""
+    """An array in the host's memory, shape (length,), that the GPU reads and writes at the same address."""
     dtype = np.dtype(dtype)
     memory = cupy().cuda.alloc_pinned_memory(length * dtype.itemsize)
     return np.frombuffer(memory, dtype, length)
 
 
 def snapshot(values: Any) -> np.ndarray:
-    """A copy in the host's memory of what a kernel works on at this time."""
+    """A copy in the host's memory, made while a kernel may be writing the array."""
     found: np.ndarray = values.get(stream=cupy().cuda.Stream(non_blocking=True))
     return found
 
@@ -126,7 +124,7 @@ def receive(host: np.ndarray, values: Any) -> None:
 
 
 def _copy(to: int, source: int, nbytes: int) -> None:
-    """The driver tells from the addresses which way it goes."""
+    """Start a copy. The driver tells its direction from the addresses."""
     runtime = cupy().cuda.runtime
     runtime.memcpyAsync(to, source, nbytes, runtime.memcpyDefault, current_stream())
 
@@ -137,24 +135,24 @@ def current_stream() -> int:
 
 
 def finish() -> None:
-    """Wait for all that the current stream was given."""
+    """Wait for all work of the current stream."""
     cupy().cuda.get_current_stream().synchronize()
 
 
-#: Words of the array in the host's memory that both sides see: the host asks the kernel to end; how far it is.
+#: Words of `signals`: the host asks the kernel to end; the kernel's progress.
 CANCEL, PROGRESS = 0, 1
-#: The host asks for the end of a run without a pause for so long, then this often; progress is shown this often.
+#: The host polls without a pause for SPIN_SECONDS, then every PAUSE_SECONDS. It shows progress every SHOW_SECONDS.
 SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
 
 
 def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
-    """Wait for the kernel that the current stream was given last, showing progress.
+    """Wait for the last kernel of the current stream, and show progress.
 
-    An interruption (Ctrl-C) asks the kernel to end, waits for it, and goes on as an exception. More interruptions
-    do not end the waiting: the kernel works in memory that would be given back.
+    At an interruption (Ctrl-C) the kernel is asked to end; when it has, the exception goes on. Further interruptions do
+    not end the wait, for the kernel works in memory that would be freed.
 
     Raises:
-        DeviceError: the kernel faulted, after which this process cannot use the GPU.
+        DeviceError: the kernel failed; this process cannot use the GPU any more.
     """
     event = cupy().cuda.Event(disable_timing=True)
     event.record(cupy().cuda.get_current_stream())
@@ -182,7 +180,7 @@ def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
 
 
 def written_forms(counts: Iterable[int], names: Iterable[str]) -> str:
-    """How many supersteps had each form, for `Result.explain`."""
+    """How many supersteps had each form, in words, for `Result.explain`."""
     return ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=False) if count)
 
 
@@ -194,7 +192,7 @@ def _done(event: Any) -> bool:
 
 
 def fault(reason: object) -> DeviceError:
-    """The error for a kernel that failed."""
+    """The error that says that a kernel failed."""
     return DeviceError(
         f"a kernel failed on the GPU ({reason}); this process cannot use the GPU any more: start it anew"
     )
@@ -204,7 +202,7 @@ _residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDi
 
 
 def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """What belongs to an object and lies on the GPU, made when it is first asked for; it lives as long as that."""
+    """What an object has on the GPU under a key. It is made at the first call and lives as long as the object."""
     held = _residents.setdefault(owner, {})
     if key not in held:
         held[key] = make()
@@ -212,17 +210,17 @@ def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def is_resident(owner: Any, key: Any) -> bool:
-    """Whether something that belongs to an object is on the GPU already."""
+    """Whether an object has something on the GPU under a key."""
     return key in _residents.get(owner, {})
 
 
 def is_copied(owner: Any, values: Any) -> bool:
-    """Whether the copy on the GPU of an array that belongs to an object is there already."""
+    """Whether `copied` has been called for this array of an object."""
     return is_resident(owner, id(values))
 
 
 def copied(owner: Any, values: Any) -> Any:
-    """The copy on the GPU of an array that belongs to an object, made once.
+    """The copy on the GPU of an object's array. It is made once.
 
     Raises:
         MemoryLimitError: the GPU has no room for it.
@@ -237,23 +235,23 @@ def copied(owner: Any, values: Any) -> Any:
 
 @functools.cache
 def _memory() -> int:
-    """Bytes of memory that the GPU has."""
+    """The size of the GPU's memory in bytes."""
     return int(cupy().cuda.runtime.memGetInfo()[1])
 
 
 def _free() -> int:
-    """Bytes of the GPU's memory that nothing uses now."""
+    """How many bytes of the GPU's memory are free, those in CuPy's pool included."""
     return int(cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes())
 
 
-#: What gives back memory that is held for speed alone; called where memory is short.
+#: Functions that free memory which is kept only for speed. They are called when memory is short.
 spare: list[Callable[[], None]] = []
 
 
 def fits(needed: int) -> bool:
-    """Whether the GPU's memory has room for so many bytes more.
+    """Whether `needed` more bytes fit in the GPU's memory; if they do not at first, `spare` memory is freed.
 
-    To ask the driver takes as long as a search: that is done only where it may be too much.
+    To ask the driver takes as long as a search, so it is asked only if the bytes may be too many.
     """
     pool = cupy().get_default_memory_pool()
     if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2 or needed <= _free():
@@ -265,10 +263,10 @@ def fits(needed: int) -> bool:
 
 @contextmanager
 def room(name: str, needed: int) -> Iterator[None]:
-    """Refuse what the GPU's memory does not hold, before it is begun where that can be told.
+    """Refuse work that does not fit in the GPU's memory: before it begins if possible, else when memory runs out.
 
     Raises:
-        MemoryLimitError: with what is needed and what is free.
+        MemoryLimitError: it does not fit.
     """
     if not fits(needed):
         raise MemoryLimitError(

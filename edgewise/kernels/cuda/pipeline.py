@@ -1,6 +1,6 @@
-"""numba-cuda's compiler without what kernels do not need, see `edgewise.kernels.passes`.
+"""numba-cuda's compiler without the passes that kernels do not need, see `edgewise.kernels.passes`.
 
-numba-cuda hands the code of a function to NVVM once for each chain of calls that leads to it; here it does so once.
+numba-cuda hands the code of a function to NVVM once for each chain of calls that leads to it; `Library` does so once.
 """
 
 import functools
@@ -19,15 +19,15 @@ from edgewise.kernels.passes import Passes, Settled
 
 
 class Library(CUDACodeLibrary):
-    """The code of a function and of all functions behind it, each once."""
+    """The code of a function and of all functions that it calls, each once."""
 
     @property
     def modules(self) -> list[Any]:
-        """The code."""
+        """The modules of this library and of those that it links, each once."""
         return [library._module for library in self._reachable()]
 
     def _reachable(self) -> Iterator[Any]:
-        """The library and those behind it."""
+        """This library and all that it links."""
         seen, waiting = set[Any](), [self]
         while waiting:
             library = waiting.pop()
@@ -51,7 +51,7 @@ class CreateLibrary(compiler.CreateLibrary):
 
 @functools.cache
 def _passes() -> Passes:
-    """numba-cuda's passes with another one that creates libraries."""
+    """numba-cuda's passes, with `CreateLibrary` in place of its own."""
     (chosen,) = _Start().define_pipelines()
     passes = [
         (CreateLibrary if kind is compiler.CreateLibrary else kind, text) for kind, text in chosen.passes
@@ -74,19 +74,19 @@ class Compiler(compiler_base.CompilerBase):
     ):
         if ConfigStack.top_or_none() is None:
             super().__init__(typing, target, library, arguments, returned, flags, *rest)
-        else:  # for a function that is being compiled, before which the contexts were asked
+        else:  # a function called by one that is being compiled, for which the contexts have been refreshed
             super().__init__(Settled(typing), Settled(target), library, arguments, returned, flags, *rest)
             self.state.typingctx = typing
             self.state.targetctx = compiler_base._make_subtarget(target, flags)
 
     def define_pipelines(self) -> list[Any]:
-        """The passes."""
+        """The passes, as the one pipeline."""
         return [_passes()]
 
 
 @contextmanager
 def short_compiler() -> Iterator[None]:
-    """Have numba-cuda compile as here."""
+    """Have numba-cuda compile with `Compiler`."""
     original, compiler.CUDACompiler = compiler.CUDACompiler, Compiler
     try:
         yield
