@@ -551,6 +551,11 @@ def test_first_lines_that_do_not_say_if_there_are_weights_are_refused(
     assert edges_of(read(path, weighted=False)) == [(1, 2), (2, 3)]
 
 
+def test_lines_that_end_with_the_delimiter_have_no_weights(file: Any) -> None:
+    for text in ("1,2,\n", "1,2,\n2,3,\n"):
+        assert read(file(text, "graph.csv")).weights is None
+
+
 def test_decimal_commas_between_semicolons(file: Any) -> None:
     path = file("1;2;1,5\n2;3;2,5\n", "graph.csv")
     with pytest.raises(ParseError, match=r":1: got '1,5' where a weight may stand; expected a decimal point"):

@@ -9,7 +9,7 @@ _WEIGHT = "weight"
 _WEIGHTS = {_WEIGHT, "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
 #: Names of columns that have no weights; numbers of rows often have none at all.
 _OTHERS = {
-    "", "unnamed:_0", "id", "edgeid", "key", "index", "row", "line", "year", "date", "time", "timestamp", "label",
+    "", "unnamed:_0", "id", "edgeid", "key", "index", "row", "line", "year", "date", "timestamp", "label",
     "type", "kind", "category", "name", "comment", "note",
 }  # fmt: skip
 #: What stands for a missing value.

@@ -291,6 +291,8 @@ class _Table:
         """Whether a column has numbers, as far as two lines of data show. Refuses fields that leave that open."""
         number, problem = self._found[0][0], None
         first, *later = (fields[place] for _, fields in self._found if place < len(fields))
+        if not first and not any(later):  # lines that end with the delimiter
+            return False
         if is_missing(first):
             problem = f"got {shown(first)} where a weight may stand"
         elif has_decimal_comma(first):

@@ -139,7 +139,9 @@ def place_of_weights(rows: list[list[str]], header: list[str] | None) -> int | N
         return None
     if header is not None and re.fullmatch("|id|.*_id|key|index|label|type", header[2].lower()):
         return None
-    third = [row[2] for row in rows]
+    third = [row[2] for row in rows[:2]]
+    if third in ([""], ["", ""]):
+        return None
     if third[0].lower() in ("", "na", "n/a", "null", "none", "?", "-"):
         raise Refused
     if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?", third[0]):
