@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.graph import Graph
 from edgewise.graph.checks import is_integer
+from edgewise.graph.resident import Arrays
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
@@ -115,7 +116,7 @@ def choose(
     *,
     work: float,
     rounds: float,
-    arrays: tuple[str, ...] = ("offsets", "targets"),
+    arrays: Arrays = Arrays.ROWS,
     programmed: bool = False,
 ) -> Chosen:
     """Where a run goes: on the GPU if it is asked for, and with "auto" where it would end sooner there.
@@ -158,7 +159,7 @@ def choose(
     if cuda_problem() is not None:
         return Chosen(schedule, False, False)
     here += costs.cpu_time(work, costs.best_threads(work, available_threads(), rounds), rounds)
-    there += costs.copy_time(graph.needed_on_gpu(*arrays))
+    there += costs.copy_time(graph.gpu.making(arrays).most)
     on_gpu = there < here
     times = (
         f"about {costs.written(there)} there, {costs.written(here)} on the CPU, copies of the graph included"

@@ -70,15 +70,15 @@ class Rows(NamedTuple):
     Attributes:
         num_vertices, num_arcs: of the graph.
         offsets: the dtype of offsets, unsigned.
-        kept: ``kept(name, key, needed, make)``: what ``make(offsets)`` gives for the graph's "offsets" or "in_offsets",
-            on the GPU. It is made when it is first asked for, which takes `needed` bytes, and stays with the graph.
-            `key` begins with what it is, in words.
+        kept: ``kept(inward, key, needed, make)``: what ``make(offsets)`` gives for the offsets of out-edges or, inward,
+            of in-edges, on the GPU. It is made when it is first asked for, which takes `needed` bytes, and stays with
+            the graph. `key` begins with what it is, in words.
     """
 
     num_vertices: int
     num_arcs: int
     offsets: np.dtype
-    kept: Callable[[str, tuple[Any, ...], int, Callable[[Any], Any]], Any]
+    kept: Callable[[bool, tuple[Any, ...], int, Callable[[Any], Any]], Any]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import functools
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -198,41 +197,6 @@ def fault(reason: object) -> DeviceError:
     return DeviceError(
         f"a kernel failed on the GPU ({reason}); this process cannot use the GPU any more: start it anew"
     )
-
-
-_residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
-
-
-def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """What belongs to an object and lies on the GPU, made when it is first asked for; it lives as long as that."""
-    held = _residents.setdefault(owner, {})
-    if key not in held:
-        held[key] = make()
-    return held[key]
-
-
-def is_resident(owner: Any, key: Any) -> bool:
-    """Whether something that belongs to an object is on the GPU already."""
-    return key in _residents.get(owner, {})
-
-
-def is_copied(owner: Any, values: Any) -> bool:
-    """Whether the copy on the GPU of an array that belongs to an object is there already."""
-    return is_resident(owner, id(values))
-
-
-def copied(owner: Any, values: Any) -> Any:
-    """The copy on the GPU of an array that belongs to an object, made once.
-
-    Raises:
-        MemoryLimitError: the GPU has no room for it.
-    """
-
-    def copy() -> tuple[Any, Any]:
-        with room("the graph's copy", values.nbytes):
-            return values, copy_of(values)
-
-    return resident(owner, id(values), copy)[1]
 
 
 @functools.cache
