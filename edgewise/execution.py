@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.graph.checks import is_integer
-from edgewise.graph.resident import Arrays
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on

@@ -12,7 +12,7 @@ from test_engines import GRAPHS, PROGRAMS, assert_same
 import edgewise as ew
 from edgewise import execution
 from edgewise.engine.cpu import program as cpu_program
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays
 from edgewise.kernels import costs
 from edgewise.kernels.cache import counted_as_compiling
 from edgewise.memory import held

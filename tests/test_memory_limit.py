@@ -10,7 +10,7 @@ from resident_programs import Start
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ParameterError
-from edgewise.graph.making import Made
+from edgewise.graph import Made
 from edgewise.memory import Step, _left_to_group, held, in_turn
 
 on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")

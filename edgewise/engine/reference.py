@@ -19,7 +19,7 @@ from edgewise.engine.lowering.compiled import compiled_for, edge_names, tuple_cl
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
 from edgewise.execution import Execution
-from edgewise.graph.making import Made
+from edgewise.graph import Made
 from edgewise.kernels.cache import program_function
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declare import VERTEX, Combiner

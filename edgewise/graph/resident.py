@@ -37,7 +37,7 @@ class Arrays(Flag):
 
 @final
 class Resident:
-    """A graph's arrays as CuPy arrays, under the names that they have in the graph.
+    """A graph's arrays as CuPy arrays, under the names that they have in the graph; `in_arcs` are made on the host.
 
     It holds the graph, which has the cache: so it is made anew each time, and no cycle keeps the graph in memory.
     Reading an array raises MemoryLimitError if the GPU has no room for it.
@@ -52,7 +52,6 @@ class Resident:
     in_offsets = property(lambda self: self._there(self._graph.stored_in_edges.offsets))
     in_sources = property(lambda self: self._there(self._graph.stored_in_edges.targets))
     in_weights = property(lambda self: self._there(self._graph.stored_in_edges.weights))
-    #: Made on the host.
     in_arcs = property(lambda self: self._copied(self._graph.in_arcs))
 
     @property
@@ -84,9 +83,7 @@ class Resident:
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """What belongs to the graph and lies on the GPU, made when it is first asked for."""
         held = self._graph.residents
-        if key not in held:
-            held[key] = make()
-        return held[key]
+        return held[key] if key in held else held.setdefault(key, make())
 
     def has(self, key: Any) -> bool:
         """Whether something `kept` is there already."""

@@ -13,8 +13,7 @@ from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin
 from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule

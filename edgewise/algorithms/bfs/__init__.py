@@ -46,9 +46,7 @@ from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Graph, check_graph
-from edgewise.graph.making import Made
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from edgewise.errors import ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
-from edgewise.graph import Graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph
 from edgewise.schedule import Schedule
 
 

@@ -33,8 +33,7 @@ from edgewise.algorithms.components.cpu import (
 )
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, check_count

@@ -42,10 +42,8 @@ from edgewise.algorithms.mst.memory import joining_bytes, rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.graph.making import Made
-from edgewise.graph.resident import Arrays
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result

@@ -31,9 +31,8 @@ from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verif
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.graph.resident import Arrays
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule

@@ -16,8 +16,7 @@ from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges, places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
-from edgewise.graph import Graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,

@@ -9,9 +9,8 @@ import numpy as np
 
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
-from edgewise.graph import Graph, csr
+from edgewise.graph import Graph, Made, csr
 from edgewise.graph.ids import as_array
-from edgewise.graph.making import Made
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn

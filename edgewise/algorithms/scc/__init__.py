@@ -40,9 +40,7 @@ from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.execution import Execution, Progress, threads_of
-from edgewise.graph import Graph, check_graph
-from edgewise.graph.making import Made
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO

@@ -52,8 +52,7 @@ from edgewise.algorithms.sssp.cpu_path_tree import (
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, threads_of
-from edgewise.graph import Graph, check_graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn

@@ -36,7 +36,7 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays, layin
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
-from edgewise.graph.making import Made
+from edgewise.graph import Made
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE

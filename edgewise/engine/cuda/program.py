@@ -33,8 +33,7 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
-from edgewise.graph import Graph
-from edgewise.graph.resident import Arrays
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.cuda.arguments import address, packed, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS

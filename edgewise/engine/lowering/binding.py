@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError, ProgramError
-from edgewise.graph import Graph
+from edgewise.graph import Graph, Resident
 from edgewise.graph.ids import check_not_masked
-from edgewise.graph.resident import Resident
 from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import (

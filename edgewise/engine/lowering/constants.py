@@ -11,9 +11,7 @@ from edgewise.engine.lowering.binding import (
     initial_vertex_value,
     starts_as_weights,
 )
-from edgewise.graph import Graph
-from edgewise.graph.making import Made
-from edgewise.graph.resident import Resident
+from edgewise.graph import Graph, Made, Resident
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
