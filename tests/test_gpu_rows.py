@@ -1,7 +1,9 @@
 """Graphs built on a GPU, with NumPy in the place of CuPy; tests/test_gpu_algorithms.py builds them on a GPU."""
 
 import contextlib
+import copy
 import sys
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -142,3 +144,13 @@ def test_what_weights_are_like_is_asked_on_the_gpu(monkeypatch):
     assert "int64 weights" in repr(graph)
     assert weight_range(graph) == (5, 7)
     assert distance_dtype(graph) == np.int64
+
+
+def test_arrays_there_go_with_their_graph():
+    graph = ew.Graph.from_edges([0, 1], [1, 0])
+    copies = graph.gpu.offsets, graph.gpu.in_sources
+    assert copy.copy(graph).gpu.offsets is not copies[0]
+    gone = weakref.ref(graph)
+    del graph
+    assert gone() is None
+    assert ew.Graph.from_edges([0, 1], [1, 0]).gpu.targets.tolist() == [1, 0]
