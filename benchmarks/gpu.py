@@ -92,7 +92,7 @@ def plain(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
 def built(columns: Iterable[Any], num_vertices: int) -> ew.Graph:
     """A graph from edge arrays on the GPU, built to the end, that nothing else was made for yet."""
     graph = ew.Graph.from_edges(*columns, num_vertices=num_vertices)
-    graph.on_gpu("offsets")
+    _ = graph.gpu.offsets
     synchronize()
     return graph
 
@@ -104,7 +104,7 @@ def building(columns: list[np.ndarray], num_vertices: int) -> Callable[[], ew.Gr
 
     def build() -> ew.Graph:
         made = ew.Graph.from_edges(*on_gpu, num_vertices=num_vertices)
-        made.on_gpu("in_offsets")
+        _ = made.gpu.in_offsets
         return made
 
     return build

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.graph.checks import is_integer
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
@@ -115,7 +115,7 @@ def choose(
     *,
     work: float,
     rounds: float,
-    arrays: tuple[str, ...] = ("offsets", "targets"),
+    arrays: Arrays = Arrays.ROWS,
     programmed: bool = False,
 ) -> Chosen:
     """Where a run goes: on the GPU if it is asked for, and with "auto" where it would end sooner there.
@@ -158,7 +158,7 @@ def choose(
     if cuda_problem() is not None:
         return Chosen(schedule, False, False)
     here += costs.cpu_time(work, costs.best_threads(work, available_threads(), rounds), rounds)
-    there += costs.copy_time(graph.needed_on_gpu(*arrays))
+    there += costs.copy_time(graph.gpu.making(arrays).most)
     on_gpu = there < here
     times = (
         f"about {costs.written(there)} there, {costs.written(here)} on the CPU, copies of the graph included"

@@ -294,12 +294,13 @@ def check_strategy(balance, degrees):
     for pulls in (False, True):
         graph = Graph.from_edges(*((other, own) if pulls else (own, other)), num_vertices=n)
         graph.make_in_edges()
-        offsets = np.dtype(f"u{graph.stored('offsets').itemsize}")
+        offsets = np.dtype(f"u{graph.stored.offsets.itemsize}")
         plan_type = cuda_arguments.type_of(strategy.arrays, offset=offsets)
         kinds = (cuda_arguments.type_of(Visiting, offset=offsets, plan=plan_type),)
         kernel = cuda_launch.fixed_kernel(make_strategy_kernel, kinds, balance, pulls)
         plan = strategy.prepare(rows_of(graph), True, True)
-        rows = [graph.on_gpu(name) for name in ("offsets", "targets", "in_offsets", "in_sources", "offsets")]
+        there = graph.gpu
+        rows = [there.offsets, there.targets, there.in_offsets, there.in_sources, there.offsets]
         begins = graph.in_offsets if pulls else graph.offsets
         for vertices in [np.arange(n)] if pulls else lists(n):
             visits, gathered, control = (

@@ -242,7 +242,7 @@ def compare_building():
                 (rows, ("offsets", "targets", "weights")),
                 (columns, ("in_offsets", "in_sources", "in_weights")),
             ):
-                for got, name in zip(made.on_gpu.values(), names, strict=True):
+                for got, name in zip(vars(made.on_gpu).values(), names, strict=True):
                     np.testing.assert_array_equal(got, getattr(expected, name), err_msg=name)
 
 

@@ -116,7 +116,6 @@ def pretend():
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
     cuda_memory.cupy = lambda: np
     cuda_memory.copy_of = cuda_memory.host_copy = np.array
-    cuda_memory.copied = lambda owner, values: values
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.device_number = lambda: 0

@@ -12,12 +12,13 @@ from test_engines import GRAPHS, PROGRAMS, assert_same
 import edgewise as ew
 from edgewise import execution
 from edgewise.engine.cpu import program as cpu_program
+from edgewise.graph import Arrays
 from edgewise.kernels import costs
 from edgewise.kernels.cache import counted_as_compiling
+from edgewise.memory import held
 from edgewise.run import Prepared
 
 #: Arrays that a run of breadth-first search needs on a GPU.
-BFS_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources")
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 16, 24])
@@ -57,9 +58,11 @@ class FakeGraph:
     def __init__(self, missing):
         self.missing = missing
 
-    def needed_on_gpu(self, *names):
-        assert names == BFS_ARRAYS
-        return self.missing
+    gpu = property(lambda self: self)
+
+    def making(self, arrays):
+        assert arrays == Arrays.BOTH_WAYS
+        return held(self.missing)
 
 
 def chosen(monkeypatch, work, missing=0, schedule=None, problem=None, device="auto", **options):
@@ -67,7 +70,7 @@ def chosen(monkeypatch, work, missing=0, schedule=None, problem=None, device="au
     monkeypatch.setattr(execution, "cuda_problem", problem if callable(problem) else lambda: problem)
     monkeypatch.setattr(execution, "available_threads", lambda: 4)
     found = execution.choose(
-        "bfs", FakeGraph(missing), device, schedule, work=work, rounds=10, arrays=BFS_ARRAYS, **options
+        "bfs", FakeGraph(missing), device, schedule, work=work, rounds=10, arrays=Arrays.BOTH_WAYS, **options
     )
     return found.on_gpu, " ".join(found.notes)
 

@@ -48,7 +48,7 @@ def made(base=Base, **attributes):
 def start_of_edges(graph, *declared, **options):
     """What an edge field has at the start of a run, for every engine."""
     binding = bind(inspect_program(made(x=ew.edge(*declared, **options))), graph)
-    start = initial_edge_value(binding, "x", {}, lambda name: getattr(graph, name))
+    start = initial_edge_value(binding, "x", {}, graph)
     return np.broadcast_to(start, graph.num_arcs)
 
 

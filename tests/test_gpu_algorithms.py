@@ -515,9 +515,9 @@ def test_graphs_are_built_on_the_gpu(directed, weighted, dtype, num_edges):
     graph = ew.Graph.from_edges(*on_gpu, directed, 50_000)
     for name in ("offsets", "targets", "weights", "in_offsets", "in_sources", "in_weights"):
         if getattr(expected, name) is None:
-            assert graph.on_gpu(name) is None
+            assert getattr(graph.gpu, name) is None
             continue
-        assert isinstance(graph.on_gpu(name), cupy.ndarray)
+        assert isinstance(getattr(graph.gpu, name), cupy.ndarray)
         np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name), err_msg=name)
     same(directed, ew.sssp(graph, 0), ew.sssp(expected, 0, device="cpu"), "distance", "parent_index")
 
@@ -570,6 +570,6 @@ def test_a_new_thread_runs_on_the_gpu():
     for _ in range(2):
         graph = ew.Graph.from_edges(*columns, num_vertices=1000)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            sources = pool.submit(lambda graph=graph: graph.on_gpu("in_sources")).result()
+            sources = pool.submit(lambda graph=graph: graph.gpu.in_sources).result()
         assert cupy.asnumpy(sources).tolist() == list(range(999, -1, -1))
         ew.bfs(graph, 0, device="cuda")

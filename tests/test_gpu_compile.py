@@ -3,7 +3,6 @@ tests/simulate.py runs kernels in numba's simulator, tests/test_gpu.py on a GPU.
 
 import types
 import weakref
-from functools import partial
 from typing import NamedTuple
 
 import kept_messages
@@ -51,7 +50,7 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
         compiled_program(found, gpu.device_function),
         binding,
         message,
-        constant_arrays(binding, {}, True, partial(getattr, binding.graph)).uniform,
+        constant_arrays(binding, {}, True, binding.graph).uniform,
         delivery,
     )
     return gpu_compile.compile_kernel(

@@ -1,7 +1,9 @@
 """Graphs built on a GPU, with NumPy in the place of CuPy; tests/test_gpu_algorithms.py builds them on a GPU."""
 
 import contextlib
+import copy
 import sys
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +12,13 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms.common.lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
-from edgewise.graph import gpu_rows
+from edgewise.graph import gpu_rows, resident
 from edgewise.graph import graph as graph_module
 
 DOOR = SimpleNamespace(
     cupy=lambda: np,
     host_copy=np.array,
-    copied=lambda owner, values: values,
+    copy_of=np.array,
     room=lambda name, needed: contextlib.nullcontext(),
 )
 
@@ -39,7 +41,7 @@ def on_gpu(values):
 
 @pytest.fixture(autouse=True)
 def numpy_for_cupy(monkeypatch):
-    for module in (gpu_rows, graph_module):
+    for module in (gpu_rows, graph_module, resident):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
     monkeypatch.setitem(sys.modules, "edgewise.graph.gpu_keys", SimpleNamespace(arc_keys=arc_keys))
 
@@ -102,10 +104,10 @@ def test_ids_beyond_int64_stay_what_they_are():
 
 def test_what_lies_on_the_gpu_is_given_back_as_it_is():
     graph = ew.Graph.from_edges(on_gpu([1, 0, 1]), on_gpu([0, 1, 1]), on_gpu([1.5, 2.5, 3.5]))
-    assert graph.on_gpu("targets") is graph.on_gpu("targets")
-    assert graph.on_gpu("in_sources").tolist() == [1, 0, 1]
-    assert graph.on_gpu("in_weights").tolist() == [1.5, 2.5, 3.5]
-    assert graph.as_directed().on_gpu("weights").tolist() == [2.5, 1.5, 3.5]
+    assert graph.gpu.targets is graph.gpu.targets
+    assert graph.gpu.in_sources.tolist() == [1, 0, 1]
+    assert graph.gpu.in_weights.tolist() == [1.5, 2.5, 3.5]
+    assert graph.as_directed().gpu.weights.tolist() == [2.5, 1.5, 3.5]
 
 
 @pytest.mark.parametrize(
@@ -142,3 +144,13 @@ def test_what_weights_are_like_is_asked_on_the_gpu(monkeypatch):
     assert "int64 weights" in repr(graph)
     assert weight_range(graph) == (5, 7)
     assert distance_dtype(graph) == np.int64
+
+
+def test_arrays_there_go_with_their_graph():
+    graph = ew.Graph.from_edges([0, 1], [1, 0])
+    copies = graph.gpu.offsets, graph.gpu.in_sources
+    assert copy.copy(graph).gpu.offsets is not copies[0]
+    gone = weakref.ref(graph)
+    del graph
+    assert gone() is None
+    assert ew.Graph.from_edges([0, 1], [1, 0]).gpu.targets.tolist() == [1, 0]

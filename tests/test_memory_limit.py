@@ -10,6 +10,7 @@ from resident_programs import Start
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ParameterError
+from edgewise.graph import Made
 from edgewise.memory import Step, _left_to_group, held, in_turn
 
 on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
@@ -102,7 +103,7 @@ def test_ids_of_a_distribution_that_are_looked_up_count_once(name, of_id):
     first = needed(lambda **options: ew.pagerank(graph, device="cpu", **given, **options))
     graph.index_of(names[0])
     later = needed(lambda **options: ew.pagerank(graph, device="cpu", **given, **options))
-    made = graph.making("in_edges").most
+    made = graph.making(Made.IN_EDGES).most
     assert of_id * 3000 <= first - later <= 140 * 3000 + made
 
 

@@ -80,7 +80,7 @@ def fresh(made: Columns, both_ways: bool = False) -> ew.Graph:
     if not both_ways:
         return built(columns, num_vertices)
     graph = ew.Graph.from_edges(*columns[:2], directed=False, num_vertices=num_vertices)
-    graph.on_gpu("offsets")
+    _ = graph.gpu.offsets
     return graph
 
 
@@ -126,7 +126,7 @@ def preprocessing(graph: ew.Graph, schedule: ew.Schedule, with_weights: bool) ->
     started = time.perf_counter()
     made = lay_out(graph, layout, buffered, with_arcs)
     if with_arcs:
-        made.in_order(graph.on_gpu("weights"))
+        made.in_order(graph.gpu.weights)
     finish()
     return 1e3 * (time.perf_counter() - started)
 

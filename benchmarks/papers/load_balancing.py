@@ -125,7 +125,7 @@ def splitting(graph: ew.Graph, degrees: np.ndarray) -> dict[str, Any]:
     """What node splitting makes of the out-degrees."""
     from edgewise.balance.node_splitting import likely_degree, split_vertices
 
-    offsets = graph.on_gpu("offsets")
+    offsets = graph.gpu.offsets
     bound = likely_degree(offsets, ew.NodeSplitting().bins)
     children = split_vertices(offsets, bound)
     shares = np.diff(children.begin.get().astype(np.int64))
@@ -143,7 +143,7 @@ def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[s
     """A row for each program and strategy on a graph."""
     made = GRAPHS[graph_name]()
     graph = fresh(made)
-    degrees = np.diff(graph.on_gpu("offsets").get().astype(np.int64))
+    degrees = np.diff(graph.gpu.offsets.get().astype(np.int64))
     source = int(degrees.argmax())
     facts = {
         "graph": graph_name,

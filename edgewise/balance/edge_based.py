@@ -102,8 +102,8 @@ class EdgeBasedStrategy(Strategy):
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         m = rows.num_arcs
         ends = [
-            rows.kept(name, ("sources of edges",), ENDS_BYTES * m, lambda offsets: own_ends(offsets, m))
-            for name, used in (("offsets", pushes), ("in_offsets", pulls))
+            rows.kept(inward, ("sources of edges",), ENDS_BYTES * m, lambda offsets: own_ends(offsets, m))
+            for inward, used in ((False, pushes), (True, pulls))
             if used
         ]
         return Plan(Edges(ends[0], ends[-1], Own(m if pushes else 0)), rows.offsets)

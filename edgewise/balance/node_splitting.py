@@ -70,12 +70,12 @@ def likely_degree(offsets: Any, bins: int) -> int:
     return max(1, -(-tallest * largest // bins))
 
 
-def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, name: str) -> int:
-    """The most arcs of a vertex that a thread has at a time; `name` is "offsets" or "in_offsets"."""
+def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, inward: bool) -> int:
+    """The most arcs of a vertex that a thread has at a time, by out-edges or, inward, by in-edges."""
     if choice.max_degree != "auto":
         return min(choice.max_degree, max(1, rows.num_arcs))
     needed, bins = 16 * rows.num_vertices, choice.bins
-    found: int = rows.kept(name, ("degrees", bins), needed, lambda offsets: likely_degree(offsets, bins))
+    found: int = rows.kept(inward, ("degrees", bins), needed, lambda offsets: likely_degree(offsets, bins))
     return found
 
 
@@ -156,18 +156,18 @@ class NodeSplittingStrategy(Strategy):
         self._choice = choice
 
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
-        directions = [("offsets", "out-edges")] * pushes + [("in_offsets", "in-edges")] * pulls
+        directions = [(False, "out-edges")] * pushes + [(True, "in-edges")] * pulls
         found = [self._split(rows, *direction) for direction in directions]
         children, notes = [each for each, _ in found], tuple(note for _, note in found)
         listed = len(children[0].parent) if pushes else 0
         parts = len(children[-1].parent) if pulls else 0
         return Plan(Splitting(children[0], children[-1], Own(listed)), rows.offsets, parts, notes)
 
-    def _split(self, rows: Rows, name: str, what: str) -> tuple[Children, str]:
+    def _split(self, rows: Rows, inward: bool, what: str) -> tuple[Children, str]:
         """The children of all vertices in one direction, and a note."""
-        n, bound = rows.num_vertices, bound_of(self._choice, rows, name)
+        n, bound = rows.num_vertices, bound_of(self._choice, rows, inward)
         key, needed = ("node splitting", bound), SPLIT_BYTES * n
-        children: Children = rows.kept(name, key, needed, lambda offsets: split_vertices(offsets, bound))
+        children: Children = rows.kept(inward, key, needed, lambda offsets: split_vertices(offsets, bound))
         count = int(children.split[0])
         note = f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
         return children, f"{note}{len(children.parent) - n + count:,}"

@@ -7,7 +7,6 @@ the vertex or edge at hand, and each problem is reported with function, line, an
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, final
 
@@ -20,6 +19,7 @@ from edgewise.engine.lowering.compiled import compiled_for, edge_names, tuple_cl
 from edgewise.engine.overflow import as_compiled
 from edgewise.errors import ProgramError, ProgramWarning, warn
 from edgewise.execution import Execution
+from edgewise.graph import Made
 from edgewise.kernels.cache import program_function
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declare import VERTEX, Combiner
@@ -155,7 +155,7 @@ def running(binding: Binding, given: dict[str, Any]) -> Step:
     fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
     steps = [giving(binding, name, given) for name in given]
     objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * spec.keeps_messages
-    return in_turn(graph.making("out_degree", "in_degree"), *steps, held(fields + objects))
+    return in_turn(graph.making(Made.OUT_DEGREE, Made.IN_DEGREE), *steps, held(fields + objects))
 
 
 class _Run:
@@ -175,13 +175,12 @@ class _Run:
         for name, function in self.functions.items():
             self.functions[name] = replace(function, function=as_compiled(function, strict, made, anew))
         n, m = self.graph.num_vertices, self.graph.num_arcs
-        graph_array = partial(getattr, self.graph)
         self.vertex_fields = {
             name: _filled(name, initial_vertex_value(binding, name, given), n, dtype, strict)
             for name, dtype in binding.vertex.items()
         }
         self.edge_fields = {
-            name: _filled(name, initial_edge_value(binding, name, given, graph_array), m, dtype, strict)
+            name: _filled(name, initial_edge_value(binding, name, given, self.graph), m, dtype, strict)
             for name, dtype in binding.edge.items()
         }
         declared: dict[str, Any] = {**self.spec.vertex_fields, **self.spec.edge_fields}

@@ -4,9 +4,11 @@ from typing import Any
 
 from edgewise.errors import GraphTypeError
 from edgewise.graph.graph import Graph
+from edgewise.graph.making import Made
+from edgewise.graph.resident import Arrays, Resident
 from edgewise.text import shown
 
-__all__ = ["Graph", "check_graph"]
+__all__ = ["Arrays", "Graph", "Made", "Resident", "check_graph"]
 
 
 def check_graph(where: str, graph: Any) -> None:

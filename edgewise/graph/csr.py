@@ -40,7 +40,7 @@ _PIECE = 2**16
 
 @dataclass(frozen=True)
 class Rows:
-    """The arcs of each vertex, one row after another.
+    """The arcs of each vertex, one row after another; NumPy arrays, or CuPy arrays in `edgewise.graph.gpu_rows`.
 
     Attributes:
         offsets: int32 or int64, shape (num_vertices + 1,): row v is ``offsets[v]:offsets[v + 1]``.

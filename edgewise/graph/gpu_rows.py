@@ -20,34 +20,32 @@ class GpuRows:
     """The arcs of each vertex, one row after another, on the GPU.
 
     Attributes:
-        on_gpu: CuPy arrays: ``offsets``, ``targets`` and ``weights`` (or None) as in `edgewise.graph.csr.Rows`.
+        on_gpu: the rows as CuPy arrays.
     """
 
     def __init__(self, offsets: Any, targets: Any, weights: Any) -> None:
-        self.on_gpu = {"offsets": offsets, "targets": targets, "weights": weights}
-
-    def _on_host(self, name: str) -> np.ndarray:
-        return sealed(cuda_door().host_copy(self.on_gpu[name]))
+        self.on_gpu = csr.Rows(offsets, targets, weights)
 
     @cached_property
     def offsets(self) -> np.ndarray:
         """A copy in the host's memory."""
-        return self._on_host("offsets")
+        return sealed(cuda_door().host_copy(self.on_gpu.offsets))
 
     @cached_property
     def targets(self) -> np.ndarray:
         """A copy in the host's memory."""
-        return self._on_host("targets")
+        return sealed(cuda_door().host_copy(self.on_gpu.targets))
 
     @cached_property
     def weights(self) -> np.ndarray | None:
         """A copy in the host's memory, or None."""
-        return None if self.on_gpu["weights"] is None else self._on_host("weights")
+        weights = self.on_gpu.weights
+        return None if weights is None else sealed(cuda_door().host_copy(weights))
 
     @property
     def not_on_host(self) -> int:
         """Bytes of the arrays that have no copy in the host's memory yet."""
-        arrays = self.on_gpu.items()
+        arrays = vars(self.on_gpu).items()
         return sum(each.nbytes for name, each in arrays if each is not None and name not in vars(self))
 
     def transposed(self) -> "GpuRows":
@@ -58,7 +56,8 @@ class GpuRows:
         """
         from edgewise.graph.gpu_keys import arc_keys
 
-        offsets, targets, weights = self.on_gpu.values()
+        offsets, targets = self.on_gpu.offsets, self.on_gpu.targets
+        weights: Any = self.on_gpu.weights
         with cuda_door().room("making in-edges", ARC_BYTES * len(targets)):
             keys = arc_keys(offsets, targets)
             if weights is None:

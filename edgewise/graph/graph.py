@@ -20,9 +20,10 @@ from edgewise.graph.checks import (
 )
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
-from edgewise.graph.making import making_array, stored
+from edgewise.graph.making import Made, making_array, stored
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
+from edgewise.graph.resident import Resident
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
@@ -67,10 +68,12 @@ class Graph:
         self.edge_numbers: np.ndarray | None = None
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
+        #: What lies on the GPU for this graph, see `edgewise.graph.resident`.
+        self.residents: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but the programs that are laid out for this graph."""
-        return {**vars(self), "programs": OrderedDict()}
+        """What a copy has: all but what is laid out for this graph."""
+        return {**vars(self), "programs": OrderedDict(), "residents": {}}
 
     @property
     def itself(self) -> "Graph":
@@ -92,52 +95,15 @@ class Graph:
         """The weight of each arc, or None."""
         return self._rows.weights
 
-    def on_gpu(self, name: str) -> Any:
-        """One of this graph's arrays on the GPU, as a CuPy array; it is copied there once.
-
-        Args:
-            name: "offsets", "targets", "weights", their counterparts for in-edges ("in_offsets", "in_sources",
-                "in_weights"), "out_degree" or "in_degree".
-
-        Raises:
-            MemoryLimitError: the GPU has no room for it.
-        """
-        inward = name.startswith("in_")
-        rows = self._columns if inward else self._rows
-        if not isinstance(rows, GpuRows):
-            return cuda_door().copied(self, getattr(self, name))
-        if name.endswith("_degree"):
-            offsets = rows.on_gpu["offsets"]
-            return cuda_door().resident(self, (name,), lambda: (offsets[1:] - offsets[:-1]).astype(np.int32))
-        return rows.on_gpu[_name_in_rows(name)]
-
-    def needed_on_gpu(self, *names: str) -> int:
-        """Bytes of the GPU's memory that `on_gpu` takes to make or copy arrays that are not there yet."""
-        return self.making_on_gpu(*names).most
-
-    def making_on_gpu(self, *names: str) -> Step:
-        """The GPU's memory that `on_gpu` takes for arrays that are not there yet."""
-        missing = {name for name in names if not self._lies_on_gpu(name)}
-        if not self.directed:
-            missing = {_name_in_rows(name) for name in missing}
-        making = self.directed and not self.has_in_edges and isinstance(self._rows, GpuRows)
-        making = making and any(name.startswith("in_") for name in missing)
-        arrays = [self.stored(_name_in_rows(name)) for name in missing]
-        kept = sum(array.nbytes for array in arrays)
-        return Step(kept, kept + making * gpu_rows.ARC_BYTES * self.num_arcs)
+    @property
+    def gpu(self) -> Resident:
+        """This graph's arrays on the GPU; they are copied there once."""
+        return Resident(self)
 
     @property
     def needed_on_host(self) -> int:
         """Bytes that a graph built on a GPU will take on the host, for arrays not copied yet."""
         return self._rows.not_on_host if isinstance(self._rows, GpuRows) else 0
-
-    def _lies_on_gpu(self, name: str) -> bool:
-        """Whether an array is on the GPU already."""
-        inward = name.startswith("in_")
-        if inward and not self.has_in_edges:
-            return False
-        rows = self._columns if inward else self._rows
-        return isinstance(rows, GpuRows) or bool(cuda_door().is_copied(self, getattr(self, name)))
 
     @classmethod
     @naming_memory_errors
@@ -192,7 +158,7 @@ class Graph:
                     rows, ids, loops = gpu_rows.build(
                         *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
                     )
-                return cls(rows, ids, directed, loops, len(rows.on_gpu["targets"]))
+                return cls(rows, ids, directed, loops, len(rows.on_gpu.targets))
             source, target = map(cuda_door().host_copy, columns)
             weight = None if values is None else cuda_door().host_copy(values)
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
@@ -317,15 +283,22 @@ class Graph:
     @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self.stored("weights") is not None
+        return self.stored.weights is not None
 
-    def stored(self, name: str) -> Any:
-        """An array where it lies: a CuPy array if the graph was built on a GPU, else a NumPy array; or None.
+    @property
+    def stored(self) -> Any:
+        """The rows where they lie, as `csr.Rows`: CuPy arrays if the graph was built on a GPU, else NumPy arrays."""
+        return stored(self._rows)
 
-        Args:
-            name: "offsets", "targets" or "weights".
-        """
-        return stored(self._rows, name)
+    @property
+    def stored_in_edges(self) -> Any:
+        """The in-edges where they lie, as `csr.Rows`; made if they are not there yet."""
+        return stored(self._columns)
+
+    @property
+    def built_on_gpu(self) -> bool:
+        """Whether the graph was built on a GPU."""
+        return isinstance(self._rows, GpuRows)
 
     @property
     def vertices(self) -> np.ndarray:
@@ -389,7 +362,7 @@ class Graph:
     @property
     def has_in_edges(self) -> bool:
         """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
-        return not self.directed or "_columns" in self.__dict__
+        return not self.directed or Made.IN_EDGES.value in vars(self)
 
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
@@ -399,24 +372,23 @@ class Graph:
         """Make `in_arcs` now, unless they are there already; the graph keeps them."""
         _ = self.in_arcs
 
-    def making(self, *names: str) -> Step:
+    def making(self, *arrays: Made) -> Step:
         """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
 
-        Args:
-            names: "in_edges", "out_degree", "in_degree", "in_arcs" or "slots". Arrays that exist take nothing.
+        Arrays that exist take nothing.
         """
-        missing = [name for name in names if not self._has(name)]
+        missing = [array for array in arrays if not self._has(array)]
         return in_turn(held(self.needed_on_host), *map(self._making, missing))
 
-    def _has(self, name: str) -> bool:
+    def _has(self, array: Made) -> bool:
         """Whether an array has been made."""
-        return self.has_in_edges if name == "in_edges" else name in vars(self)
+        return self.has_in_edges if array is Made.IN_EDGES else array.value in vars(self)
 
-    def _making(self, name: str) -> Step:
+    def _making(self, array: Made) -> Step:
         """The host's memory that it takes to make an array."""
-        if name == "in_degree" and not self.directed:
-            return self.making("out_degree")
-        return making_array(name, self._rows, self.num_vertices, self.num_arcs, self.directed)
+        if array is Made.IN_DEGREE and not self.directed:
+            return self.making(Made.OUT_DEGREE)
+        return making_array(array, self._rows, self.num_vertices, self.num_arcs, self.directed)
 
     @property
     def in_offsets(self) -> np.ndarray:
@@ -471,14 +443,14 @@ class Graph:
         made = [self._ids, *vars(self).values()]
         groups = [group for group in made if isinstance(group, csr.Rows | GpuRows | Ids)]
         made += [part for group in groups for part in vars(group).values()]
-        made += self.__dict__.get("slots", ())
+        made += vars(self).get(Made.SLOTS.value, ())
         arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
         return sum(array.nbytes for array in arrays.values())
 
     def __repr__(self) -> str:
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
-        weights = f"{self.stored('weights').dtype} weights" if self.weighted else "unweighted"
+        weights = f"{self.stored.weights.dtype} weights" if self.weighted else "unweighted"
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
@@ -487,13 +459,8 @@ class Graph:
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
             "directed": "yes" if self.directed else "no",
-            "weights": str(self.stored("weights").dtype) if self.weighted else "none",
+            "weights": str(self.stored.weights.dtype) if self.weighted else "none",
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }
         return html_table(facts)
-
-
-def _name_in_rows(name: str) -> str:
-    """The name in rows of a graph's array: "targets" for "in_sources", say."""
-    return name.removeprefix("in_").replace("sources", "targets")

@@ -22,7 +22,7 @@ from edgewise.kernels.cuda.device import (
     num_threads,
     thread_index,
 )
-from edgewise.kernels.cuda.memory import CANCEL, resident
+from edgewise.kernels.cuda.memory import CANCEL
 from edgewise.primitives.control import LINE, TURNS, Allocator, control_words, host_words
 from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.primitives.row_sums import LONG, list_long, take_long
@@ -293,5 +293,5 @@ def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
     def look() -> bool:
         return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.offsets, on_gpu.in_offsets))
 
-    found: bool = resident(graph, "long rows", look)
+    found: bool = graph.gpu.kept("long rows", look)
     return found

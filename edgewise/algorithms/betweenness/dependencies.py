@@ -12,9 +12,8 @@ from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refus
 from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin
-from edgewise.algorithms.common.lengths import arrays_both_ways
 from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
@@ -96,7 +95,7 @@ def sum_dependencies(
     def gpu_memory(_: Schedule) -> int:
         in_batches = not (weighted or on == ON_ARCS)
         run = batch_bytes(n, m, 1) if in_batches else source_bytes(n, m, job.num_sums)
-        return in_turn(graph.making_on_gpu(*arrays_both_ways(graph, weighted)), held(run)).most
+        return in_turn(graph.gpu.making(Arrays.both_ways(weighted)), held(run)).most
 
     program: Form | str = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
     if weighted or on == ON_ARCS:
@@ -110,7 +109,7 @@ def sum_dependencies(
         memory_limit,
         work=job.work(asked.number),
         rounds=(asked.number if weighted else -(-asked.number // _BATCH)) * 2 * levels(n, m),
-        arrays=("offsets", "targets", "in_offsets", "in_sources"),
+        arrays=Arrays.BOTH_WAYS,
         cpu=Form(_sum_on_cpu, memory),
         cuda=Form("betweenness.cuda.sum_over", gpu_memory),
         program=program,

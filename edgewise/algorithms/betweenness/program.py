@@ -110,7 +110,7 @@ def accumulate(
     if graph.directed:
 
         def make() -> Graph:
-            here, there = copy_of(graph.sources), graph.on_gpu("targets")
+            here, there = copy_of(graph.sources), graph.gpu.targets
             ends = xp.concatenate([here, there]), xp.concatenate([there, here])
             ways = xp.full(2 * graph.num_arcs, THERE, np.int32)
             ways[graph.num_arcs :] = BACK

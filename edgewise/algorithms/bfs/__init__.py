@@ -46,7 +46,7 @@ from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
@@ -155,7 +155,6 @@ def bfs(
     looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     work, rounds = _cost(graph)
-    arrays = "offsets", "targets", "in_offsets", "in_sources"
     task = begin(
         "bfs",
         graph,
@@ -165,9 +164,9 @@ def bfs(
         memory_limit,
         work=work,
         rounds=rounds,
-        arrays=arrays,
+        arrays=Arrays.BOTH_WAYS,
         cpu=Form(_search, lambda schedule: in_turn(looking_up, _memory(graph, schedule)).most, (Push, Pull)),
-        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph, arrays), (Push, Pull)),
+        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph), (Push, Pull)),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
@@ -226,13 +225,13 @@ def _memory(graph: Graph, schedule: Schedule) -> Step:
 def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
     """The memory of a search on the CPU that makes in-edges on the way."""
     search = searching(graph.num_vertices, threads_of("bfs", schedule))
-    return in_turn(held(search.most), graph.making("in_edges"))
+    return in_turn(held(search.most), graph.making(Made.IN_EDGES))
 
 
-def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
-    """The GPU's memory that a search takes, with these arrays of the graph."""
+def _gpu_memory(graph: Graph) -> int:
+    """The GPU's memory that a search takes, with the graph both ways."""
     search = held(graph.num_vertices * 28 + graph.num_arcs // 4)
-    return in_turn(graph.making_on_gpu(*arrays), search).most
+    return in_turn(graph.gpu.making(Arrays.BOTH_WAYS), search).most
 
 
 def _explain(run: Execution, search: Search, forced: int) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s, Weights
-from edgewise.kernels.cuda.memory import finish, resident
+from edgewise.kernels.cuda.memory import finish
 
 
 class GraphOnGpu(NamedTuple):
@@ -39,8 +39,8 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
     """The graph on the GPU with its in-edges, made if it has none; or with its out-edges in their place."""
 
     def arrays() -> GraphOnGpu:
-        rows = (graph.on_gpu("offsets"), graph.on_gpu("targets"))
-        columns = (graph.on_gpu("in_offsets"), graph.on_gpu("in_sources")) if in_edges else rows
+        rows = (graph.gpu.offsets, graph.gpu.targets)
+        columns = (graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows
         return GraphOnGpu(*rows, *columns)
 
     return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
@@ -54,7 +54,7 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, 
         lengths, in_lengths = laid_out(
             graph,
             "weights",
-            lambda: (graph.on_gpu("weights"), graph.on_gpu("in_weights")),
+            lambda: (graph.gpu.weights, graph.gpu.in_weights),
             "brought the weights to the GPU",
             run,
         )
@@ -71,4 +71,4 @@ def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> An
             finish()
             return made
 
-    return resident(graph, key, timed)
+    return graph.gpu.kept(key, timed)

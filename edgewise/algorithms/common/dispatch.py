@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from edgewise.errors import ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.schedule import Schedule
 
 
@@ -71,7 +71,7 @@ def begin(
     *,
     work: float,
     rounds: float,
-    arrays: tuple[str, ...] = ("offsets", "targets"),
+    arrays: Arrays = Arrays.ROWS,
     cpu: Form,
     cuda: Form,
     program: Form | str,

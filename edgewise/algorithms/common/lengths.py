@@ -39,22 +39,13 @@ def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> 
     return Arcs(*unsigned, np.empty(0, np.int32) if weights is None else weights)
 
 
-def arrays_both_ways(graph: Graph, weighted: bool) -> tuple[str, ...]:
-    """The names for `Graph.on_gpu` of the arrays that runs on a GPU take, in-edges included."""
-    return tuple(
-        prefix + name
-        for prefix, ends in (("", "targets"), ("in_", "sources"))
-        for name in ("offsets", ends, *(("weights",) if weighted else ()))
-    )
-
-
 _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 
 
 def weight_range(graph: Graph) -> tuple[Any, Any]:
     """The smallest and the largest weight as Python numbers, found once for each graph."""
     if graph not in _weight_ranges:
-        weights = graph.stored("weights")
+        weights = graph.stored.weights
         if weights is None or len(weights) == 0:
             _weight_ranges[graph] = (1, 1)
         else:
@@ -70,7 +61,7 @@ def distance_dtype(graph: Graph) -> np.dtype:
     """
     if not graph.weighted:
         return np.dtype(np.int32)
-    given = np.dtype(graph.stored("weights").dtype)
+    given = np.dtype(graph.stored.weights.dtype)
     if given.kind == "f":
         return given
     heaviest = max(map(abs, weight_range(graph)))

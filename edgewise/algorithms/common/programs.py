@@ -42,8 +42,8 @@ def with_both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
     """The graph with every edge both ways, with or without its weights; it is made once, and the graph keeps it."""
 
     def make() -> Graph:
-        ends = copy_of(graph.sources), graph.on_gpu("targets")
-        weights = graph.on_gpu("weights") if weighted else None
+        ends = copy_of(graph.sources), graph.gpu.targets
+        weights = graph.gpu.weights if weighted else None
         return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
 
     if not graph.directed:

@@ -33,7 +33,7 @@ from edgewise.algorithms.components.cpu import (
 )
 from edgewise.errors import VerificationError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, check_count
@@ -154,8 +154,8 @@ def _memory(graph: Graph) -> int:
 
 def _gpu_memory(graph: Graph) -> int:
     """The GPU's memory that a run takes: in-edges are copied there if the graph has them."""
-    arrays = ("offsets", "targets", *(("in_offsets", "in_sources") if graph.has_in_edges else ()))
-    return in_turn(graph.making_on_gpu(*arrays), held(4 * graph.num_vertices)).most
+    arrays = Arrays.BOTH_WAYS if graph.has_in_edges else Arrays.ROWS
+    return in_turn(graph.gpu.making(arrays), held(4 * graph.num_vertices)).most
 
 
 def _components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

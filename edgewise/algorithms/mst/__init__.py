@@ -25,7 +25,7 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin
-from edgewise.algorithms.common.lengths import arcs_of, arrays_both_ways, in_arcs_of
+from edgewise.algorithms.common.lengths import arcs_of, in_arcs_of
 from edgewise.algorithms.mst.cpu import (
     EDGES,
     FOUND_WORDS,
@@ -42,7 +42,7 @@ from edgewise.algorithms.mst.memory import joining_bytes, rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import held, in_turn
@@ -154,7 +154,7 @@ def mst(
             "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "
             "each arc for an edge, or make the graph with directed=False"
         )
-    dtype = np.dtype(graph.stored("weights").dtype if graph.weighted else np.int32)
+    dtype = np.dtype(graph.stored.weights.dtype if graph.weighted else np.int32)
     task = begin(
         "mst",
         graph,
@@ -164,7 +164,7 @@ def mst(
         memory_limit,
         work=_work(graph),
         rounds=60,
-        arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
+        arrays=Arrays.rows(graph.weighted),
         cpu=Form(_forest, lambda _: _memory(graph, dtype)),
         cuda=Form("mst.cuda.spanning_forest", lambda _: _gpu_memory(graph, dtype)),
         program=Form(
@@ -182,13 +182,13 @@ def _work(graph: Graph) -> float:
 
 def _memory(graph: Graph, weight: np.dtype) -> int:
     """The memory that a run takes on the CPU."""
-    making = graph.making("in_edges") if graph.directed else graph.making()
+    making = graph.making(Made.IN_EDGES) if graph.directed else graph.making()
     return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
 
 
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:
     """The GPU's memory that a run takes."""
-    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    making = graph.gpu.making(Arrays.both_ways(graph.weighted))
     arcs = graph.num_arcs * (1 + graph.directed)
     return in_turn(making, held(rounds_bytes(graph.num_vertices, arcs, weight))).most
 

@@ -31,7 +31,7 @@ from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verif
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns
@@ -186,7 +186,7 @@ def pagerank(
         memory_limit,
         work=_work(graph.num_vertices, graph.num_arcs, min(limit, _LIKELY_ITERATIONS)),
         rounds=_ROUNDS,
-        arrays=("in_offsets", "in_sources"),
+        arrays=Arrays.IN_EDGES,
         cpu=Form(_rank, lambda _: _memory(graph, kind, weighted, personalization, start), (Pull,)),
         cuda=Form("pagerank.cuda.rank", lambda _: _gpu_memory(graph, kind, weighted), (Pull,)),
         program=Form("pagerank.program.rank", no_memory, (Pull, Buffered)),

@@ -16,7 +16,7 @@ from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges, places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
@@ -46,7 +46,6 @@ from edgewise.kernels.cuda.memory import (
     cupy,
     empty,
     host_copy,
-    is_resident,
     pinned,
     signals,
     wait,
@@ -140,7 +139,7 @@ def rank(
     in_edges = laid_out(
         graph,
         ("in-edges", weighted),
-        lambda: make_in_edges(graph.on_gpu("offsets"), graph.on_gpu("targets"), weighted),
+        lambda: make_in_edges(graph.gpu.offsets, graph.gpu.targets, weighted),
         "laid in-edges out on the GPU",
         run,
     )
@@ -190,11 +189,11 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
     """The GPU's memory that a run takes: the graph's rows, its in-edges laid out and what belongs to them, unless they
     are there, and six arrays of ranks."""
     n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
-    rows = graph.making_on_gpu("offsets", "targets", *["weights"] * weighted)
+    rows = graph.gpu.making(Arrays.rows(weighted))
     steps = [rows]
-    if not is_resident(graph, ("in-edges", weighted)):
-        steps.append(making_in_edges(n, m, graph.stored("offsets").itemsize * weighted))
-    if not is_resident(graph, ("scale", weighted, dtype)):
+    if not graph.gpu.has(("in-edges", weighted)):
+        steps.append(making_in_edges(n, m, graph.stored.offsets.itemsize * weighted))
+    if not graph.gpu.has(("scale", weighted, dtype)):
         weights = of_rank * places(m) * weighted
         # Weights twice, sources, and both as `bincount` takes them.
         of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)
@@ -206,12 +205,12 @@ def _scale(graph: Graph, in_edges: InEdges, weighted: bool, dtype: np.dtype) -> 
     """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
     xp = cupy()
     if weighted:
-        weights = xp.concatenate([graph.on_gpu("weights").astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
+        weights = xp.concatenate([graph.gpu.weights.astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
         out = xp.bincount(
             copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
         )
     else:
-        weights, out = xp.empty(0, dtype), graph.on_gpu("out_degree")
+        weights, out = xp.empty(0, dtype), graph.gpu.out_degree
     out = out[in_edges.vertices].astype(np.float64)
     gives = xp.greater(out, 0)
     return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights

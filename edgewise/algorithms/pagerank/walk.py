@@ -9,7 +9,7 @@ import numpy as np
 
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
-from edgewise.graph import Graph, csr
+from edgewise.graph import Graph, Made, csr
 from edgewise.graph.ids import as_array
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
@@ -55,9 +55,9 @@ def walking(graph: Graph, weighted: bool) -> Step:
     n, m = graph.num_vertices, graph.num_arcs
     scale = Step(8 * n, 9 * n)
     if not weighted:
-        return in_turn(graph.making("in_edges", "out_degree"), scale)
+        return in_turn(graph.making(Made.IN_EDGES, Made.OUT_DEGREE), scale)
     if has_moderate_weights(graph):
-        return in_turn(graph.making("in_edges"), scale)
+        return in_turn(graph.making(Made.IN_EDGES), scale)
     in_edges = csr.transposing(graph.offsets, graph.targets, 8)
     return in_turn(graph.making(), Step(8 * m, 8 * (m + n)), in_edges, scale)
 

@@ -40,7 +40,7 @@ from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import ALONE, BOTH, COMPONENTS, LOWEST, depth_bytes, make_depth, split
 from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.execution import Execution, Progress, threads_of
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, Made, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO
@@ -110,16 +110,15 @@ def scc(
         task = begin_components("scc", graph, *how)
     else:
         n, m = graph.num_vertices, graph.num_arcs
-        arrays = "offsets", "targets", "in_offsets", "in_sources"
         task = begin(
             "scc",
             graph,
             *how,
             work=2 * search_work(n, m),
             rounds=3 * levels(n, m),
-            arrays=arrays,
+            arrays=Arrays.BOTH_WAYS,
             cpu=Form(_strong_components, lambda schedule: _memory(graph, schedule)),
-            cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph, arrays)),
+            cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph)),
             program=Form("scc.program.strong_components", no_memory, (Push, Pull, Buffered)),
         )
     found, run = task.find(graph)
@@ -130,15 +129,15 @@ def _memory(graph: Graph, schedule: Schedule) -> int:
     """The memory that a run takes on the CPU."""
     n = graph.num_vertices
     search = searching(n, threads_of("scc", schedule))
-    making = graph.making("in_edges", "out_degree", "in_degree")
+    making = graph.making(Made.IN_EDGES, Made.OUT_DEGREE, Made.IN_DEGREE)
     return in_turn(making, Step(0, 4 * n), search, search, held(4 * n + depth_bytes(n))).most
 
 
-def _gpu_memory(graph: Graph, arrays: tuple[str, ...]) -> int:
-    """The GPU's memory that a run takes: these arrays of the graph, arrays of vertices, and two lists of pieces of arcs
+def _gpu_memory(graph: Graph) -> int:
+    """The GPU's memory that a run takes: the graph both ways, arrays of vertices, and two lists of pieces of arcs
     both ways."""
     run = held(72 * graph.num_vertices + graph.num_arcs // 2)
-    return in_turn(graph.making_on_gpu(*arrays), run).most
+    return in_turn(graph.gpu.making(Arrays.BOTH_WAYS), run).most
 
 
 def _strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:

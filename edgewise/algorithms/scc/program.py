@@ -154,7 +154,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
 
 def _turned_round(graph: Graph) -> Graph:
     """The graph with each arc reversed, on the GPU."""
-    ends = graph.on_gpu("targets"), copy_of(graph.sources)
+    ends = graph.gpu.targets, copy_of(graph.sources)
     return Graph.from_edges(*ends, num_vertices=graph.num_vertices)
 
 

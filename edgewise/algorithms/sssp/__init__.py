@@ -25,7 +25,6 @@ from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import (
     arcs_of,
-    arrays_both_ways,
     distance_dtype,
     unreached_value,
     weight_range,
@@ -53,7 +52,7 @@ from edgewise.algorithms.sssp.cpu_path_tree import (
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress, threads_of
-from edgewise.graph import Graph, check_graph
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn
@@ -179,7 +178,7 @@ def sssp(
         memory_limit,
         work=_work(graph),
         rounds=3 * levels(graph.num_vertices, graph.num_arcs),
-        arrays=("offsets", "targets", "weights") if graph.weighted else ("offsets", "targets"),
+        arrays=Arrays.rows(graph.weighted),
         cpu=Form(
             _on_cpu, lambda schedule: in_turn(looking_up, _memory(graph, dtype, schedule)).most, (Push,)
         ),
@@ -211,7 +210,7 @@ def _memory(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
 
 def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
     """The GPU's memory that a run takes."""
-    making = graph.making_on_gpu(*arrays_both_ways(graph, graph.weighted))
+    making = graph.gpu.making(Arrays.both_ways(graph.weighted))
     run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
     return in_turn(making, held(run)).most
 
@@ -317,7 +316,7 @@ def _auto_delta(graph: Graph) -> float:
     if not graph.weighted or graph.num_arcs == 0:
         return 1.0
     with np.errstate(over="ignore"):
-        mean = float(graph.stored("weights")[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
+        mean = float(graph.stored.weights[:: max(1, graph.num_arcs // 4096)].mean(dtype=np.float64))
     degree = graph.num_arcs / graph.num_vertices
     return max(mean * min(8.0, (6.4 / degree) ** 2), _LEAST_DELTA) if mean > 0 else 1.0
 

@@ -36,6 +36,7 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays, layin
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
+from edgewise.graph import Made
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE
@@ -96,17 +97,17 @@ def first_running(
 ) -> Step:
     """The memory that it takes to lay a program out for a graph, and to run it."""
     pull = delivery.in_edges
-    made = [*made_for(binding, {}, pull), *["slots"] * delivery.buffered]
+    made = [*made_for(binding, {}, pull), *[Made.SLOTS] * delivery.buffered]
     work = Workspace.nbytes(binding, message, num_threads, delivery.buffered)
     running = _running(binding, given, pull, work, made)
     return in_turn(binding.graph.making(*made), laying_out(binding, {}, pull), running)
 
 
 def _running(
-    binding: Binding, given: dict[str, Any], pull: bool, work: int, made: Sequence[str] = ()
+    binding: Binding, given: dict[str, Any], pull: bool, work: int, made: Sequence[Made] = ()
 ) -> Step:
     """The memory that a run takes with a workspace of `work` bytes; the graph has the arrays `made` before."""
-    missing = [name for name in made_for(binding, given, pull) if name not in made]
+    missing = [each for each in made_for(binding, given, pull) if each not in made]
     given_anew = [binding.graph.making(*missing)] * bool(missing) + [laying_out(binding, given, pull)]
     looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
     return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
@@ -225,8 +226,8 @@ class CpuProgram(AbstractEngine):
 
     def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
-        graph_array, none = partial(getattr, self._binding.graph), np.empty(0)
-        constants = constant_arrays(self._binding, given, self._delivery.in_edges, graph_array)
+        binding, none = self._binding, np.empty(0)
+        constants = constant_arrays(binding, given, self._delivery.in_edges, binding.graph)
         return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
 
     def _run_arrays(

@@ -176,7 +176,7 @@ def own_type(binding: Binding, parameters: dict[str, Any]) -> Any:
 
 def offset_dtype(binding: Binding) -> np.dtype:
     """The dtype of a graph's offsets, unsigned."""
-    return np.dtype(f"u{binding.graph.stored('offsets').itemsize}")
+    return np.dtype(f"u{binding.graph.stored.offsets.itemsize}")
 
 
 def signature(

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.engine.cuda.arguments import SlotMaps
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of, cupy, resident, room
+from edgewise.kernels.cuda.memory import copy_of, cupy, room
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 from edgewise.layout.slots_cuda import Layout as Rows
 from edgewise.layout.slots_cuda import layout_arrays
@@ -62,19 +62,19 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
         MemoryLimitError: the GPU has no room for it.
     """
     arguments = (graph, layout, buffered, with_arcs)
-    found: LaidOut = resident(graph.itself, ("layout", *arguments[1:]), lambda: _made(*arguments))
+    found: LaidOut = graph.gpu.kept(("layout", *arguments[1:]), lambda: _made(*arguments))
     return found
 
 
 def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
     m = graph.num_arcs
-    offsets = graph.on_gpu("offsets")
+    offsets = graph.gpu.offsets
     dtype = np.dtype(f"u{offsets.dtype.itemsize}")
     names = ("sort", "num_buckets", "threshold", "group_size", "split")
     how = {name: getattr(layout, name) for name in names}
     with room("laying in-edges out", ARC_BYTES * m):
         on_cpu, n = layout.made_on == "cpu", graph.num_vertices
-        targets = graph.targets if on_cpu else graph.on_gpu("targets")
+        targets = graph.targets if on_cpu else graph.gpu.targets
         units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
         if on_cpu:
             units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)

@@ -33,14 +33,13 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ScheduleError
 from edgewise.execution import Execution
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.cuda.arguments import address, packed, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import (
     capability,
-    copied,
     copy_of,
     device_number,
     empty,
@@ -271,18 +270,20 @@ class GpuProgram(AbstractEngine):
         self._free: list[_Workspace] = []
         self._order = own_array_order(spec)
         inward = delivery.in_edges and delivery.layout is None
-        names = ("offsets", "targets", *(("in_offsets", "in_sources") if inward else ("offsets", "targets")))
+        arrays = Arrays.BOTH_WAYS if inward else Arrays.ROWS
         self._layout: LaidOut | None = None
-        with room(f"{spec.name}: the graph", graph.needed_on_gpu(*names)):
-            offsets, targets, in_offsets, in_sources = (graph.on_gpu(name) for name in names)
-            in_arcs = offsets
+        with room(f"{spec.name}: the graph", graph.gpu.making(arrays).most):
+            offsets, targets = graph.gpu.offsets, graph.gpu.targets
+            in_offsets, in_sources, in_arcs = offsets, targets, offsets
+            if inward:
+                in_offsets, in_sources = graph.gpu.in_offsets, graph.gpu.in_sources
             if delivery.layout is not None:
                 with_arcs = bool(spec.edge_fields) or spec.needs_arc_index
                 self._layout = lay_out(graph, delivery.layout, delivery.buffered, with_arcs)
                 if not delivery.buffered:
                     in_sources = self._layout.sources
             if delivery.in_edges and spec.needs_arc_index:
-                in_arcs = self._layout.arcs if self._layout else copied(graph.itself, graph.in_arcs)
+                in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({})
             pushes = delivery.pushes and not delivery.best_first
@@ -345,11 +346,9 @@ class GpuProgram(AbstractEngine):
         spec, graph = self._binding.spec, self._binding.graph
         if not delivery.may_do_without_in_edges:
             return delivery
-        names = ["offsets", "targets", "in_offsets", "in_sources"]
-        if any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields):
-            names += ["weights", "in_weights"]
-        in_arcs = graph.num_arcs * graph.stored("offsets").itemsize if spec.needs_arc_index else 0
-        needed = graph.needed_on_gpu(*names) + in_arcs
+        weighted = any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields)
+        in_arcs = graph.num_arcs * graph.stored.offsets.itemsize if spec.needs_arc_index else 0
+        needed = graph.gpu.making(Arrays.both_ways(weighted)).most + in_arcs
         if fits(needed):
             return delivery
         return delivery.without_in_edges(
@@ -360,7 +359,7 @@ class GpuProgram(AbstractEngine):
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
         graph, layout = self._binding.graph, self._layout
         in_edges = self._delivery.in_edges
-        constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.on_gpu)
+        constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.gpu)
         on_gpu: dict[int, Any] = {}
         for values in constants.arrays.values():
             if id(values) not in on_gpu:

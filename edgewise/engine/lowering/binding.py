@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import GraphError, ProgramError
-from edgewise.graph import Graph
+from edgewise.graph import Graph, Resident
 from edgewise.graph.ids import check_not_masked
 from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
@@ -55,7 +55,7 @@ class Binding:
         """All dtypes that compiled code depends on, in one text."""
         groups = (self.vertex, self.edge, self.aggregates, self.parameters)
         texts = (f"{name}:{dtype}" for group in groups for name, dtype in group.items())
-        return " ".join((*texts, str(self.message), str(self.graph.stored("offsets").dtype)))
+        return " ".join((*texts, str(self.message), str(self.graph.stored.offsets.dtype)))
 
     @property
     def result_bytes(self) -> int:
@@ -107,7 +107,7 @@ def vertex_dtype(graph: Graph) -> np.dtype:
 def _weight_dtype(spec: Specification, graph: Graph) -> np.dtype:
     """The dtype that `WEIGHT` stands for: that of the weights, or of the default if the graph has none."""
     if graph.weighted:
-        return np.dtype(graph.stored("weights").dtype)
+        return np.dtype(graph.stored.weights.dtype)
     for name, declared in spec.edge_fields.items():
         if declared.dtype is WEIGHT:
             if declared.default is LEFT_OUT:
@@ -230,16 +230,14 @@ def starts_as_weights(binding: Binding, name: str, given: dict[str, Any]) -> boo
     return name not in given and binding.spec.edge_fields[name].dtype is WEIGHT and binding.graph.weighted
 
 
-def initial_edge_value(
-    binding: Binding, name: str, given: dict[str, Any], graph_array: Callable[[str], Any]
-) -> Any:
+def initial_edge_value(binding: Binding, name: str, given: dict[str, Any], of_graph: Graph | Resident) -> Any:
     """The start of an edge field: a scalar, or an array of shape (num_arcs,) in CSR order.
 
     Args:
-        graph_array: gives one of the graph's arrays by its name, where the engine reads it.
+        of_graph: has the graph's arrays, where the engine reads them.
     """
     if starts_as_weights(binding, name, given):
-        return graph_array("weights")
+        return of_graph.weights
     if name in given:
         return _given(binding, name, given[name], binding.edge[name], binding.graph.num_arcs)
     declared: EdgeField = binding.spec.edge_fields[name]

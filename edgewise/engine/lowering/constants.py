@@ -1,6 +1,5 @@
 """The arrays that runs of a program on a graph only read, for every engine."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from edgewise.engine.lowering.binding import (
     initial_vertex_value,
     starts_as_weights,
 )
+from edgewise.graph import Graph, Made, Resident
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
@@ -38,7 +38,7 @@ class Constants(NamedTuple):
 
 
 def constant_arrays(
-    binding: Binding, given: dict[str, Any], pull: bool, graph_array: Callable[[str], Any]
+    binding: Binding, given: dict[str, Any], pull: bool, of_graph: Graph | Resident
 ) -> Constants:
     """The arrays that runs only read.
 
@@ -46,7 +46,7 @@ def constant_arrays(
         binding: the program on its graph.
         given: arrays for fields, by name.
         pull: whether edge fields are needed in the order of in-edges, too.
-        graph_array: gives one of the graph's arrays by its name, where the engine reads it.
+        of_graph: has the graph's arrays, where the engine reads them.
     """
     graph, spec = binding.graph, binding.spec
     arrays: dict[tuple[str, str], Any] = {}
@@ -59,7 +59,7 @@ def constant_arrays(
         arrays["initial", name] = np.atleast_1d(start)
     for name in spec.edge_fields:
         whole = name in spec.edge_writes or name in spec.state_reads
-        start = initial_edge_value(binding, name, given, graph_array)
+        start = initial_edge_value(binding, name, given, of_graph)
         if start.ndim == 0 and not whole:
             uniform.add(name)
         values = start if start.ndim else np.full(graph.num_arcs if whole else 1, start)
@@ -67,11 +67,11 @@ def constant_arrays(
         if not pull or start.ndim == 0:
             arrays["in_along", name] = values
         elif starts_as_weights(binding, name, given):
-            arrays["in_along", name] = graph_array("in_weights")
+            arrays["in_along", name] = of_graph.in_weights
         else:
             arrays["in_along", name] = _in_order(values, graph.in_arcs)
     for name in STATE_ARRAYS:
-        arrays["degree", name] = graph_array(name) if name in spec.state_reads else _NO_DEGREES
+        arrays["degree", name] = getattr(of_graph, name) if name in spec.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
 
 
@@ -97,9 +97,9 @@ def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
     return in_turn(*steps)
 
 
-def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[str]:
-    """Which arrays of the graph a run on the CPU needs, by their names in `Graph.making`."""
+def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[Made]:
+    """Which arrays of the graph a run on the CPU needs."""
     spec = binding.spec
     ordered = spec.needs_arc_index or any(name in given for name in spec.edge_fields)
-    degrees = [name for name in STATE_ARRAYS if name in spec.state_reads]
-    return [*["in_edges"] * pull, *["in_arcs"] * (pull and ordered), *degrees]
+    degrees = [Made(name) for name in STATE_ARRAYS if name in spec.state_reads]
+    return [*[Made.IN_EDGES] * pull, *[Made.IN_ARCS] * (pull and ordered), *degrees]

@@ -2,7 +2,6 @@
 
 import functools
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -196,41 +195,6 @@ def fault(reason: object) -> DeviceError:
     return DeviceError(
         f"a kernel failed on the GPU ({reason}); this process cannot use the GPU any more: start it anew"
     )
-
-
-_residents: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
-
-
-def resident(owner: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """What an object has on the GPU under a key. It is made at the first call and lives as long as the object."""
-    held = _residents.setdefault(owner, {})
-    if key not in held:
-        held[key] = make()
-    return held[key]
-
-
-def is_resident(owner: Any, key: Any) -> bool:
-    """Whether an object has something on the GPU under a key."""
-    return key in _residents.get(owner, {})
-
-
-def is_copied(owner: Any, values: Any) -> bool:
-    """Whether `copied` has been called for this array of an object."""
-    return is_resident(owner, id(values))
-
-
-def copied(owner: Any, values: Any) -> Any:
-    """The copy on the GPU of an object's array. It is made once.
-
-    Raises:
-        MemoryLimitError: the GPU has no room for it.
-    """
-
-    def copy() -> tuple[Any, Any]:
-        with room("the graph's copy", values.nbytes):
-            return values, copy_of(values)
-
-    return resident(owner, id(values), copy)[1]
 
 
 @functools.cache

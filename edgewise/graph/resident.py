@@ -1,0 +1,108 @@
+"""A graph's arrays on the GPU: each is copied or made there once, and stays as long as the graph."""
+
+from collections.abc import Callable
+from enum import Flag, auto
+from typing import Any, final
+
+import numpy as np
+
+from edgewise.graph import csr, gpu_rows
+from edgewise.kernels.door import cuda_door
+from edgewise.memory import Step
+
+
+class Arrays(Flag):
+    """Sets of a graph's arrays that runs on a GPU read."""
+
+    OFFSETS = auto()
+    TARGETS = auto()
+    WEIGHTS = auto()
+    IN_OFFSETS = auto()
+    IN_SOURCES = auto()
+    IN_WEIGHTS = auto()
+    ROWS = OFFSETS | TARGETS
+    IN_EDGES = IN_OFFSETS | IN_SOURCES
+    BOTH_WAYS = ROWS | IN_EDGES
+
+    @classmethod
+    def rows(cls, weighted: bool) -> "Arrays":
+        """Out-edges, with weights if asked for."""
+        return cls.ROWS | cls.WEIGHTS if weighted else cls.ROWS
+
+    @classmethod
+    def both_ways(cls, weighted: bool) -> "Arrays":
+        """Out-edges and in-edges, with weights if asked for."""
+        return cls.BOTH_WAYS | cls.WEIGHTS | cls.IN_WEIGHTS if weighted else cls.BOTH_WAYS
+
+
+@final
+class Resident:
+    """A graph's arrays as CuPy arrays, under the names that they have in the graph; `in_arcs` are made on the host.
+
+    It holds the graph, which has the cache: so it is made anew each time, and no cycle keeps the graph in memory.
+    Reading an array raises MemoryLimitError if the GPU has no room for it.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    offsets = property(lambda self: self._there(self._graph.stored.offsets))
+    targets = property(lambda self: self._there(self._graph.stored.targets))
+    weights = property(lambda self: self._there(self._graph.stored.weights))
+    in_offsets = property(lambda self: self._there(self._graph.stored_in_edges.offsets))
+    in_sources = property(lambda self: self._there(self._graph.stored_in_edges.targets))
+    in_weights = property(lambda self: self._there(self._graph.stored_in_edges.weights))
+    in_arcs = property(lambda self: self._copied(self._graph.in_arcs))
+
+    @property
+    def out_degree(self) -> Any:
+        """The number of arcs out of each vertex."""
+        graph = self._graph
+        return self._lengths(graph.stored) if graph.built_on_gpu else self._copied(graph.out_degree)
+
+    @property
+    def in_degree(self) -> Any:
+        """The number of arcs into each vertex."""
+        graph = self._graph
+        return self._lengths(graph.stored_in_edges) if graph.built_on_gpu else self._copied(graph.in_degree)
+
+    def making(self, arrays: Arrays) -> Step:
+        """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
+        graph, rows = self._graph, self._graph.stored
+        unmade = Arrays(0) if graph.has_in_edges else arrays & (Arrays.IN_EDGES | Arrays.IN_WEIGHTS)
+        columns = graph.stored_in_edges if graph.has_in_edges else rows  # of the same size
+        parts = [part for each in (rows, columns) for part in (each.offsets, each.targets, each.weights)]
+        missing = {
+            array if array in unmade else id(values): values.nbytes
+            for array, values in zip(Arrays, parts, strict=True)
+            if array in arrays and (array in unmade or not (graph.built_on_gpu or self.has(id(values))))
+        }
+        kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
+        return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What belongs to the graph and lies on the GPU, made when it is first asked for."""
+        held = self._graph.residents
+        return held[key] if key in held else held.setdefault(key, make())
+
+    def has(self, key: Any) -> bool:
+        """Whether something `kept` is there already."""
+        return key in self._graph.residents
+
+    def _there(self, values: Any) -> Any:
+        """An array of rows, copied unless the graph was built on the GPU."""
+        return values if values is None or self._graph.built_on_gpu else self._copied(values)
+
+    def _copied(self, values: np.ndarray) -> Any:
+        """The copy of an array of the host, which is kept with it: its `id` is the key."""
+
+        def copy() -> tuple[Any, Any]:
+            with cuda_door().room("the graph's copy", values.nbytes):
+                return values, cuda_door().copy_of(values)
+
+        return self.kept(id(values), copy)[1]
+
+    def _lengths(self, rows: csr.Rows) -> Any:
+        """The number of arcs in each row, of rows on the GPU."""
+        offsets = rows.offsets
+        return self.kept(("lengths", id(offsets)), lambda: (offsets[1:] - offsets[:-1]).astype(np.int32))
