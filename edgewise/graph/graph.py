@@ -343,7 +343,7 @@ class Graph:
         """The number of arcs into each vertex, int32, shape (num_vertices,)."""
         if not self.directed:
             return self.out_degree
-        if self.has_in_edges or isinstance(self._rows, GpuRows):
+        if self.has_in_edges or self.built_on_gpu:
             return csr.row_lengths(self.in_offsets)
         return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 

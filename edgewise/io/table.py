@@ -159,11 +159,10 @@ class _Table:
             self.skip, self._header = found.pop(0)
             found.extend(islice(lines, 1))
         self._found = found
-        self._fields = found[0][1] if found else None
-        if self._header and self._fields and len(self._header) != len(self._fields):
+        if self._header and found and len(self._header) != len(found[0][1]):
             raise ParseError(
                 f"{self._path}:{self.skip}: the header names {len(self._header)} columns and the first line of data "
-                f"has {len(self._fields)}; expected as many. If the first line has no names, give header=False"
+                f"has {len(found[0][1])}; expected as many. If the first line has no names, give header=False"
             )
 
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
@@ -201,11 +200,9 @@ class _Table:
 
     def layout(self, options: ReadOptions) -> Layout:
         """The layout, from the caller's options and the first line of data."""
-        first = self._fields
-        if first is None:
-            if options.num_vertices is None:
-                raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
-            first = ["0", "0"]
+        if not self._found and options.num_vertices is None:
+            raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
+        first = self._found[0][1] if self._found else ["0", "0"]
         columns = options.columns or self._ends_by_name()
         source, target = (self._place(column, first) for column in columns)
         if source == target:

@@ -166,9 +166,9 @@ def _check_attributes(program: type[Program], declared: set[str]) -> None:
 def _check_attribute(program: type[Program], name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse an attribute that programs do not have, unless it is code of the user's own."""
     code = isinstance(value, types.FunctionType | staticmethod | classmethod | property | type)
-    code = code and not _is_dtype(value)
-    near = _near(name, (*HOOKS, "combine") if code else known)
-    if near and not code:
+    own = code and not _is_dtype(value)
+    near = _near(name, (*HOOKS, "combine") if own else known)
+    if near and not own:
         raise refusal(program, name, f" means nothing; did you mean {near}?")
     if near and _may_be_meant_for(near, value) and not _is_used(program, name, value):
         advice = f"did you mean {near}? The name of a function of your own may begin with an underscore"
@@ -186,7 +186,7 @@ def _check_attribute(program: type[Program], name: str, value: Any, known: tuple
             name,
             f": functions do not see the names of their class; write {name} = ... outside of it",
         )
-    if not (code or _is_dtype(value) or isinstance(value, VertexField | EdgeField | Parameter | Aggregator)):
+    if not code and not isinstance(value, VertexField | EdgeField | Parameter | Aggregator):
         raise refusal(
             program,
             name,
