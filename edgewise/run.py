@@ -4,16 +4,16 @@ import contextlib
 import json
 import time
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from edgewise.engine import reference
-from edgewise.engine.contract import Outcome
-from edgewise.engine.cpu.program import CpuProgram, first_running
+from edgewise.engine.contract import AbstractEngine, Outcome
+from edgewise.engine.cpu.program import CpuProgram
 from edgewise.engine.delivery import Delivery, check_delivery, decide
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_for
+from edgewise.engine.reference import Reference
 from edgewise.errors import ProgramError
 from edgewise.execution import (
     Chosen,
@@ -40,15 +40,6 @@ from edgewise.program.inspect import specification
 from edgewise.program_result import ProgramResult
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
-
-
-class _Compiled(NamedTuple):
-    """A program for parameters of some types: its engine, the dtype of messages, and whether it is for a GPU."""
-
-    engine: Any
-    message: np.dtype
-    on_gpu: bool
-
 
 #: A guess at the work of a program, in passes over all vertices and arcs.
 _LIKELY_PASSES = 3
@@ -86,7 +77,7 @@ class Prepared:
             raise refusal(program, name, problem)
         self._binding = bind(self.spec, graph)
         check_delivery(self.spec, self._schedule)
-        self._compiled: dict[Any, _Compiled] = {}
+        self._engines: dict[Any, AbstractEngine] = {}
         self._messages: dict[tuple[type, ...], np.dtype] = {}
         self._deliveries: dict[tuple[np.dtype, bool, bool], Delivery] = {}
         #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
@@ -204,30 +195,29 @@ class Prepared:
     ) -> Outcome:
         """Carry the program out with all parameters given, vertices as indices."""
         given = _without(parameters, values)
-        engine = self._compile(parameters, run).engine
+        engine = self._engine(parameters, run.on_gpu)
+        if not engine.is_laid_out:
+            started = time.perf_counter()
+            with run.laying_out():
+                engine.lay_out()
+            self.layout_seconds += time.perf_counter() - started
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
-            check_limit(self.spec.name, rest_of(run.memory_limit, beside), engine.memory_needed)
-            room = cuda_door().room(self.spec.name, engine.memory_needed)
+            needed = engine.running(run.num_threads, given).most
+            check_limit(self.spec.name, rest_of(run.memory_limit, beside), needed)
+            room = cuda_door().room(self.spec.name, needed)
         with room:
-            outcome: Outcome = engine(run, parameters, given, limit)
-        return outcome
+            return engine(run, parameters, given, limit)
 
     @property
     def nbytes(self) -> int:
         """About the bytes that are kept from one run to the next."""
-        return sum(compiled.engine.memory_kept for compiled in self._compiled.values())
+        return sum(engine.memory_kept for engine in self._engines.values())
 
     def _needed(self, parameters: dict[str, Any], given: dict[str, Any], checked: bool) -> int:
         """The memory that a run on the CPU takes, or a run in plain Python if `checked`."""
-        message, threads = self._message(parameters), threads_of(self.spec.name, self._schedule)
-        if checked:
-            return reference.running(self._binding, given).most
-        delivery = self._delivery(message, on_gpu=False)
-        compiled = self._compiled.get((False, delivery, _types(parameters)))
-        if compiled is not None:
-            return compiled.engine.running(threads, given).most
-        return first_running(self._binding, message, delivery, threads, given).most
+        engine = self._reference(parameters) if checked else self._engine(parameters, on_gpu=False)
+        return engine.running(threads_of(self.spec.name, self._schedule), given).most
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is a parameter of each program that draws."""
@@ -252,8 +242,11 @@ class Prepared:
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """A run with these values in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
-        engine = reference.Reference(self._binding, self._message(parameters), strict)
+        engine = self._reference(parameters, strict)
         return engine(Execution(self._schedule, 1, None), parameters, values, limit)
+
+    def _reference(self, parameters: dict[str, Any], strict: bool = True) -> AbstractEngine:
+        return Reference(self._binding, self._message(parameters), strict)
 
     def _choose(self, limit: int | None) -> Chosen:
         """The device for a run of at most `limit` supersteps."""
@@ -269,17 +262,14 @@ class Prepared:
             programmed=True,
         )
 
-    def _compile(self, parameters: dict[str, Any], run: Execution) -> "_Compiled":
+    def _engine(self, parameters: dict[str, Any], on_gpu: bool) -> AbstractEngine:
         """The engine for these parameters, whose types may decide that of messages where no dtype is declared."""
         message = self._message(parameters)
-        delivery = self._delivery(message, run.on_gpu)
-        key = run.on_gpu, delivery, _types(parameters)
-        if key not in self._compiled:
-            started = time.perf_counter()
-            with run.laying_out():
-                self._compiled[key] = self._made(run.on_gpu, delivery, message)
-            self.layout_seconds += time.perf_counter() - started
-        return self._compiled[key]
+        delivery = self._delivery(message, on_gpu)
+        key = on_gpu, delivery, _types(parameters)
+        if key not in self._engines:
+            self._engines[key] = self._made(on_gpu, delivery, message)
+        return self._engines[key]
 
     def _message(self, parameters: dict[str, Any]) -> np.dtype:
         """The dtype of messages for these parameters."""
@@ -296,9 +286,8 @@ class Prepared:
                 "since it was prepared; prepare it again, or declare what changes as ew.parameter"
             )
 
-    def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> "_Compiled":
+    def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
         self._check_current()
-        engine: Any
         if on_gpu:
             from edgewise.engine.cuda.program import GpuProgram
             from edgewise.kernels.cuda import device as cuda_device
@@ -307,12 +296,9 @@ class Prepared:
             if forget_programs not in cuda_memory.spare:
                 cuda_memory.spare.append(forget_programs)
             compiled = compiled_for(self.spec, cuda_device.device_function)
-            engine = GpuProgram(compiled, self._binding, message, delivery)
-            cuda_memory.finish()
-        else:
-            compiled = compiled_for(self.spec, program_function)
-            engine = CpuProgram(compiled, self._binding, message, delivery)
-        return _Compiled(engine, message, on_gpu)
+            return GpuProgram(compiled, self._binding, message, delivery)
+        compiled = compiled_for(self.spec, program_function)
+        return CpuProgram(compiled, self._binding, message, delivery)
 
     def _message_dtype(self, parameters: dict[str, Any]) -> np.dtype:
         """Check the types of the program, once for each version of its source. Returns the dtype of messages."""

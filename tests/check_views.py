@@ -11,11 +11,13 @@ import numpy as np
 from edgewise import schedule
 from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
+from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
 from edgewise.balance.contract import COUNTERS, WHOLE, Bodies
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Arcs
+from edgewise.engine.cuda.layout import lay_out
 from edgewise.engine.cuda.rows import rows_of
 from edgewise.graph import Graph
 from edgewise.kernels.cuda import arguments as cuda_arguments
@@ -38,12 +40,13 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
+from edgewise.layout.slots_cuda import Layout as Rows
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
 VIEWS |= {"block": make_block_mapped, "binned": make_binned}
-OTHERS = ("pieces", "dealt", "outbox")
+OTHERS = ("pieces", "dealt", "outbox", "layout")
 STRATEGIES = {
     "auto": "auto",
     "mapped": schedule.WarpMapped(8),
@@ -86,7 +89,7 @@ def arcs_of(i, count, vertices, offsets):
 
 
 def make_view_kernel(make, listed):
-    """A kernel that notes what a view does."""
+    """A kernel that notes what a view does with vertices in two ranges."""
 
     @device_function
     def body(v, first, end, step, lanes, context):
@@ -105,7 +108,9 @@ def make_view_kernel(make, listed):
 
     def view_kernel(offsets, vertices, count, visits, control, pieces):
         scratch = cuda.shared.array(SCRATCH, UINT32)
-        each(vertices, count, offsets, scratch, (offsets, visits, control))
+        middle = count // 3
+        each(vertices, np.int64(0), middle, offsets, scratch, (offsets, visits, control))
+        each(vertices, middle, count, offsets, scratch, (offsets, visits, control))
 
     return view_kernel
 
@@ -192,7 +197,8 @@ class Visiting(NamedTuple):
     """What a kernel takes that notes what a strategy does.
 
     Attributes:
-        vertices, num: those to visit, and how many.
+        vertices, num: those to send, and how many.
+        low, high: the range of those that gather.
         visits: of each arc.
         gathered, parts: arcs that were gathered over, of each vertex and of each part.
         plan: the strategy's arrays.
@@ -201,6 +207,8 @@ class Visiting(NamedTuple):
     graph: Arcs
     vertices: cuda_arguments.Uint32s
     num: int
+    low: int
+    high: int
     visits: cuda_arguments.AtomicUint32s
     gathered: cuda_arguments.AtomicInt64s
     parts: cuda_arguments.AtomicInt64s
@@ -219,7 +227,7 @@ class Run(NamedTuple):
 
 
 def make_strategy_kernel(balance, pulls):
-    """A kernel that notes what a strategy does: for listed vertices, or gathering over the in-edges of all.
+    """A kernel that notes what a strategy does: for listed vertices, or gathering over the in-edges of a range.
 
     Of gathered units it adds up the arcs for each vertex, those of parts when they are joined.
     """
@@ -270,7 +278,7 @@ def make_strategy_kernel(balance, pulls):
         offsets = graph.in_offsets if pulls else graph.offsets
         context = (offsets, it.visits, control, it.gathered, it.parts)
         if pulls:
-            pull_all(count, np.int64(0), context, run)
+            pull_all(it.low, it.high, np.int64(0), context, run)
         else:
             for begin in range(thread_index() - lane(), count, num_threads()):
                 i, v = begin + lane(), np.int64(0)
@@ -302,7 +310,7 @@ def check_strategy(balance, degrees):
         there = graph.gpu
         rows = [there.offsets, there.targets, there.in_offsets, there.in_sources, there.offsets]
         begins = graph.in_offsets if pulls else graph.offsets
-        for vertices in [np.arange(n)] if pulls else lists(n):
+        for vertices in ranges(n) if pulls else lists(n):
             visits, gathered, control = (
                 xp.zeros(len(own), np.uint32),
                 xp.zeros(n, np.int64),
@@ -310,8 +318,9 @@ def check_strategy(balance, degrees):
             )
             parts = xp.zeros(max(1, plan.num_parts), np.int64)
             listed, mine = xp.asarray(vertices.astype(np.uint32)), plan.of_run(xp.empty)
-            arguments = (Arcs(*rows), listed, len(vertices), visits, gathered, parts, control, mine)
-            kernel.start([Visiting(*arguments)])
+            low, high = (vertices[0], vertices[-1] + 1) if pulls and len(vertices) else (0, 0)
+            arguments = (listed, len(vertices), int(low), int(high), visits, gathered, parts, control, mine)
+            kernel.start([Visiting(Arcs(*rows), *arguments)])
             expected = np.zeros(len(own), int)
             for v in vertices:
                 expected[begins[v] : begins[v + 1]] = 1
@@ -321,7 +330,60 @@ def check_strategy(balance, degrees):
             control = cuda_memory.host_copy(control)
             assert control[APART] == control[STRANGE] == 0, f"{balance} {pulls}: {control}"
             if pulls:
-                np.testing.assert_array_equal(cuda_memory.host_copy(gathered), degrees, err_msg=str(balance))
+                totals = np.where(np.isin(np.arange(n), vertices), degrees, 0)
+                np.testing.assert_array_equal(cuda_memory.host_copy(gathered), totals, err_msg=str(balance))
+
+
+class LaidOutVisiting(NamedTuple):
+    """What a kernel takes that notes which arcs of a layout are gathered over; rows low to high - 1 gather."""
+
+    layout: Rows
+    arcs: cuda_arguments.Uint32s
+    low: int
+    high: int
+    visits: cuda_arguments.AtomicUint32s
+    owners: cuda_arguments.Uint32s
+    control: cuda_arguments.AtomicInt64s
+
+
+def make_layout_kernel():
+    """A kernel that notes what a lane for each row, or more, does with a range of rows."""
+
+    @device_function
+    def gather(v, first, end, step, lanes, part, it):
+        if shuffle(np.int64(1), 0) != 1 or part != WHOLE:  # the shuffle hangs as above
+            atomic_add(it.control, APART, 1)
+        for k in range(first, end, step):
+            arc = np.int64(it.arcs[k])
+            atomic_add(it.visits, arc, np.uint32(1))
+            if it.owners[arc] != v:
+                atomic_add(it.control, STRANGE, 1)
+
+    gather_all = make_columnar(gather)
+
+    def layout_kernel(it):
+        gather_all(it.low, it.high, np.int64(0), it, it)
+
+    return layout_kernel
+
+
+def check_layout(degrees):
+    """Check how a layout's rows are shared out, on a graph whose vertices have these in-degrees."""
+    xp, n = cuda_memory.cupy(), len(degrees)
+    owners = np.repeat(np.arange(n), degrees)
+    graph = Graph.from_edges(np.zeros(len(owners), int), owners, num_vertices=n)
+    kernel = cuda_launch.fixed_kernel(make_layout_kernel(), (cuda_arguments.type_of(LaidOutVisiting),))
+    for group_size, split in ((1, False), (4, False), (32, True)):
+        layout = schedule.Layout(sort="linear", group_size=group_size, split=split)
+        units, rows, _, _, arcs, _ = lay_out(graph, layout, False, True)
+        owners, order = xp.asarray(graph.targets.astype(np.uint32)), cuda_memory.host_copy(units.vertices)
+        for each in ranges(n):
+            low, high = (int(each[0]), int(each[-1]) + 1) if len(each) else (0, 0)
+            visits, control = xp.zeros(graph.num_arcs, np.uint32), xp.zeros(CONTROL.size, np.int64)
+            kernel.start([LaidOutVisiting(rows, arcs, low, high, visits, owners, control)])
+            expected = np.isin(graph.targets, order[low:high])
+            np.testing.assert_array_equal(cuda_memory.host_copy(visits), expected, err_msg=str(layout))
+            assert cuda_memory.host_copy(control)[[APART, STRANGE]].tolist() == [0, 0], layout
 
 
 def signature():
@@ -339,10 +401,20 @@ def lists(num_vertices):
     yield random.permutation(num_vertices)[: num_vertices // 2]
 
 
+def ranges(num_vertices):
+    """Vertices to visit that are neighbours: all, none, one, the first third and the others."""
+    third = num_vertices // 3
+    for low, high in ((0, num_vertices), (0, 0), (third, third + 1), (0, third), (third, num_vertices)):
+        yield np.arange(low, high)
+
+
 def check(name, degrees):
     """Check one way of giving arcs out, on a graph whose vertices have these degrees."""
     if name in STRATEGIES:
         check_strategy(STRATEGIES[name], degrees)
+        return
+    if name == "layout":
+        check_layout(degrees)
         return
     xp, n = cuda_memory.cupy(), len(degrees)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32)
@@ -377,7 +449,7 @@ def main():
     pretend()
     for name in (*VIEWS, *OTHERS, *STRATEGIES):
         few = (0, 1, 2, 17, 65, 3) if name in STRATEGIES else DEGREES[1:12]
-        check(name, DEGREES[:8] if name == "binned" else few)
+        check(name, DEGREES[:8] if name in ("binned", "layout") else few)
         print(name, flush=True)
 
 

@@ -10,5 +10,5 @@ pytest.importorskip(
 
 def test_strategies_keep_the_contract_in_the_simulator():
     done = simulated("check_views.py")
-    assert len(done) == 24
-    assert {"binned", "outbox", "edge-based", "decomposition", "splitting", "hierarchy"} < set(done)
+    assert len(done) == 25
+    assert {"binned", "outbox", "layout", "edge-based", "decomposition", "splitting", "hierarchy"} < set(done)

@@ -95,7 +95,7 @@ _gather_all = make_columnar(_add_up)
 
 def stage_kernel(it):
     """Write the sum of each vertex's slots; see `Stage`."""
-    _gather_all(it.n, np.int64(0), it, it)
+    _gather_all(np.int64(0), it.n, np.int64(0), it, it)
 
 
 @functools.cache

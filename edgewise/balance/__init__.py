@@ -5,8 +5,8 @@ The contract of work
 A *unit* is arcs of one vertex that some lanes share at a time. A *view* says which units there are, and which lanes
 have them. It is made for a body, a function that says what is done with a unit:
 
-``make(body, listed)`` gives ``each(vertices, count, offsets, scratch, context)``, which all threads of the grid call.
-The vertices are ``vertices[:count]`` if `listed`, else all vertices v < count. For every unit it calls
+``make(body, listed)`` gives ``each(vertices, low, high, offsets, scratch, context)``, which all threads of the grid
+call. The vertices are ``vertices[low:high]`` if `listed`, else low to high - 1. For every unit it calls
 
 ``body(v, first, end, step, lanes, context)``: this lane's arcs of vertex v are first, first + step, ... below end.
 

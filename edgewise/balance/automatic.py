@@ -63,10 +63,10 @@ def make_automatic(bodies: Bodies) -> Traversal:
         return in_shares.push_all(listed, count, counter, generation, context, run)
 
     @device_function
-    def pull_all(n, generation, context, run):
+    def pull_all(low, high, generation, context, run):
         if run.plan.shares[0] == 0:
-            return by_degree(n, generation, context, run)
-        return in_shares.pull_all(n, generation, context, run)
+            return by_degree(low, high, generation, context, run)
+        return in_shares.pull_all(low, high, generation, context, run)
 
     return Traversal(list_units, push_all, pull_all)
 

@@ -90,14 +90,14 @@ def make_binned(body: Any, listed: bool) -> Any:
     by_degree = make_by_degree(whole, with_parts=False)
 
     @device_function
-    def each(vertices, count, offsets, scratch, context):
+    def each(vertices, low, high, offsets, scratch, context):
         waiting = block_size()  # the word of `scratch` that counts hubs
-        for begin in range(0, count, num_threads()):
+        for begin in range(low, high, num_threads()):
             i, v, start, end = begin + thread_index(), np.int64(-1), np.int64(0), np.int64(0)
             if block_thread() == 0:
                 scratch[waiting] = 0
             block_barrier()
-            if i < count:
+            if i < high:
                 v = np.int64(vertices[i]) if listed else i
                 start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
             if end - start >= HUB:

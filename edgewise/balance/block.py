@@ -11,8 +11,8 @@ def make_block_mapped(body: Any, listed: bool) -> Any:
     """The view of one block for each vertex."""
 
     @device_function
-    def each(vertices, count, offsets, scratch, context):
-        for i in range(block_index(), count, num_blocks()):
+    def each(vertices, low, high, offsets, scratch, context):
+        for i in range(low + block_index(), high, num_blocks()):
             v = np.int64(vertices[i]) if listed else np.int64(i)
             first, end = np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1])
             body(v, first, end, block_size(), block_size(), context)

@@ -27,38 +27,29 @@ from edgewise.layout.slots_cuda import row_place
 
 
 def make_columnar(gather: Any) -> Any:
-    """``pull_all`` of a strategy, see `edgewise.balance.contract`, over ``run.layout``."""
+    """``pull_all`` of a strategy, see `edgewise.balance.contract`, over the rows low to high - 1 of ``run.layout``."""
 
     @device_function
-    def pull_all(n, generation, context, run):
+    def pull_all(low, high, generation, context, run):
         layout = run.layout
         heaviest = layout.numbers[HEAVIEST_UNITS]
         alone = heaviest + layout.numbers[HEAVY_UNITS]
         warp, warps = thread_index() // WARP, num_threads() // WARP
         # One loop serves the three kinds of units, so that the code holds the body once.
         for kind in range(0 if alone > 0 else 2, 3):
-            begin, upto, stride, lanes, place = (
-                block_index(),
-                heaviest,
-                num_blocks(),
-                block_size(),
-                block_thread(),
-            )
+            begin, upto = low + block_index(), min(heaviest, high)
+            stride, lanes, place = num_blocks(), block_size(), block_thread()
             if kind == 1:
-                begin, upto, stride, lanes, place = heaviest + warp, alone, warps, np.int64(WARP), lane()
+                begin, upto = max(low, heaviest) + warp, min(alone, high)
+                stride, lanes, place = warps, np.int64(WARP), lane()
             elif kind == 2:
-                begin, upto, stride, lanes, place = (
-                    alone + warp * WARP,
-                    n,
-                    warps * WARP,
-                    np.int64(1),
-                    np.int64(0),
-                )
+                begin, upto = max(low, alone) + warp * WARP, high
+                stride, lanes, place = warps * WARP, np.int64(1), np.int64(0)
             for unit in range(begin, upto, stride):
                 row, v, first, end, step = np.int64(unit), np.int64(-1), np.int64(0), np.int64(0), lanes
                 if kind == 2:
                     row += lane()
-                if row < n:
+                if row < high:
                     v = np.int64(layout.vertices[row])
                     first, end, step = row_place(row, layout)
                     if kind < 2:

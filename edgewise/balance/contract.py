@@ -56,7 +56,8 @@ class Traversal(NamedTuple):
             first of the `COUNTERS` words of `control` that this superstep counts in.
         push_all: ``push_all(listed, count, counter, generation, context, run)``: send along all out-edges of the
             vertices listed[:count]; the generation afterwards. A barrier of the grid lies before and after each call.
-        pull_all: ``pull_all(n, generation, context, run)``: gather over all in-edges; the generation afterwards.
+        pull_all: ``pull_all(low, high, generation, context, run)``: gather over all in-edges of the vertices low to
+            high - 1; the generation afterwards.
     """
 
     list_units: Any

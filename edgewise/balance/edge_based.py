@@ -76,13 +76,13 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
         return generation
 
     @device_function
-    def pull_all(n, generation, context, run):
-        arcs = np.int64(run.graph.in_offsets[n])
-        for begin in range(thread_index() - lane(), arcs, num_threads()):
+    def pull_all(low, high, generation, context, run):
+        first, end = np.int64(run.graph.in_offsets[low]), np.int64(run.graph.in_offsets[high])
+        for begin in range(first + thread_index() - lane(), end, num_threads()):
             k, v = begin + lane(), np.int64(0)
-            if k < arcs:
+            if k < end:
                 v = np.int64(run.plan.targets[k])
-            add(k < arcs, v, k, context)
+            add(k < end, v, k, context)
         return generation
 
     return Traversal(list_units, push_all, pull_all)

@@ -17,11 +17,11 @@ def make_grouped(lanes: int) -> Callable[[Any, bool], Any]:
 
     def make(body: Any, listed: bool) -> Any:
         @device_function
-        def each(vertices, count, offsets, scratch, context):
+        def each(vertices, low, high, offsets, scratch, context):
             warp, warps, held = thread_index() // WARP, num_threads() // WARP, WARP // wide
-            for begin in range(warp * held, count, warps * held):
+            for begin in range(low + warp * held, high, warps * held):
                 i, v, first, end = begin + lane() // wide, np.int64(-1), np.int64(0), np.int64(0)
-                if i < count:
+                if i < high:
                     v = np.int64(vertices[i]) if listed else i
                     first, end = np.int64(offsets[v]) + lane() % wide, np.int64(offsets[v + 1])
                 body(v, first, end, np.int64(wide), np.int64(wide), context)

@@ -17,11 +17,14 @@ import numpy as np
 from edgewise.balance.contract import MORE, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
 from edgewise.balance.node_splitting import bound_of
 from edgewise.balance.workload_decomposition import (
+    BEYOND,
     Scan,
+    Taken,
     make_decomposed_pull,
     make_decomposed_push,
     num_shared_parts,
     scan_arrays,
+    taken_arcs,
 )
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Int64s, Uint32s
@@ -103,44 +106,47 @@ def make_hierarchical(bodies: Bodies) -> Traversal:
             done += most
             step += 1
         if count > 0:
-            generation = push_rest(vertices, count, done, generation, context, run, run.plan.scan)
+            taken = Taken(np.int64(0), np.int64(BEYOND), done)
+            generation = push_rest(vertices, count, taken, generation, context, run, run.plan.scan)
         return generation
 
     @device_function
-    def pull_all(n, generation, context, run):
+    def pull_all(low, high, generation, context, run):
         bounds, heavy, offsets = run.plan.bounds, run.plan.heavy, run.graph.in_offsets
         most, depth, count = bounds[IN], bounds[DEPTH], bounds[HEAVY]
-        for begin in range(thread_index() - lane(), n, num_threads()):
+        for begin in range(low + thread_index() - lane(), high, num_threads()):
             v, start, end = begin + lane(), np.int64(0), np.int64(0)
-            if v < n:
+            if v < high:
                 start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            else:
+                v = np.int64(-1)
             last = min(end, start + most)
-            gather(
-                v if v < n else np.int64(-1), start, last, np.int64(1), np.int64(1), np.int64(WHOLE), context
-            )
+            gather(v, start, last, np.int64(1), np.int64(1), np.int64(WHOLE), context)
         generation = grid_barrier(run.control, generation)
         done, step = most, np.int64(1)
         while count >= block_size() and step < depth:
+            taken = Taken(low, high, done)
             for begin in range(thread_index() - lane(), count, num_threads()):
                 i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
                 if i < count:
                     v = np.int64(heavy[i])
-                    start, end = np.int64(offsets[v]) + done, np.int64(offsets[v + 1])
+                    start, end = taken_arcs(v, offsets, taken)
                 last = min(end, start + most)
                 gather(v, start, last, np.int64(1), np.int64(1), np.int64(MORE), context)
             done += most
             step += 1
-            low, high = np.int64(0), count
-            while low < high:
-                middle = (low + high) // 2
+            few, many = np.int64(0), count
+            while few < many:
+                middle = (few + many) // 2
                 if degree(np.int64(heavy[middle]), offsets) > done:
-                    low = middle + 1
+                    few = middle + 1
                 else:
-                    high = middle
-            count = low
+                    many = middle
+            count = few
             generation = grid_barrier(run.control, generation)
         if count > 0:
-            generation = pull_rest(heavy, count, done, generation, context, run, run.plan.scan)
+            taken = Taken(low, high, done)
+            generation = pull_rest(heavy, count, taken, generation, context, run, run.plan.scan)
         return generation
 
     return Traversal(list_nothing, push_all, pull_all)

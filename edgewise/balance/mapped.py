@@ -22,12 +22,12 @@ def make_mapped(view: Any, bodies: Bodies) -> Traversal:
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        scatter_all(listed, count, run.graph.offsets, run.scratch, context)
+        scatter_all(listed, np.int64(0), count, run.graph.offsets, run.scratch, context)
         return generation
 
     @device_function
-    def pull_all(n, generation, context, run):
-        gather_all(run.graph.in_sources, n, run.graph.in_offsets, run.scratch, context)
+    def pull_all(low, high, generation, context, run):
+        gather_all(run.graph.in_sources, low, high, run.graph.in_offsets, run.scratch, context)
         return generation
 
     return Traversal(list_nothing, push_all, pull_all)

@@ -126,12 +126,12 @@ def make_splitting(bodies: Bodies) -> Traversal:
         return generation
 
     @device_function
-    def pull_all(n, generation, context, run):
+    def pull_all(low, high, generation, context, run):
         children = run.plan.inward
-        count = np.int64(children.first[n])
-        for begin in range(thread_index() - lane(), count, num_threads()):
+        first, last = np.int64(children.first[low]), np.int64(children.first[high])
+        for begin in range(first + thread_index() - lane(), last, num_threads()):
             c, v, start, end, part = begin + lane(), np.int64(-1), np.int64(0), np.int64(0), np.int64(WHOLE)
-            if c < count:
+            if c < last:
                 v, start, end = unit(c, children)
                 if degree(v, children.first) > 1:
                     part = c
@@ -139,7 +139,8 @@ def make_splitting(bodies: Bodies) -> Traversal:
         generation = grid_barrier(run.control, generation)
         for i in range(thread_index() // WARP, children.split[0], num_threads() // WARP):
             v = np.int64(children.split[1 + i])
-            join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
+            if low <= v < high:
+                join(v, np.int64(children.first[v]), np.int64(children.first[v + 1]), context)
         return generation
 
     return Traversal(list_units, push_all, pull_all)

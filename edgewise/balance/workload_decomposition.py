@@ -43,11 +43,13 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
-from edgewise.primitives.deal import WARPS, degree, list_nothing, make_deal, sum_to_lane
+from edgewise.primitives.deal import WARPS, list_nothing, make_deal, sum_to_lane
 from edgewise.schedule import MergePath, WorkloadDecomposition
 
 #: The fewest places that a warp has. Fewer warps take part if there are too few.
 LEAST = 32
+#: Above all vertices.
+BEYOND = np.iinfo(np.int64).max
 
 
 class Scan(NamedTuple):
@@ -66,6 +68,14 @@ class Scanned(NamedTuple):
     """The arrays of the strategy."""
 
     scan: Scan
+
+
+class Taken(NamedTuple):
+    """Which arcs are shared out: those of the vertices low to high - 1, but for the first `skip` of each."""
+
+    low: Any
+    high: Any
+    skip: Any
 
 
 def scan_arrays(num_vertices: int, scans: bool) -> Scan:
@@ -125,6 +135,14 @@ def _find_chunk(place: Any, totals: Any, chunks: Any) -> Any:
     return chunks, before
 
 
+@device_function
+def taken_arcs(v: Any, offsets: Any, taken: Any) -> Any:
+    """Where those arcs of a vertex that are shared out begin and end."""
+    end = np.int64(offsets[v + 1])
+    start = min(np.int64(offsets[v]) + taken.skip, end)
+    return start if taken.low <= v < taken.high else end, end
+
+
 def make_scan(cost: int) -> Any:
     """The function that scans the degrees of listed vertices.
 
@@ -132,24 +150,25 @@ def make_scan(cost: int) -> Any:
         cost: places of a vertex besides its arcs.
 
     Returns:
-        ``scan(vertices, count, offsets, skip, generation, run, scans)``, called by all threads of the grid. It leaves
-        out the first `skip` arcs of each vertex, and returns the generation afterwards.
+        ``scan(vertices, count, offsets, taken, generation, run, scans)``, called by all threads of the grid, with
+        `Taken`. It returns the generation afterwards.
     """
 
     @device_function
-    def scan(vertices, count, offsets, skip, generation, run, scans):
+    def scan(vertices, count, offsets, taken, generation, run, scans):
         began = clock_ns()
         size, total, upto = chunk_of(count), np.int64(0), scans.upto
         begin = block_index() * size
         end = min(begin + size, count)
-        for first in range(begin, end, block_size()):
-            i, places = first + block_thread(), np.int64(0)
+        for here in range(begin, end, block_size()):
+            i, places = here + block_thread(), np.int64(0)
             if i < end:
-                places = cost + max(degree(np.int64(vertices[i]), offsets) - skip, np.int64(0))
-            here, all_here = _sum_in_block(places, run.tally)
+                first, last = taken_arcs(np.int64(vertices[i]), offsets, taken)
+                places = cost + last - first
+            places, all_places = _sum_in_block(places, run.tally)
             if i < end:
-                upto[i] = total + here
-            total += all_here
+                upto[i] = total + places
+            total += all_places
         if block_thread() == 0:
             scans.totals[block_index()] = total
         generation = grid_barrier(run.control, generation)
@@ -166,9 +185,7 @@ def make_find(listed: bool, cost: int) -> tuple[Any, Any]:
     @device_function
     def end_of(i, base, offsets, scans):
         """Where the places of a vertex end."""
-        if listed:
-            return base + scans.upto[i]
-        return np.int64(offsets[i + 1]) + cost * (i + 1)
+        return base + (scans.upto[i] if listed else np.int64(offsets[i + 1]) + cost * (i + 1))
 
     @device_function
     def find(place, low, high, base, offsets, scans):
@@ -191,59 +208,64 @@ def make_share(listed: bool, cost: int, take: Any) -> Any:
     """The function that gives each warp its block of places.
 
     Args:
-        listed: whether vertices are listed and their degrees scanned; else all vertices take part.
+        listed: whether vertices are listed and their degrees scanned.
         cost: places of a vertex besides its arcs.
         take: ``take(v, first, end, begins, ends, warp, context)``, called by all lanes of a warp at once with the arcs
             first to end - 1 of a lane's vertex. `begins` and `ends` say whether these include its first and its last
             arc. v is -1 if the lane has none.
 
     Returns:
-        ``share(vertices, count, offsets, skip, scans, context)``, called by all threads of the grid. It returns the
-        vertex that begins but does not end in this warp's share, or -1, and 1 plus the number of the warp with the last
-        share of that vertex.
+        ``share(vertices, count, offsets, taken, scans, context)``, called by all threads of the grid, with `Taken`, for
+        ``vertices[:count]`` if they are listed, else for all vertices of the range. It returns the vertex that begins
+        but does not end in this warp's share, or -1, and 1 plus the number of the warp with the last share of that
+        vertex.
     """
     end_of, find = make_find(listed, cost)
 
     @device_function
-    def share(vertices, count, offsets, skip, scans, context):
-        total = np.int64(0)
+    def share(vertices, count, offsets, taken, scans, context):
+        total, base, low, end = np.int64(0), np.int64(0), np.int64(0), count
         if listed:
             for i in range(lane(), chunks_of(count), WARP):
                 total += scans.totals[i]
             total = shuffle(sum_to_lane(total), WARP - 1)
         else:
-            total = np.int64(offsets[count]) + cost * count
+            low, end = taken.low, taken.high
+            base = -(np.int64(offsets[low]) + cost * low)
+            total = base + np.int64(offsets[end]) + cost * end
         warp, warps = thread_index() // WARP, min(num_threads() // WARP, (total + LEAST - 1) // LEAST)
         tail, tail_end = np.int64(-1), np.int64(0)
         if warp >= warps:
             return tail, tail_end
         begin, stop = warp * total // warps, (warp + 1) * total // warps
-        size, chunk, base, high = count, np.int64(0), np.int64(0), count
+        size, chunk, high = chunk_of(count), np.int64(0), end
         if listed:
-            size = chunk_of(count)
             chunk, base = _find_chunk(begin, scans.totals, chunks_of(count))
-            high = min((chunk + 1) * size, count)
-        i = find(begin, chunk * size, high, base, offsets, scans)
+            low, high = chunk * size, min((chunk + 1) * size, count)
+        i = find(begin, low, high, base, offsets, scans)
         while True:
-            j, v, start, end, upper = i + lane(), np.int64(0), np.int64(0), np.int64(0), stop
+            j, v, start, last, upper = i + lane(), np.int64(0), np.int64(0), np.int64(0), stop
             if j < high:
                 v = np.int64(vertices[j]) if listed else j
-                start, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
                 if listed:
-                    start = min(start + skip, end)
+                    start, last = taken_arcs(v, offsets, taken)
+                else:
+                    start, last = np.int64(offsets[v]), np.int64(offsets[v + 1])
                 upper = end_of(j, base, offsets, scans)
-            place = upper - (end - start)
-            first, last = max(start, start + begin - place), min(end, start + stop - place)
-            if first >= last:
-                v, last = np.int64(-1), first
-            take(v, first, last, first == start, last == end, warp, context)
-            if v >= 0 and first == start and last < end:
+            place = upper - (last - start)
+            first, end_here = max(start, start + begin - place), min(last, start + stop - place)
+            if first >= end_here:
+                v, end_here = np.int64(-1), first
+            take(v, first, end_here, first == start, end_here == last, warp, context)
+            if v >= 0 and first == start and end_here < last:
                 tail, tail_end = v, (upper * warps + total - 1) // total
             i += WARP
             if shuffle(upper, WARP - 1) >= stop and (i < high or not listed):
                 break
             if i >= high:
-                base += scans.totals[chunk] if listed else np.int64(0)
+                if not listed:
+                    break
+                base += scans.totals[chunk]
                 chunk += 1
                 i, high = chunk * size, min((chunk + 1) * size, count)
                 if i >= count or base >= stop:
@@ -261,8 +283,8 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
     """The function that sends along the out-edges of listed vertices.
 
     Returns:
-        ``push(listed, count, skip, generation, context, run, scans)``, which leaves out the first `skip` of each vertex
-        and returns the generation afterwards.
+        ``push(listed, count, taken, generation, context, run, scans)``, with `Taken`, which returns the generation
+        afterwards.
     """
     visit = bodies.visit
     deal = make_deal(visit)
@@ -274,23 +296,23 @@ def make_decomposed_push(cost: int, bodies: Bodies) -> Any:
     scan, share = make_scan(cost), make_share(True, cost, take)
 
     @device_function
-    def push(listed, count, skip, generation, context, run, scans):
-        generation = scan(listed, count, run.graph.offsets, skip, generation, run, scans)
-        share(listed, count, run.graph.offsets, skip, scans, context)
+    def push(listed, count, taken, generation, context, run, scans):
+        generation = scan(listed, count, run.graph.offsets, taken, generation, run, scans)
+        share(listed, count, run.graph.offsets, taken, scans, context)
         return generation
 
     return push
 
 
 def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) -> Any:
-    """The function that gathers over the in-edges of vertices, listed or all.
+    """The function that gathers over the in-edges of vertices, of a list or of a range.
 
     Args:
         whole: what a unit is that is no part: `WHOLE`, or `MORE` to add to messages.
 
     Returns:
-        ``pull(vertices, count, skip, generation, context, run, scans)``, which leaves out the first `skip` of each
-        vertex and returns the generation afterwards.
+        ``pull(vertices, count, taken, generation, context, run, scans)``, with `Taken`, for ``vertices[:count]`` if
+        they are listed; it returns the generation afterwards.
     """
     gather, join = bodies.gather, bodies.join
     by_degree = make_by_degree(gather)
@@ -302,10 +324,10 @@ def make_decomposed_pull(listed: bool, cost: int, whole: int, bodies: Bodies) ->
     scan, share = make_scan(cost), make_share(listed, cost, take)
 
     @device_function
-    def pull(vertices, count, skip, generation, context, run, scans):
+    def pull(vertices, count, taken, generation, context, run, scans):
         if listed:
-            generation = scan(vertices, count, run.graph.in_offsets, skip, generation, run, scans)
-        tail, end = share(vertices, count, run.graph.in_offsets, skip, scans, context)
+            generation = scan(vertices, count, run.graph.in_offsets, taken, generation, run, scans)
+        tail, end = share(vertices, count, run.graph.in_offsets, taken, scans, context)
         generation = grid_barrier(run.control, generation)
         if tail >= 0:
             join(tail, thread_index() // WARP + 1, end, context)
@@ -320,19 +342,13 @@ def make_decomposed(cost: int, bodies: Bodies) -> Traversal:
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        return push(listed, count, np.int64(0), generation, context, run, run.plan.scan)
+        taken = Taken(np.int64(0), np.int64(BEYOND), np.int64(0))
+        return push(listed, count, taken, generation, context, run, run.plan.scan)
 
     @device_function
-    def pull_all(n, generation, context, run):
-        return pull(
-            run.graph.in_sources,
-            n,
-            np.int64(0),
-            generation,
-            context,
-            run,
-            run.plan.scan,
-        )
+    def pull_all(low, high, generation, context, run):
+        taken = Taken(low, high, np.int64(0))
+        return pull(run.graph.in_sources, high, taken, generation, context, run, run.plan.scan)
 
     return Traversal(list_nothing, push_all, pull_all)
 

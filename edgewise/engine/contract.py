@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.execution import Execution
+from edgewise.memory import Step
 
 
 class Ending(Enum):
@@ -61,13 +62,34 @@ class Outcome:
 
 
 class AbstractEngine(ABC):
-    """A program laid out for one graph, for messages of one dtype and any number of runs.
+    """A program for one graph and messages of one dtype: laid out once, then run any number of times.
 
     Attributes:
+        is_laid_out: whether `lay_out` has ended.
         memory_kept: about how many bytes are kept from one run to the next.
     """
 
+    is_laid_out: bool
     memory_kept: int
+
+    @abstractmethod
+    def lay_out(self) -> None:
+        """Make what all runs share: arrays of the graph, of fields, of a strategy.
+
+        Raises:
+            MemoryLimitError: there is no room for them.
+        """
+
+    @abstractmethod
+    def running(self, num_threads: int, given: dict[str, Any]) -> Step:
+        """The memory that a run takes beyond what exists, of the device on which the engine runs.
+
+        On a CPU, this includes what is laid out first, if it was not yet. On a GPU, it is known when that has ended.
+
+        Args:
+            num_threads: the most threads that the run may have.
+            given: arrays for fields, by name.
+        """
 
     @abstractmethod
     def __call__(

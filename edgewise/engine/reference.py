@@ -137,25 +137,28 @@ class Reference(AbstractEngine):
         strict: report integers that do not fit their dtype instead of wrapping them.
     """
 
+    is_laid_out = True
     memory_kept = 0
 
     def __init__(self, binding: Binding, message: np.dtype, strict: bool = False) -> None:
         self._binding, self._message, self._strict = binding, message, strict
 
+    def lay_out(self) -> None:
+        """Nothing is shared."""
+
+    def running(self, num_threads: int, given: dict[str, Any]) -> Step:
+        """About how much memory a run takes: arrays of fields, and Python objects for vertices and messages."""
+        binding, spec, graph = self._binding, self._binding.spec, self._binding.graph
+        fields = graph.num_arcs * sum(dtype.itemsize for dtype in binding.edge.values())
+        fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
+        steps = [giving(binding, name, given) for name in given]
+        objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * spec.keeps_messages
+        return in_turn(graph.making(Made.OUT_DEGREE, Made.IN_DEGREE), *steps, held(fields + objects))
+
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         return _Run(self._binding, self._message, parameters, given, self._strict).supersteps(limit)
-
-
-def running(binding: Binding, given: dict[str, Any]) -> Step:
-    """About how much memory such a run takes: arrays of fields, and Python objects for vertices and messages."""
-    spec, graph = binding.spec, binding.graph
-    fields = graph.num_arcs * sum(dtype.itemsize for dtype in binding.edge.values())
-    fields += graph.num_vertices * sum(dtype.itemsize for dtype in binding.vertex.values())
-    steps = [giving(binding, name, given) for name in given]
-    objects = _VERTEX_BYTES * graph.num_vertices + _MESSAGE_BYTES * graph.num_arcs * spec.keeps_messages
-    return in_turn(graph.making(Made.OUT_DEGREE, Made.IN_DEGREE), *steps, held(fields + objects))
 
 
 class _Run:

@@ -46,7 +46,7 @@ _write_all = make_binned(_write, False)
 def keys_kernel(it):
     """The key of each arc; see `Keys`."""
     scratch = cuda.shared.array(SCRATCH, UINT32)
-    _write_all(it.targets, it.n, it.offsets, scratch, (it.targets, it.keys))
+    _write_all(it.targets, np.int64(0), it.n, it.offsets, scratch, (it.targets, it.keys))
 
 
 @functools.cache

@@ -1,7 +1,6 @@
 """The CPU engine: the arrays of a run, laid out once for a graph, and the call of the kernel."""
 
 import time
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, final
 
@@ -32,7 +31,7 @@ from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for
+from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
@@ -92,36 +91,15 @@ class Workspace:
         return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
 
 
-def first_running(
-    binding: Binding, message: np.dtype, delivery: Delivery, num_threads: int, given: dict[str, Any]
-) -> Step:
-    """The memory that it takes to lay a program out for a graph, and to run it."""
-    pull = delivery.in_edges
-    made = [*made_for(binding, {}, pull), *[Made.SLOTS] * delivery.buffered]
-    work = Workspace.nbytes(binding, message, num_threads, delivery.buffered)
-    running = _running(binding, given, pull, work, made)
-    return in_turn(binding.graph.making(*made), laying_out(binding, {}, pull), running)
-
-
-def _running(
-    binding: Binding, given: dict[str, Any], pull: bool, work: int, made: Sequence[Made] = ()
-) -> Step:
-    """The memory that a run takes with a workspace of `work` bytes; the graph has the arrays `made` before."""
-    missing = [each for each in made_for(binding, given, pull) if each not in made]
-    given_anew = [binding.graph.making(*missing)] * bool(missing) + [laying_out(binding, given, pull)]
-    looked_at = binding.graph.num_vertices  # which vertices are active, for `Watch`
-    return in_turn(*given_anew if given else (), held(binding.result_bytes + work), held(looked_at))
-
-
 @final
 class CpuProgram(AbstractEngine):
-    """A program compiled for the CPU and laid out for one graph. Calls from several threads are safe.
+    """A program compiled for the CPU. Calls from several threads are safe.
 
     Args:
         compiled: the program's functions.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery: which way messages go; in-edges that it needs are made here if they were not yet.
+        delivery: which way messages go; in-edges that it needs are made when it is laid out, if they were not yet.
     """
 
     def __init__(
@@ -133,10 +111,13 @@ class CpuProgram(AbstractEngine):
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
-        spec, graph = binding.spec, binding.graph
-        order = own_array_order(spec)
         first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
-        self._slot = {key: first + i for i, key in enumerate(order)}
+        self._slot = {key: first + i for i, key in enumerate(own_array_order(binding.spec))}
+        self.is_laid_out, self.memory_kept = False, 0
+
+    def lay_out(self) -> None:
+        spec, graph, delivery = self._binding.spec, self._binding.graph, self._delivery
+        pull = delivery.in_edges
         self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
         if pull:
             self._graph[2:4] = graph.in_offsets, graph.in_sources
@@ -144,23 +125,34 @@ class CpuProgram(AbstractEngine):
         if delivery.buffered:
             self._graph[2], self._slot_of = graph.slots
         self._graph_table = addresses(self._graph)
-        self._constants = self._lay_out({})
-        #: About the bytes that are kept from one run to the next.
-        self.memory_kept = laying_out(binding, {}, pull).kept
-        self.memory_kept += Workspace.nbytes(binding, message, available_threads(), delivery.buffered)
+        self._constants = self._lay_out({}, None)
+        self.memory_kept = laying_out(self._binding).kept + self._workspace(available_threads())
+        self.is_laid_out = True
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
-        """The memory that a run takes beyond what is kept from others."""
-        binding, buffered = self._binding, self._delivery.buffered
+        binding, graph, pull = self._binding, self._binding.graph, self._delivery.in_edges
+        steps: list[Step] = []
+        made: list[Made] = []
+        if not self.is_laid_out:
+            made = [*made_for(binding, {}, pull), *[Made.SLOTS] * self._delivery.buffered]
+            steps += graph.making(*made), laying_out(binding)
+        if given:
+            missing = [each for each in made_for(binding, given, pull) if each not in made]
+            steps += graph.making(*missing) if missing else held(0), taking(binding, given, pull)
         spare = any(workspace.num_threads >= num_threads for workspace in self._free)
-        work = 0 if spare else Workspace.nbytes(binding, self._message, num_threads, buffered)
-        return _running(binding, given, self._delivery.in_edges, work)
+        work = 0 if spare else self._workspace(num_threads)
+        looked_at = graph.num_vertices  # which vertices are active, for `Watch`
+        return in_turn(*steps, held(binding.result_bytes + work), held(looked_at))
+
+    def _workspace(self, num_threads: int) -> int:
+        """The memory that a workspace takes."""
+        return Workspace.nbytes(self._binding, self._message, num_threads, self._delivery.buffered)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         spec, graph = self._binding.spec, self._binding.graph
-        constants, constant_table = self._lay_out(given) if given else self._constants
+        constants, constant_table = self._lay_out(given, self._constants[0]) if given else self._constants
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
@@ -224,10 +216,10 @@ class CpuProgram(AbstractEngine):
             buffer = (self._slot_of, filled, *slots)
         return Workspace(graph.num_vertices, identity, message, num_threads, buffer)
 
-    def _lay_out(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
+    def _lay_out(self, given: dict[str, Any], shared: Constants | None) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
         binding, none = self._binding, np.empty(0)
-        constants = constant_arrays(binding, given, self._delivery.in_edges, binding.graph)
+        constants = constant_arrays(binding, given, self._delivery.in_edges, binding.graph, shared)
         return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
 
     def _run_arrays(

@@ -138,7 +138,7 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
             clear(it.layout, run)
             generation = grid_barrier(run.control, generation)
         if pulls and pull:
-            generation = pull_all(it.n, generation, (stamp, everyone, state, run), run)
+            generation = pull_all(np.int64(0), it.n, generation, (stamp, everyone, state, run), run)
         sends = (stamp, everyone, state, run, turn)
         fills = buffered and edges * FILL_ADVANTAGE > it.m
         if fills:
@@ -148,7 +148,7 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
             flush(run.boxes, (run, turn))
         if buffered and not keeps:
             dirty, generation, sent = everyone, grid_barrier(run.control, generation), clock_ns()
-            generation = pull_all(it.n, generation, (stamp, everyone, state, run), run)
+            generation = pull_all(np.int64(0), it.n, generation, (stamp, everyone, state, run), run)
         return generation, dirty, sent, fills
 
     return deliver

@@ -43,6 +43,7 @@ from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
     empty,
+    finish,
     fits,
     full,
     pinned,
@@ -54,6 +55,7 @@ from edgewise.kernels.cuda.memory import (
     written_forms,
     zeros,
 )
+from edgewise.memory import Step, held, in_turn
 from edgewise.primitives import near_far
 from edgewise.program.inspect import Specification
 
@@ -238,37 +240,41 @@ class BestFirstRuns:
 
 @final
 class GpuProgram(AbstractEngine):
-    """A program compiled for the current GPU and laid out for one graph.
+    """A program compiled for the current GPU.
 
     Args:
         compiled: the program's functions, for the GPU.
         binding: the program on its graph.
         message: the dtype of messages.
-        delivery: which way messages go, and who does which arcs; in-edges that it needs are made here if they were
-            not yet.
+        delivery: which way messages go, and who does which arcs; in-edges that it needs are made when it is laid out,
+            if they were not yet and there is room.
+
+    Raises:
+        ScheduleError: the strategy combines messages in an order that these do not allow.
     """
 
     def __init__(
         self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
-        spec, graph, strategy = binding.spec, binding.graph, strategy_of(delivery.balance)
+        spec, strategy = binding.spec, strategy_of(delivery.balance)
         if strategy.any_order and not (delivery.buffered or may_push(spec, message)):
             raise ScheduleError(
                 f"{spec.name}: {type(delivery.balance).__name__}() combines messages in any order, by atomic "
                 f"operations, which {message} messages by {spec.combine.name} do not allow; WorkloadDecomposition() "
                 "has equal shares, too"
             )
-        self._delivery = delivery = self._in_edges_fit(delivery)
+        self._delivery, self._strategy = delivery, strategy
         self._form: type[SuperstepRuns] | type[BestFirstRuns] = (
             BestFirstRuns if delivery.best_first else SuperstepRuns
         )
-        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
-        self._how = f"{self._form.__name__} {ways} {strategy.code_key}"
-        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
-        self._kind = ("cuda kernel", device_number(), self._how, str(message), binding.dtypes)
         self._free: list[_Workspace] = []
         self._order = own_array_order(spec)
+        self.is_laid_out, self.memory_kept = False, 0
+
+    def lay_out(self) -> None:
+        spec, graph = self._binding.spec, self._binding.graph
+        self._delivery = delivery = self._in_edges_fit(self._delivery)
         inward = delivery.in_edges and delivery.layout is None
         arrays = Arrays.BOTH_WAYS if inward else Arrays.ROWS
         self._layout: LaidOut | None = None
@@ -285,27 +291,42 @@ class GpuProgram(AbstractEngine):
             if delivery.in_edges and spec.needs_arc_index:
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
-            self._constants = self._lay_out({})
+            self._constants = self._lay_out({}, None)
             pushes = delivery.pushes and not delivery.best_first
-            self._plan = strategy.prepare(rows_of(graph), pushes, inward)
-        arguments = (graph, spec, message, self._plan, self._layout)
-        #: Bytes that a run allocates on the GPU beyond the graph.
-        self.memory_needed = binding.result_bytes + self._form.nbytes(*arguments)
-        self.memory_kept = self.memory_needed
+            self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
+        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
+        self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
+        #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
+        self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
+        self.memory_kept = self.running(0, {}).most
         laid_out = {id(values): values.nbytes for values in (*self._arcs, *self._constants.copies.values())}
         own = self._layout.sizes() if self._layout else {}
         self._memory = {
             "graph": sum(size for key, size in laid_out.items() if key not in own),
             "strategy": self._plan.shared_nbytes(),
             "layout": sum(own.values()),
-            "run": self.memory_needed,
+            "run": self.memory_kept,
         }
+        finish()
+        self.is_laid_out = True
+
+    def running(self, num_threads: int, given: dict[str, Any]) -> Step:
+        binding, graph, layout = self._binding, self._binding.graph, self._layout
+        own = self._form.nbytes(graph, binding.spec, self._message, self._plan, layout)
+        # Copies of what is given: of values of arcs in the order of out-edges, and in that of in-edges.
+        places = graph.num_arcs + self._delivery.in_edges * (layout.units.size if layout else graph.num_arcs)
+        copies = sum(
+            graph.num_vertices * binding.vertex[name].itemsize for name in given if name in binding.vertex
+        )
+        copies += sum(places * binding.edge[name].itemsize for name in given if name in binding.edge)
+        ordering = layout.arcs.nbytes if layout and layout.arcs is not None else 0  # see `LaidOut.in_order`
+        return in_turn(Step(copies, copies + ordering * bool(given)), held(binding.result_bytes + own))
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         spec, graph = self._binding.spec, self._binding.graph
-        laid_out = self._lay_out(given) if given else self._constants
+        laid_out = self._lay_out(given, self._constants) if given else self._constants
         constants = laid_out.constants
         workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
         kernel = self._kernel(parameters, constants.uniform)
@@ -355,20 +376,23 @@ class GpuProgram(AbstractEngine):
             f"with in-edges, the graph takes {needed:,} bytes more, which are not free"
         )
 
-    def _lay_out(self, given: dict[str, Any]) -> "_Constants":
-        """The arrays that runs only read, and their copies on the GPU, for arrays given for fields."""
+    def _lay_out(self, given: dict[str, Any], shared: "_Constants | None") -> "_Constants":
+        """The arrays that runs only read, and their copies on the GPU, for arrays given for fields. What is not given
+        is shared with other runs, if it was made before."""
         graph, layout = self._binding.graph, self._layout
         in_edges = self._delivery.in_edges
-        constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.gpu)
+        before = shared.constants if shared else None
+        constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.gpu, before)
+        copies = dict(shared.copies) if shared else {}
         on_gpu: dict[int, Any] = {}
-        for values in constants.arrays.values():
+        for (kind, name), values in constants.arrays.items():
+            if (kind, name) in copies and name not in given:
+                continue
             if id(values) not in on_gpu:
                 on_gpu[id(values)] = copy_of(values)
-        copies = {key: on_gpu[id(values)] for key, values in constants.arrays.items()}
-        if in_edges and layout is not None:
-            for kind, name in copies:
-                if kind == "in_along" and name not in constants.uniform:
-                    copies[kind, name] = layout.in_order(copies[kind, name])
+            copies[kind, name] = on_gpu[id(values)]
+            if in_edges and layout is not None and kind == "in_along" and name not in constants.uniform:
+                copies[kind, name] = layout.in_order(copies[kind, name])
         return _Constants(constants, copies, {key: _word(values) for key, values in copies.items()})
 
     def _run_arrays(self, laid_out: "_Constants") -> dict[tuple[str, str], Any]:

@@ -38,7 +38,11 @@ class Constants(NamedTuple):
 
 
 def constant_arrays(
-    binding: Binding, given: dict[str, Any], pull: bool, of_graph: Graph | Resident
+    binding: Binding,
+    given: dict[str, Any],
+    pull: bool,
+    of_graph: Graph | Resident,
+    shared: Constants | None = None,
 ) -> Constants:
     """The arrays that runs only read.
 
@@ -47,17 +51,24 @@ def constant_arrays(
         given: arrays for fields, by name.
         pull: whether edge fields are needed in the order of in-edges, too.
         of_graph: has the graph's arrays, where the engine reads them.
+        shared: those of runs to which nothing is given, if they were made; the arrays of other fields are taken from
+            them.
     """
     graph, spec = binding.graph, binding.spec
-    arrays: dict[tuple[str, str], Any] = {}
-    supplied, uniform = 0, set()
+    arrays: dict[tuple[str, str], Any] = {} if shared is None else dict(shared.arrays)
+    anew = [*spec.vertex_fields, *spec.edge_fields] if shared is None else given
+    supplied, uniform = 0, set() if shared is None else set(shared.uniform).difference(given)
     if pull and any(name in given for name in spec.edge_fields):
         graph.make_in_arcs()  # before other arrays: making it takes more memory than it keeps
     for i, name in enumerate(spec.vertex_fields):
+        if name not in anew:
+            continue
         start = initial_vertex_value(binding, name, given)
         supplied |= (start.ndim == 1) << i
         arrays["initial", name] = np.atleast_1d(start)
     for name in spec.edge_fields:
+        if name not in anew:
+            continue
         whole = name in spec.edge_writes or name in spec.state_reads
         start = initial_edge_value(binding, name, given, of_graph)
         if start.ndim == 0 and not whole:
@@ -70,8 +81,9 @@ def constant_arrays(
             arrays["in_along", name] = of_graph.in_weights
         else:
             arrays["in_along", name] = _in_order(values, graph.in_arcs)
-    for name in STATE_ARRAYS:
-        arrays["degree", name] = getattr(of_graph, name) if name in spec.state_reads else _NO_DEGREES
+    if shared is None:
+        for name in STATE_ARRAYS:
+            arrays["degree", name] = getattr(of_graph, name) if name in spec.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
 
 
@@ -84,16 +96,21 @@ def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     return ordered
 
 
-def laying_out(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
-    """The host's memory that `constant_arrays` takes beside arrays of the graph."""
+def laying_out(binding: Binding) -> Step:
+    """The host's memory that `constant_arrays` takes beside arrays of the graph if nothing is given."""
     spec, num_arcs = binding.spec, binding.graph.num_arcs
-    steps = [giving(binding, name, given) for name in (*spec.vertex_fields, *spec.edge_fields)]
-    for name in spec.edge_fields:
-        size = num_arcs * binding.edge[name].itemsize
-        if name in given:
-            steps.append(held(size * pull))
-        elif name in spec.edge_writes | spec.state_reads and not starts_as_weights(binding, name, given):
-            steps.append(held(size))
+    whole = [name for name in spec.edge_fields if name in spec.edge_writes | spec.state_reads]
+    made = [name for name in whole if not starts_as_weights(binding, name, {})]
+    return held(num_arcs * sum(binding.edge[name].itemsize for name in made))
+
+
+def taking(binding: Binding, given: dict[str, Any], pull: bool) -> Step:
+    """The host's memory that `constant_arrays` takes for what is given."""
+    steps: list[Step] = []
+    for name in given:
+        in_order = pull and name in binding.edge
+        size = binding.graph.num_arcs * binding.edge[name].itemsize if in_order else 0
+        steps += giving(binding, name, given), held(size)
     return in_turn(*steps)
 
 
