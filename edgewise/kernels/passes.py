@@ -71,8 +71,8 @@ def _without_live_variables(postproc: Any) -> Any:
     return Quick
 
 
-class Settled:
-    """A typing context that does not look for new declarations again."""
+class Refreshed:
+    """A typing context that was refreshed, and does not look for new declarations again."""
 
     def __init__(self, context: Any) -> None:
         self._context = context

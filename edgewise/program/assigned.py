@@ -178,8 +178,8 @@ class _Flow(ast.NodeVisitor):
             begin()
             self._block(node.body)
 
-        start, settled = self._bound, False
-        while not settled:
+        start, unchanged = self._bound, False
+        while not unchanged:
             loop = _Loop([], [], assigns)
             self._loops.append(loop)
             asked = self._after(ask, start)
@@ -187,7 +187,7 @@ class _Flow(ast.NodeVisitor):
             self._loops.pop()
             for each in loop.ends:
                 end = _both(end, each)
-            settled, start = _both(start, end) == start, _both(start, end)
+            unchanged, start = _both(start, end) == start, _both(start, end)
         # Compilers are never sure of a round: they see a path to the code after a loop whose first round returns.
         done = end if rounds and end is not None else asked
         after = self._after(lambda: self._block(node.orelse), done if leaves else None)

@@ -13,7 +13,7 @@ in blocks of fixed size, and the blocks in order, so the bits do not depend on t
 Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
 from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
 
-Steps. `cpu`: gather, settle, sum up, decide.
+Steps. `cpu`: gather, apply, sum up, decide.
 """
 
 import functools

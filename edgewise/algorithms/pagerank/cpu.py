@@ -1,4 +1,4 @@
-"""The steps of PageRank on the CPU: gather, settle, sum up, decide.
+"""The steps of PageRank on the CPU: gather, apply, sum up, decide.
 
 Threads take blocks of `BLOCK` vertices, and sums are made of blocks: within a block in a fixed order, then over the
 blocks in theirs. A block stays in the first-level cache from the gathering to its last step, and all but the gathering

@@ -27,7 +27,7 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 
-from edgewise.kernels.passes import Passes, Settled
+from edgewise.kernels.passes import Passes, Refreshed
 
 
 @functools.cache
@@ -195,7 +195,7 @@ class FunctionCompiler(KernelCompiler):
         if ConfigStack.top_or_none() is None:
             super().__init__(typing, target, *rest)
         else:  # for a function that is being compiled, before which the contexts were asked
-            super().__init__(Settled(typing), Settled(target), *rest)
+            super().__init__(Refreshed(typing), Refreshed(target), *rest)
             self.state.typingctx = typing
 
     def define_pipelines(self) -> list[Any]:

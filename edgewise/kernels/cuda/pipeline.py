@@ -15,7 +15,7 @@ from numba.cuda.core import errors, postproc
 from numba.cuda.core.compiler_machinery import _pass_registry, register_pass
 from numba.cuda.core.targetconfig import ConfigStack
 
-from edgewise.kernels.passes import Passes, Settled
+from edgewise.kernels.passes import Passes, Refreshed
 
 
 class Library(CUDACodeLibrary):
@@ -75,7 +75,7 @@ class Compiler(compiler_base.CompilerBase):
         if ConfigStack.top_or_none() is None:
             super().__init__(typing, target, library, arguments, returned, flags, *rest)
         else:  # a function called by one that is being compiled, for which the contexts have been refreshed
-            super().__init__(Settled(typing), Settled(target), library, arguments, returned, flags, *rest)
+            super().__init__(Refreshed(typing), Refreshed(target), library, arguments, returned, flags, *rest)
             self.state.typingctx = typing
             self.state.targetctx = compiler_base._make_subtarget(target, flags)
 
