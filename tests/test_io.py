@@ -1048,7 +1048,7 @@ def test_sizes_are_refused_before_anything_is_allocated(file: Any) -> None:
     path = file(f"{MATRIX} pattern general\n1000000000 1000000000 1\n1 2\n", "a.mtx")
     tracemalloc.start()
     with pytest.raises(
-        MemoryLimitError, match=r"needs at least 12,0.* bytes of memory; memory_limit is 1,000,000,0"
+        MemoryLimitError, match=r"needs at least 12,0.* bytes of memory, .*; memory_limit is 1,000,000,0"
     ):
         read(path, memory_limit=1e9)
     with pytest.raises(MemoryLimitError, match="memory_limit is 100"):
@@ -1071,7 +1071,7 @@ def test_what_is_free_is_the_limit(file: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_little_files_that_become_large_ones(file: Any, module: Any, line: bytes) -> None:
     path = file(module.compress(line * (12 * 10**6 // len(line))))
     tracemalloc.start()
-    with pytest.raises(MemoryLimitError, match="bytes of memory; memory_limit is 20,000,000"):
+    with pytest.raises(MemoryLimitError, match="bytes of memory.*; memory_limit is 20,000,000"):
         read(path, memory_limit=2e7)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -1097,6 +1097,36 @@ def test_a_refused_file_takes_little_memory(file: Any, name: str) -> None:
         assert peak <= 1.05 * limit + 1e7
 
 
+def test_the_graph_of_a_single_block_counts(file: Any) -> None:
+    path = file("".join(f"v{v} w{v}\n" for v in range(40_000)))
+    limit = 8 * path.stat().st_size + 1  # enough to read its lines
+    with pytest.raises(MemoryLimitError, match=f"memory_limit is {limit:,}"):
+        read(path, memory_limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("start", "line"), [("", "{} {}\n"), ("source,target,weight\n", "{},{},3\n"), ("", "v{} v{}\n")]
+)
+@pytest.mark.parametrize("module", [None, gzip])
+def test_a_refusal_says_about_what_the_whole_file_needs(
+    file: Any, start: str, line: str, module: Any
+) -> None:
+    text = (start + "".join(line.format(v, v // 2) for v in range(1, 400_000))).encode()
+    path, limit, said = file(module.compress(text) if module else text, "a.csv" if start else "a.txt"), 0, []
+    graph = None
+    while graph is None:
+        try:
+            graph = read(path, memory_limit=limit)
+        except MemoryLimitError as error:
+            found = re.search(
+                r"at least ([\d,]+) bytes of memory(?:, and about ([\d,]+) for the)?", str(error)
+            )
+            assert found is not None
+            limit = int((found[2] or found[1]).replace(",", ""))
+            said.append(limit)
+    assert 1 <= len(said) <= 2
+
+
 @pytest.mark.parametrize("ids", [10**5, 2**31 - 1, 2**60])
 @pytest.mark.parametrize(
     "options", [{}, {"directed": False, "self_loops": "drop"}, {"parallel_edges": "sum"}]
@@ -1111,7 +1141,7 @@ def test_reading_takes_what_it_says(
     read(path, **options)
     said: list[int] = []
     monkeypatch.setattr(source, "_BLOCK", 2**18)
-    with mock.patch.object(Budget, "check", lambda self, needed: said.append(needed)):
+    with mock.patch.object(Budget, "check", lambda self, needed, whole=None: said.append(needed)):
         tracemalloc.start()
         read(path, **options)
         peak = tracemalloc.get_traced_memory()[1]
@@ -1270,3 +1300,53 @@ def test_reads_long_edge_lists_of_the_name_c(tmp_path):
     path = tmp_path / "graph"
     path.write_text("c cat\n" * 3_000_000)
     assert read(path).num_edges == 3_000_000
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 2**20])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 2\r3 4\r",
+        "1 2\r\n3 4\r\n",
+        "1 2\r\r\r3 4",
+        "\r1 2\r\n\r3 4\r\n\r",
+        "1 2\r\n\r\n3 4",
+        "\r\r1 2\n3 4\r",
+    ],
+)
+def test_line_ends_at_the_ends_of_blocks(
+    file: Any, monkeypatch: pytest.MonkeyPatch, size: int, text: str
+) -> None:
+    monkeypatch.setattr(source, "_BLOCK", size)
+    monkeypatch.setattr(source, "_HEAD", max(3, size))
+    graph = read(file(text.encode()))
+    assert edges_of(graph) == [(1, 2), (3, 4)]
+
+
+def test_a_megabyte_of_carriage_returns_is_read_in_blocks(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, reads = file(b"1 2\n" + b"\r" * (3 << 19) + b"2 3\n"), []
+    read_block = source.TextFile._unpacked
+
+    def counted(self: Any, packed: Any) -> Any:
+        unpacked = mock.Mock(wraps=read_block(self, packed))
+        unpacked.__enter__ = lambda each: each
+        unpacked.__exit__ = lambda each, *error: None
+        unpacked.read.side_effect = lambda size: reads.append(size) or mock.DEFAULT
+        return unpacked
+
+    monkeypatch.setattr(source.TextFile, "_unpacked", counted)
+    assert read(path).num_edges == 2
+    assert len(reads) < 100
+
+
+@pytest.mark.parametrize(
+    "start", ["*vertices", "<?xml", "<graphml", "graph", "\xa0<?xml", "{", "digraph", "*Network"]
+)
+@pytest.mark.parametrize("name", ["a.txt", "a.tsv", "a.csv", "a.tsv.gz"])
+@pytest.mark.parametrize("end", ["a", "[", "{"])
+def test_names_that_look_like_other_formats_are_read_as_written(
+    tmp_path: Path, start: str, end: str, name: str
+) -> None:
+    graph = Graph.from_edges([start, "b"], [end, "c"])
+    write(graph, tmp_path / name)
+    assert read(tmp_path / name).vertices.tolist() == graph.vertices.tolist()

@@ -1,12 +1,17 @@
 """A run takes no more resident memory than edgewise says that it needs, and what it says is enough."""
 
+import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from resident import CLEAR, Case, measured
+from resident import CLEAR, SHARE, SLACK, Case, measured
 from resident_cases import CASES
 from resident_programs import Start
+from resident_reading import LINES
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ParameterError
@@ -46,6 +51,18 @@ def test_resident_memory_stays_within_what_was_said(name):
 @pytest.mark.parametrize("name", [name for name in CASES if name not in FEW])
 def test_resident_memory_stays_within_what_was_said_of_all(name):
     check(CASES[name])
+
+
+@on_linux
+@pytest.mark.parametrize("kind", LINES)
+def test_reading_stays_within_its_limit(kind):
+    """Whether it is refused or not; and what a refusal says is soon enough."""
+    command = [sys.executable, "resident_reading.py", kind]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
+    measured = json.loads(done.stdout)
+    assert len(measured) <= 4
+    for limit, peak, _ in measured:
+        assert peak <= SHARE * limit + SLACK, measured
 
 
 def needed(call) -> int:

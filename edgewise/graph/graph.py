@@ -268,7 +268,7 @@ class Graph:
         graph.edge_numbers = self.edge_numbers
         return graph
 
-    def with_weights(self, weights: np.ndarray) -> "Graph":
+    def _with_weights(self, weights: np.ndarray) -> "Graph":
         """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
 

@@ -1,7 +1,7 @@
 """The memory that reading a file may take, and the memory that it will take."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +42,20 @@ class Budget:
             return cls(path, memory_limit, True)
         return cls(path, free_memory(), False)
 
-    def check(self, needed: int) -> None:
+    def check(self, needed: int, whole: Callable[[], int] = lambda: 0) -> None:
         """Refuse a need beyond the limit.
+
+        Args:
+            needed: what is needed so far.
+            whole: gives what the whole file will need, if that can be told from the part that was read, else 0.
 
         Raises:
             MemoryLimitError: with what is needed and what may be taken.
         """
         if self.limit is not None and needed > self.limit:
-            raise self.refusal("reading", f"at least {needed:,} bytes of memory")
+            about = max(needed, whole())
+            for_all = f", and about {about:,} for the whole file" if about > needed else ""
+            raise self.refusal("reading", f"at least {needed:,} bytes of memory{for_all}")
 
     def refusal(self, doing: str, needed: str) -> MemoryLimitError:
         """The error for work on the file that needs more than the limit."""

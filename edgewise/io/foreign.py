@@ -4,6 +4,7 @@ import re
 
 from edgewise.errors import ParseError
 from edgewise.io.source import TextFile
+from edgewise.io.table import DECLARED_IDS
 
 #: Suffixes of file names, the formats that have them, and a package that reads these.
 _SUFFIXES = {
@@ -53,7 +54,9 @@ def refuse_foreign(file: TextFile) -> None:
 
 
 def _suffix_of(head: str) -> str:
-    """A suffix of the format that the first line after comments shows, or nothing."""
+    """A suffix of the format that the first line after comments shows; nothing if these say that it is an edge list."""
     before = _BEFORE.match(head)
     assert before is not None
+    if any(line in before[0] for line in DECLARED_IDS.values()):
+        return ""
     return next((suffix for pattern, suffix in _PATTERNS if pattern.match(head, before.end())), "")

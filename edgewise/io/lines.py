@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from edgewise.text import shortened
 _LIMITS = np.iinfo(np.int64)
 #: Bytes of memory for each byte of text while it is read.
 _SCAN_BYTES = 8
+#: What is added to an estimate for the whole file, since lines differ.
+_MARGIN = 1.1
+#: How many weights Python reads at a time: a list of their places takes 25 times the memory of the text.
+_SLOW_PIECE = 2**12
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,14 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
     scan = _Scan(file, layout)
     done = 0
     for block in file.blocks():
-        text = block
-        while skip and text:
-            text = text[text.index(b"\n") + 1 :]
+        start = 0
+        while skip and start < len(block):
+            start = block.index(b"\n", start) + 1
             skip -= 1
             scan.state[tokens.LINE] += 1
-        file.budget.check(scan.bytes_of_graph(options) + _SCAN_BYTES * len(text))
+        text = block[start:]
+        needed = scan.bytes_of_graph(options) + _SCAN_BYTES * len(text)
+        file.budget.check(needed, partial(scan.bytes_of_whole, options, text, done))
         scan.read(text)
         done += len(block)
         if options.progress is not None:
@@ -118,7 +125,9 @@ class _Names:
         """Make room for one more name of this length, and for half as many names as the table is long."""
         known, used = int(state[tokens.NAMES]), int(state[tokens.POOL])
         if used + length > len(self.pool):
-            self.pool = np.concatenate([self.pool, np.empty(len(self.pool) + length, np.uint8)])
+            pool = np.empty(2 * len(self.pool) + length, np.uint8)
+            pool[:used] = self.pool[:used]  # the rest takes memory when it is written
+            self.pool = pool
         if 2 * known >= len(self.slots):
             self.ends = np.concatenate([self.ends, np.empty_like(self.ends)])
             self.hashes = np.concatenate([self.hashes, np.empty_like(self.hashes)])
@@ -127,9 +136,8 @@ class _Names:
 
     def decoded(self, state: np.ndarray) -> list[str]:
         """The names as strings."""
-        data = self.pool[: state[tokens.POOL]].tobytes()
-        ends = self.ends[: state[tokens.NAMES]].tolist()
-        return [data[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        data, ends = self.pool.data, self.ends[: state[tokens.NAMES]].tolist()
+        return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 class _Scan:
@@ -191,14 +199,33 @@ class _Scan:
         needed = bytes_of_graph(columns, weights, num_edges, options)
         if self._names is not None:
             of_name = LONG_INTEGER_BYTES if self._layout.only_digits else NAME_BYTES
-            needed += of_name * int(self.state[tokens.NAMES]) + 2 * int(self.state[tokens.POOL])
+            used = int(self.state[tokens.POOL])  # twice while the pool grows; beside the strings at the end
+            needed += (
+                of_name * int(self.state[tokens.NAMES]) + used + max(used, int(self.state[tokens.STRINGS]))
+            )
         return needed
+
+    def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
+        """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell.
+
+        Before any were read, lines of integers are counted; how many names a file has is not known then.
+        """
+        share, size = self._file.share_read, done + len(text)
+        if done:
+            graph = self.bytes_of_graph(options) * size / done
+        elif self._names is None:
+            column = 8 * text.count(b"\n")
+            graph = bytes_of_graph(column, column * bool(self._weight_kind), column // 8, options)
+        else:
+            return 0
+        return round(_MARGIN * graph / share) + _SCAN_BYTES * len(text)
 
     def edges(self) -> Edges:
         """All edges that were read, joined."""
         source, target, weight = zip(*self._parts, strict=True)
         self._parts = []
         names = None if self._names is None else self._names.decoded(self.state)
+        self._names = None
         weights = np.concatenate(weight) if self._weight_kind else None
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
 
@@ -209,10 +236,11 @@ class _Scan:
 
     def _read_slowly(self, slow: np.ndarray, text: bytes, weights: np.ndarray) -> None:
         """Read weights of many digits, or far from 1, exactly."""
-        for edge, start, stop, line in slow.tolist():
-            weights[edge] = float(text[start:stop])
-            if not np.isfinite(weights[edge]):
-                self._fail(line, text[start:stop], "expected a finite weight. Drop such edges first")
+        for first in range(0, len(slow), _SLOW_PIECE):
+            for edge, start, stop, line in slow[first : first + _SLOW_PIECE].tolist():
+                weights[edge] = float(text[start:stop])
+                if not np.isfinite(weights[edge]):
+                    self._fail(line, text[start:stop], "expected a finite weight. Drop such edges first")
 
     def _check_encoding(self, text: bytes) -> None:
         try:

@@ -47,6 +47,7 @@ class TextFile:
         suffix: that of its name, in lower case, without the suffix of a compression: ``.txt`` of ``a.txt.gz``.
         head: its first bytes, decompressed.
         budget: the memory that may be taken.
+        share_read: how much of the file, which may be compressed, was read for the last block, from 0 to 1.
 
     Raises:
         ParseError: no such file, a folder, an empty, truncated or binary file.
@@ -56,6 +57,7 @@ class TextFile:
     def __init__(self, path: Path, budget: Budget) -> None:
         self.path, self.budget = path, budget
         self._piped: bytes | None = None
+        self.share_read, self._length = 0.0, 1
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
             suffixes.pop()
@@ -99,12 +101,18 @@ class TextFile:
             yield bytes(unfinished)
 
     def _pieces(self, size: int) -> Iterator[bytes]:
-        """The decompressed bytes, past a byte order mark."""
+        """The decompressed bytes, past a byte order mark, with line feeds in place of other line ends."""
         with self._open() as packed, self._unpacked(packed) as file:
-            data = self._read(file, size).removeprefix(codecs.BOM_UTF8)
+            data, held = self._read(file, size).removeprefix(codecs.BOM_UTF8), b""
             while data:
-                yield data
+                self.share_read = packed.tell() / self._length
+                data = held + data
+                held = b"\r" * data.endswith(b"\r")  # the line feed that belongs to it may come next
+                if piece := _with_line_feeds(data[: len(data) - len(held)]):
+                    yield piece
                 data = self._read(file, size)
+            if held:
+                yield b"\n"
 
     def _open(self) -> IO[bytes]:
         """The file, still compressed, from its start. The content of a pipe is kept, since it comes only once."""
@@ -114,6 +122,8 @@ class TextFile:
                 with file:
                     self._piped = self._read_pipe(file)
                 file = io.BytesIO(self._piped)
+            self._length = max(1, file.seek(0, io.SEEK_END))  # the system's own files say 0
+            file.seek(0)
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         return file
@@ -167,8 +177,6 @@ class TextFile:
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
             data = file.read(size)
-            while data.endswith(b"\r") and (more := file.read(1)):
-                data += more
         except MemoryError:  # MemoryLimitError, too
             raise
         except Exception as error:  # each decompressor has its own
@@ -177,8 +185,6 @@ class TextFile:
             ) from None
         if b"\0" in data:
             raise ParseError(f"{self.path} holds binary data; expected text in UTF-8")
-        if b"\r" in data and _has_lone_return(data):
-            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
 
     def _similar(self) -> str:
@@ -193,8 +199,9 @@ class TextFile:
         return f"; did you mean {folder / names[0]}?" if names else ""
 
 
-def _has_lone_return(data: bytes) -> bool:
-    """Whether a carriage return is a line break by itself."""
+def _with_line_feeds(data: bytes) -> bytes:
+    """The text with a line feed for each line end, unless no carriage return is one by itself."""
     text = np.frombuffer(data, np.uint8)
-    returns = text == _RETURN
-    return bool(returns[-1] or (returns[:-1] & (text[1:] != _NEWLINE)).any())
+    if b"\r" not in data or not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
+        return data
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -12,9 +12,10 @@ import numpy as np
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.mixing import mix64
 
-#: Words of the state; START, STOP and COLUMN describe the field that stopped the scan, columns counted from 1.
-POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, NAMES, POOL = range(9)
-NUM_STATE = 9
+#: Words of the state; START, STOP and COLUMN describe the field that stopped the scan, columns counted from 1. POOL
+#: counts the bytes of names in UTF-8, STRINGS those of their characters in Python's strings.
+POSITION, LINE, EDGES, SLOW, START, STOP, COLUMN, NAMES, POOL, STRINGS = range(10)
+NUM_STATE = 10
 
 #: Reasons to stop the scan.
 DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
@@ -33,6 +34,9 @@ _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
 _LONG = 19
 _LARGEST = np.uint64(2**63 - 1)
 _EXACT_FLOAT = 2**53
+#: In UTF-8, bytes from 128 to 191 go on with a character. Python's strings have two bytes for each character, or four,
+#: if one of them begins with a byte of at least _TWO_BYTES, or _FOUR_BYTES.
+_TWO_BYTES, _FOUR_BYTES = 0xC4, 0xF0
 _POWERS = 10.0 ** np.arange(23)
 
 
@@ -138,6 +142,18 @@ def _float(text: Any, start: Any, stop: Any) -> Any:
 
 
 @device_function
+def _string_bytes(pool: Any, p: Any, stop: Any) -> Any:
+    """The bytes that Python's string of a name has for its characters."""
+    characters, highest = np.int64(0), np.int64(0)
+    while p < stop:
+        byte = np.int64(pool[p])
+        characters += byte < 128 or byte > 191
+        highest = max(highest, byte)
+        p += np.uint64(1)
+    return characters * (1 if highest < _TWO_BYTES else 2 if highest < _FOUR_BYTES else 4)
+
+
+@device_function
 def _name(
     text: Any, start: Any, stop: Any, quoted: Any, state: Any, pool: Any, ends: Any, hashes: Any, slots: Any
 ) -> Any:
@@ -169,6 +185,7 @@ def _name(
     ends[known] = np.int64(used + length)
     state[NAMES] += 1
     state[POOL] = np.int64(used + length)
+    state[STRINGS] += _string_bytes(pool, used, used + length)
     return np.int64(known)
 
 

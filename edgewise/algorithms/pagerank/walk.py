@@ -79,7 +79,7 @@ def _with_moderate_weights(graph: Graph) -> Graph:
         return graph
     weights = np.empty(graph.num_arcs)
     launch(_divide_rows, graph.offsets, graph.weights, most, weights, work=graph.num_arcs)
-    return graph.with_weights(weights)
+    return graph._with_weights(weights)
 
 
 @team_kernel
