@@ -24,7 +24,11 @@ demo: $(VENV)/.core
 	@echo "a program of your own: examples/, and README.md for the Python interface."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not kernels and not gpu"
+
+# CUDA kernels for more architectures than `make test` compiles them for, and algorithms in the simulator.
+test-kernels: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist load -m "kernels and not slow"
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"

@@ -59,8 +59,11 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
 
 
 EVERY_PROGRAM = [
-    pytest.param(name, capability, marks=() if name in ALL_PARTS or name in also else pytest.mark.slow)
-    for capability, also in ((NEWEST_MEASURED, ("pagerank", "user combiner")), (OLDEST, ()))
+    pytest.param(name, capability, marks=marks if name in ALL_PARTS or name in also else pytest.mark.slow)
+    for capability, also, marks in (
+        (NEWEST_MEASURED, ("pagerank", "user combiner"), ()),
+        (OLDEST, (), pytest.mark.kernels),
+    )
     for name in PROGRAMS
 ]
 
@@ -87,10 +90,22 @@ def test_asynchronous_programs_compile(name, capability):
         ("bfs", NEWEST_MEASURED, ew.Schedule(ew.Pull(), balance=ew.BlockMapped())),
         ("sssp", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
         ("float sums", OLDEST, ew.Schedule(balance=ew.NodeSplitting())),
-        ("logic and aggregates", (8, 0), ew.Schedule(ew.Pull(), balance=ew.WorkloadDecomposition())),
-        ("edge fields", (10, 0), ew.Schedule(balance=ew.EdgeBased(chunking=False))),
         ("bfs", (10, 0), ew.Schedule(balance=ew.EdgeBased())),
-        ("sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing())),
+        pytest.param(
+            "logic and aggregates",
+            (8, 0),
+            ew.Schedule(ew.Pull(), balance=ew.WorkloadDecomposition()),
+            marks=pytest.mark.kernels,
+        ),
+        pytest.param(
+            "edge fields",
+            (10, 0),
+            ew.Schedule(balance=ew.EdgeBased(chunking=False)),
+            marks=pytest.mark.kernels,
+        ),
+        pytest.param(
+            "sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing()), marks=pytest.mark.kernels
+        ),
     ],
     ids=str,
 )

@@ -94,7 +94,10 @@ SLOW = [
     ("distances", NEWEST_MEASURED, SMALL),
     ("distances", OLDEST, BIG),
 ]
-CASES = [pytest.param(*case, marks=pytest.mark.slow if case in SLOW else ()) for case in CASES]
+MARKS = {NEWEST_MEASURED: (), OLDEST: pytest.mark.kernels}
+CASES = [
+    pytest.param(*each, marks=pytest.mark.slow if each in SLOW else MARKS.get(each[1], ())) for each in CASES
+]
 
 
 @pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)

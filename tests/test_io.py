@@ -1071,7 +1071,7 @@ def test_what_is_free_is_the_limit(file: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_little_files_that_become_large_ones(file: Any, module: Any, line: bytes) -> None:
     path = file(module.compress(line * (12 * 10**6 // len(line))))
     tracemalloc.start()
-    with pytest.raises(MemoryLimitError, match="bytes of memory.*; memory_limit is 20,000,000"):
+    with pytest.raises(MemoryLimitError, match=r"bytes of memory.*; memory_limit is 20,000,000"):
         read(path, memory_limit=2e7)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
