@@ -467,6 +467,47 @@ def test_ctrl_c_during_the_imports_of_the_module(tmp_path: Path, module: str, co
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize(
+    "command", [["-c", "import edgewise_command; edgewise_command.main()"], ["-m", "edgewise.cli"]]
+)
+def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import builtins, os, signal\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others, **named):\n"
+        "    if name in ('numba', 'edgewise.cli.tasks'):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *others, **named)\n"
+        "builtins.__import__ = interrupt\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([sys.executable, *command, "info"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "threads" in done.stdout
+
+
+def test_ctrl_c_pressed_twice(tmp_path: Path) -> None:
+    """The second time while the process ends by the first."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import atexit, builtins, os, signal\n"
+        "def press():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others, **named):\n"
+        "    if name == 'edgewise.cli.tasks':\n"
+        "        try:\n"
+        "            press()\n"
+        "        finally:\n"
+        "            press()\n"
+        "    return load(name, *others, **named)\n"
+        "builtins.__import__ = interrupt\n"
+        "atexit.register(press)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([*COMMAND, "info"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_the_command_itself(towns: Path) -> None:
     command = [
         sys.executable,

@@ -332,7 +332,10 @@ def leave_on_interrupt() -> None:
 
     Python handles Ctrl-C in the main thread between two steps of Python, so a long call into compiled code delays it.
     A process that still runs a moment later is ended here. Files are written in Python, so none stays half-written.
+    Another Ctrl-C in that moment changes nothing, and a process that was started with Ctrl-C ignored ignores it.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno())
@@ -347,6 +350,17 @@ def leave_on_interrupt() -> None:
             os._exit(130)
 
     threading.Thread(target=watch, name="edgewise-interrupt", daemon=True).start()
+    signal.signal(signal.SIGINT, interrupt_once)
+
+
+def interrupt_once(*interruption: Any) -> None:
+    """Handle the first Ctrl-C; the others are ignored.
+
+    Raises:
+        KeyboardInterrupt: always.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -355,4 +369,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals of few characters
     leave_on_interrupt()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command has begun, or at its end
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python would print a traceback while it ends
