@@ -14,12 +14,17 @@ from typer.testing import CliRunner, Result
 
 import edgewise as ew
 from edgewise import generate
+from edgewise.algorithms.betweenness import checkpoint
+from edgewise.cli import report
 from edgewise.cli.app import app
 from edgewise.io.columns import read_columns
+from edgewise.kernels import store
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 COMMAND = [sys.executable, "-m", "edgewise.cli"]
+
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the system has no owners of files")
 
 TOWNS = """# from to km
 Lyon Paris 460
@@ -429,6 +434,33 @@ def test_an_output_keeps_its_permissions_and_its_link(towns: Path, tmp_path: Pat
     succeed("run", "components", towns, "--output", link)
     assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o604
     assert len(read_columns(target)["vertex"]) == 5
+
+
+@posix
+def test_an_unused_cache_folder_is_told_of_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(report, "installation_facts", lambda algorithms: {"kept": store.read("kernel\nkey")})
+    result = invoke("info")
+    assert result.exit_code == 0 and result.stdout == "kept  none\n"
+    assert result.stderr.startswith("edgewise: warning: compiled code is not kept: the folder")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_of_in_one_line(
+    towns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*arguments: object, **arrays: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", write)
+    monkeypatch.setattr(checkpoint, "SECONDS", -1)
+    result = invoke("run", "betweenness", towns, "--set", f"checkpoint={tmp_path / 'sums'}")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("edgewise: warning: betweenness: cannot write")
+    assert result.stderr.count("\n") == 1
 
 
 # Processes

@@ -119,20 +119,19 @@ Reading = Annotated[
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
     """Print an error of edgewise as one line and exit with code 2; print each of its warnings as a line at once."""
-    from edgewise.errors import EdgewiseError, GraphWarning, ProgramWarning
+    from edgewise.errors import EdgewiseError, EdgewiseWarning
 
-    ours, show_other = (GraphWarning, ProgramWarning), warnings.showwarning
+    show_other = warnings.showwarning
 
     def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, ours):
+        if issubclass(category, EdgewiseWarning):
             typer.echo(f"edgewise: warning: {on_one_line(str(message))}", err=True)
         else:
             show_other(message, category, *where)
 
     try:
         with warnings.catch_warnings():
-            for each in ours:
-                warnings.simplefilter("always", each)
+            warnings.simplefilter("always", EdgewiseWarning)
             warnings.showwarning = show_warning  # type: ignore[assignment]
             yield
     except EdgewiseError as error:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from edgewise.errors import warn
+from edgewise.errors import NotKeptWarning, warn
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _PRIVATE = 0o700
@@ -115,7 +115,7 @@ def _is_trusted(directory: str) -> bool:
         warn(
             f"compiled code is not kept: the folder {directory!r} {reason}, so that others could have code run in your "
             "name. Set EDGEWISE_CACHE_DIR to a folder of your own (mode 700)",
-            RuntimeWarning,
+            NotKeptWarning,
         )
     return not reason
 
