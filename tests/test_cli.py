@@ -188,6 +188,20 @@ def test_info_on_the_installation() -> None:
     assert "pagerank" in facts["algorithms"]
 
 
+@posix
+def test_info_says_if_compiled_code_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for mode, text in ((0o700, "{}"), (0o777, "not kept: the folder {} can be written by others (mode 777)")):
+        tmp_path.chmod(mode)
+        for folder in (tmp_path, tmp_path / "new"):
+            monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(folder))
+            expected = text if folder == tmp_path else "{}"
+            assert json.loads(succeed("info", "--json"))["compiled_code"] == expected.format(folder)
+    assert os.listdir(tmp_path) == []
+    tmp_path.joinpath("file").touch(0o600)
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "file"))
+    assert json.loads(succeed("info", "--json"))["compiled_code"].startswith("not kept: ")
+
+
 @pytest.mark.parametrize("name", ["g.tsv.gz", "g.csv", "g.txt", "g.mtx"])
 def test_generated_graphs_come_back(tmp_path: Path, name: str) -> None:
     text = succeed(
@@ -461,6 +475,37 @@ def test_a_checkpoint_that_cannot_be_written_is_told_of_in_one_line(
     assert result.exit_code == 0
     assert result.stderr.startswith("edgewise: warning: betweenness: cannot write")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to give files away")
+def test_an_output_keeps_its_owner_and_group(towns: Path, tmp_path: Path) -> None:
+    output, new = tmp_path / "there.csv", tmp_path / "new.csv"
+    output.write_text("before")
+    output.chmod(0o640)
+    os.chown(output, 12_345, 54_321)
+    tmp_path.chmod(0o1777)
+    for path in (output, new):
+        succeed("run", "components", towns, "--output", path)
+    there = output.stat()
+    assert (there.st_uid, there.st_gid, there.st_mode & 0o777) == (12_345, 54_321, 0o640)
+    assert (new.stat().st_uid, new.stat().st_gid) == (os.geteuid(), os.getegid())
+
+
+@posix
+def test_an_output_is_written_where_files_cannot_be_given_away(
+    towns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, asked = tmp_path / "there.csv", []
+
+    def chown(*owner: object) -> None:
+        asked.append(owner[1:])
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", chown)
+    output.write_text("before")
+    succeed("run", "components", towns, "--output", output)
+    assert asked == [(-1, output.stat().st_gid), (output.stat().st_uid, -1)]
+    assert len(read_columns(output)["vertex"]) == 5
 
 
 # Processes
