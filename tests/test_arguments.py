@@ -14,6 +14,7 @@ from edgewise.errors import (
 )
 from edgewise.io import write
 from edgewise.run import Prepared
+from edgewise.text import shown
 
 RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
 MASKED = np.ma.array([10**9, 1, 0], mask=[True, False, False])
@@ -234,3 +235,46 @@ def test_what_writing_takes_is_checked(tmp_path):
     with pytest.raises(TypeError, match="write: got 5 for the graph"):
         write(5, path)
     assert not path.exists()
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def raising(error):
+    class Unshown:
+        def __repr__(self):
+            raise error
+
+    return Unshown()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (nested(100_000), "a list that cannot be shown"),
+        (raising(RuntimeError), "a Unshown that cannot be shown"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: ew.bfs(RING, 0, max_depth=value),
+        lambda value: ew.bfs(RING, 0, memory_limit=value),
+        lambda value: ew.pagerank(RING, dtype=value),
+        lambda value: ew.generate.path(value),
+        lambda value: ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=value)),
+    ],
+)
+def test_values_that_cannot_be_shown_are_named_by_their_type(call, value, text):
+    with pytest.raises(EdgewiseError, match=text):
+        call(value)
+
+
+def test_what_ends_python_does_not_pass_a_message_but_ctrl_c_does():
+    assert shown(raising(SystemExit)) == "a Unshown that cannot be shown"
+    with pytest.raises(KeyboardInterrupt):
+        shown(raising(KeyboardInterrupt))

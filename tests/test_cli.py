@@ -289,6 +289,22 @@ def test_graphs_that_cannot_be_read(tmp_path: Path, content: bytes | None, messa
     assert message in refuse("run", "components", path, *options)
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("raise Odd", "Odd: "),
+        ("class Silent(Odd):\n    def __str__(self): return 1 / 0\nraise Silent", "Silent: a Silent that"),
+        ("class Own(BaseException): pass\nraise Own('why')", "Own: why"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_program_file_that_raises_an_error(towns: Path, tmp_path: Path, line: str, problem: str) -> None:
+    (tmp_path / "odd.py").write_text(f"class Odd(Exception): pass\n{line}\n")
+    number = 1 + len(f"{line}\n".splitlines())
+    assert f"odd.py:{number}: {problem}" in refuse("run", tmp_path / "odd.py", towns)
+
+
 def test_a_number_of_threads_that_is_none(towns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "many")
     assert "EDGEWISE_NUM_THREADS is 'many'; expected a positive integer" in refuse("run", "pagerank", towns)
