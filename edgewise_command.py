@@ -6,8 +6,8 @@ import signal
 
 def main() -> None:
     """Import the command line, which takes a second, and run it."""
-    before = signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
     from edgewise.cli.app import main as run_command
 
-    signal.signal(signal.SIGINT, before)
     run_command()

@@ -16,12 +16,5 @@ def _is_command() -> bool:
     return sys.orig_argv[-len(sys.argv)] in ("edgewise.cli", "-medgewise.cli")
 
 
-_before = signal.getsignal(signal.SIGINT)
-if _is_command() and _before is not None:
+if _is_command() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
-
-
-def all_imported() -> None:
-    """Handle Ctrl-C as before again."""
-    if _before is not None:
-        signal.signal(signal.SIGINT, _before)

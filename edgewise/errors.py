@@ -36,7 +36,11 @@ class GraphTypeError(EdgewiseError, TypeError):
     """A value that is not a graph, where a graph is expected."""
 
 
-class GraphWarning(UserWarning):
+class EdgewiseWarning(Warning):
+    """The root of all warnings of edgewise."""
+
+
+class GraphWarning(EdgewiseWarning, UserWarning):
     """A graph that is likely not the one that was meant. The message says what mends it."""
 
 
@@ -48,7 +52,7 @@ class ProgramError(EdgewiseError, TypeError):
     """A program that cannot run. The message names the function and line in the user's own file."""
 
 
-class ProgramWarning(UserWarning):
+class ProgramWarning(EdgewiseWarning, UserWarning):
     """A run that is likely not what was meant. The message says what mends it."""
 
 
@@ -82,3 +86,7 @@ class VerificationError(EdgewiseError, AssertionError):
 
 class OutputError(EdgewiseError, OSError):
     """A file that cannot be written. Nothing is left under its name but what was there before."""
+
+
+class NotKeptWarning(EdgewiseWarning, RuntimeWarning):
+    """Compiled code or a checkpoint that is not kept: the answer is the same, but later runs begin anew."""

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.graph import Arrays, Graph
-from edgewise.graph.checks import is_integer
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.cpu.team import MOST_THREADS, available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.memory import as_bytes
+from edgewise.numeric import is_integer
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 from edgewise.text import shown

@@ -12,12 +12,13 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import Graph, csr
-from edgewise.graph.checks import check_flags, is_integer
+from edgewise.graph.checks import check_flags
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.mixing import mix64
 from edgewise.memory import check_free, naming_memory_errors
+from edgewise.numeric import is_integer, is_number
 from edgewise.text import shown
 
 Range = tuple[int, int] | tuple[float, float]
@@ -72,7 +73,7 @@ def rmat(
         assert scale is not None
         num_vertices = 1 << _checked("scale", scale, 0, 30)
     num_vertices = _checked("num_vertices", num_vertices, 1, 2**31 - 1)
-    if not _is_number(edge_factor) or not _is_number(float(edge_factor) * num_vertices):
+    if not _is_finite(edge_factor) or not _is_finite(float(edge_factor) * num_vertices):
         raise GraphError(f"edge_factor is {shown(edge_factor)}; expected a number of at least 0")
     num_edges = _checked("the number of edges", round(float(edge_factor) * num_vertices), 0, 2**40)
     _check_room("rmat", num_vertices, num_edges)
@@ -141,7 +142,7 @@ def lattice(
     columns = _checked("columns", columns, 1, 2**31 - 1)
     _checked("rows * columns", rows * columns, 1, 2**31 - 1)
     check_flags(GraphError, directed=directed)
-    if not _is_number(one_way):
+    if not _is_finite(one_way):
         raise GraphError(f"one_way is {shown(one_way)}; expected a share from 0 to 1")
     if one_way and not directed:
         raise GraphError(
@@ -262,7 +263,7 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
     if bounds is None:
         return None
     pair = isinstance(bounds, tuple | list) and len(bounds) == 2
-    if not pair or not all(map(_is_number, bounds)) or bounds[0] > bounds[1]:
+    if not pair or not all(map(_is_finite, bounds)) or bounds[0] > bounds[1]:
         raise GraphError(f"weights is {shown(bounds)}; expected None, or the smallest and the largest weight")
     low, high = bounds
     if is_integer(low) and is_integer(high):
@@ -275,10 +276,10 @@ def _weights(bounds: Range | None, seed: int, count: int) -> np.ndarray | None:
     return low + (high - low) * (_integers(seed, _WEIGHT, count, 2**32, np.int64) * 2.0**-32)
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     """Whether a value is a finite number that a float can hold."""
     try:
-        return isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value)
+        return is_number(value) and math.isfinite(value)
     except OverflowError:
         return False
 
@@ -307,7 +308,7 @@ def _integers(seed: int, stream: int, count: int, bound: int, dtype: type = np.i
 
 def _happens(share: float, name: str, seed: int, stream: int, count: int) -> np.ndarray:
     """Whether each of ``count`` events of this probability happens."""
-    if not _is_number(share) or not 0 <= share <= 1:
+    if not _is_finite(share) or not 0 <= share <= 1:
         raise GraphError(f"{name} is {shown(share)}; expected a share from 0 to 1")
     return _integers(seed, stream, count, 2**32, np.int64) < round(float(share) * 2**32)
 
@@ -320,8 +321,8 @@ def _permutation(count: int, seed: int) -> np.ndarray:
 
 def _limits(probabilities: tuple[float, float, float, float]) -> np.ndarray:
     """The bounds between quadrants in a 32-bit range, uint64, shape (3,)."""
-    several = isinstance(probabilities, tuple | list | np.ndarray)
-    four = several and len(probabilities) == 4 and all(map(_is_number, probabilities))
+    several = isinstance(probabilities, tuple | list | np.ndarray) and getattr(probabilities, "ndim", 1) == 1
+    four = several and len(probabilities) == 4 and all(map(_is_finite, probabilities))
     if not four or min(probabilities) < 0 or abs(sum(probabilities) - 1) > 1e-6:
         raise GraphError(
             f"probabilities are {shown(probabilities)}; expected four, none negative, that sum to 1"

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from edgewise.errors import MemoryLimitError, ParameterError
+from edgewise.numeric import is_number
 from edgewise.text import shown
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -159,8 +158,7 @@ def as_bytes(name: str, value: Any) -> int | None:
     """
     if value is None:
         return None
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or value % 1 != 0 or value < 0:
+    if not is_number(value) or value % 1 != 0 or value < 0:
         raise ParameterError(
             f"{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9, or None"
         )

@@ -16,7 +16,7 @@ from edgewise.errors import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.graph.checks import is_integer
+from edgewise.numeric import is_integer
 from edgewise.text import listed, shown
 
 #: The columns of a file as text, by name.

@@ -1,7 +1,7 @@
 """Text for a terminal: characters that would steer it are shown instead."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 #: Characters that move the cursor, set colours, end lines or turn the direction of text, and halves of characters.
@@ -30,11 +30,20 @@ def shown(value: Any) -> str:
     """A value as Python writes it, for a message: long text is cut; a long integer becomes its size."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         return f"an integer of {value.bit_length():,} bits"
+    return shortened(written(value, repr), _LONGEST_VALUE)
+
+
+def written(value: Any, write: Callable[[Any], str] = str) -> str:
+    """The text that `str` or `repr` makes of a value; what the value is, if they make none."""
+    kind = type(value).__name__
     try:
-        text = repr(value)
+        return write(value)
+    except KeyboardInterrupt:
+        raise
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
-        return f"a {type(value).__name__} with an integer of over 4,300 digits"
-    return shortened(text, _LONGEST_VALUE)
+        return f"a {kind} with an integer of over 4,300 digits"
+    except BaseException:  # the class of a value decides what is raised
+        return f"a {kind} that cannot be shown"
 
 
 def listed(names: Iterable[str]) -> str:

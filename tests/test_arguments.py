@@ -14,6 +14,7 @@ from edgewise.errors import (
 )
 from edgewise.io import write
 from edgewise.run import Prepared
+from edgewise.text import shown
 
 RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
 MASKED = np.ma.array([10**9, 1, 0], mask=[True, False, False])
@@ -234,3 +235,111 @@ def test_what_writing_takes_is_checked(tmp_path):
     with pytest.raises(TypeError, match="write: got 5 for the graph"):
         write(5, path)
     assert not path.exists()
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def raising(error):
+    class Unshown:
+        def __repr__(self):
+            raise error
+
+    return Unshown()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (nested(100_000), "a list that cannot be shown"),
+        (raising(RuntimeError), "a Unshown that cannot be shown"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: ew.bfs(RING, 0, max_depth=value),
+        lambda value: ew.bfs(RING, 0, memory_limit=value),
+        lambda value: ew.pagerank(RING, dtype=value),
+        lambda value: ew.generate.path(value),
+        lambda value: ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=value)),
+    ],
+)
+def test_values_that_cannot_be_shown_are_named_by_their_type(call, value, text):
+    with pytest.raises(EdgewiseError, match=text):
+        call(value)
+
+
+def test_what_ends_python_does_not_pass_a_message_but_ctrl_c_does():
+    assert shown(raising(SystemExit)) == "a Unshown that cannot be shown"
+    with pytest.raises(KeyboardInterrupt):
+        shown(raising(KeyboardInterrupt))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: ew.bfs(RING, value),
+        lambda value: ew.bfs(RING, [value]),
+        lambda value: ew.bfs(RING, 0, memory_limit=value),
+        lambda value: ew.bfs(RING, 0, max_depth=value),
+        lambda value: ew.bfs(RING, 0, schedule=ew.Schedule(num_threads=value)),
+        lambda value: ew.sssp(RING, 0, delta=value),
+        lambda value: ew.pagerank(RING, damping=value),
+        lambda value: ew.pagerank(RING, tol=value),
+        lambda value: ew.pagerank(RING, max_iterations=value),
+        lambda value: ew.pagerank(RING, start={0: value}),
+        lambda value: ew.pagerank(RING).top(value),
+        lambda value: ew.betweenness(RING, k=value),
+        lambda value: ew.betweenness(RING, seed=value),
+        lambda value: ew.read("no such file", weight_column=value),
+        lambda value: ew.read("no such file", index_base=value),
+        lambda value: ew.Graph.from_edges([0], [1], num_vertices=value),
+        lambda value: ew.generate.path(value),
+        lambda value: ew.generate.rmat(3, value),
+        lambda value: ew.generate.rmat(3, seed=value),
+        lambda value: ew.generate.rmat(3, probabilities=[value] * 4),
+        lambda value: ew.generate.rmat(3, weights=(value, value)),
+        lambda value: ew.generate.lattice(3, 3, value),
+    ],
+)
+@pytest.mark.parametrize("value", [np.timedelta64(1), np.timedelta64(1, "s"), np.datetime64(1, "s")])
+def test_spans_of_time_are_no_numbers(call, value):
+    with pytest.raises(EdgewiseError):
+        call(value)
+
+
+def test_spans_of_time_are_no_numbers_of_programs():
+    class Aged(ew.Program):
+        combine = ew.SUM
+        age = ew.parameter("int64", default=1)
+        level = ew.vertex("int64", init=0)
+
+        @staticmethod
+        def initialize(v, state):
+            return ew.HALT
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.level[v] = state.age
+            return ew.HALT
+
+    for options in ({"max_supersteps": np.timedelta64(1)}, {"memory_limit": np.timedelta64(1)}):
+        with pytest.raises(EdgewiseError, match=r"is np.timedelta64\(1\)"):
+            ew.run(Aged(), RING, **options)
+    with pytest.raises(ProgramError):
+        ew.run(Aged(age=np.timedelta64(1)), RING)
+
+
+@pytest.mark.parametrize("value", [np.array(1), np.ones((1, 4)) / 4, np.full(4, np.timedelta64(1))])
+def test_probabilities_that_are_no_four_numbers(value):
+    with pytest.raises(GraphError, match=r"probabilities are .*; expected four"):
+        ew.generate.rmat(3, probabilities=value)

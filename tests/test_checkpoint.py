@@ -11,7 +11,7 @@ import edgewise as ew
 from edgewise.algorithms.betweenness import checkpoint as betweenness_checkpoint
 from edgewise.algorithms.betweenness import cpu as betweenness_cpu
 from edgewise.algorithms.common.lengths import arcs_of
-from edgewise.errors import GraphError, OutputError, ParameterError
+from edgewise.errors import GraphError, NotKeptWarning, OutputError, ParameterError
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
@@ -314,10 +314,11 @@ def test_a_run_goes_on_though_its_checkpoint_cannot_be_written(graph, tmp_path, 
     np.testing.assert_array_equal(result.dependency, right)
 
 
-def test_an_interrupted_run_says_that_its_checkpoint_cannot_be_written(graph, tmp_path, full_disk):
+@pytest.mark.parametrize("error", [Interruption, KeyboardInterrupt])
+def test_an_interrupted_run_says_that_its_checkpoint_cannot_be_written(graph, tmp_path, full_disk, error):
     full_disk.append(None)
-    with pytest.raises(OutputError, match=r"cannot write .*sums: No space left on device"):
-        ew.betweenness(graph, device="cpu", checkpoint=tmp_path / "sums", progress=stop_after(10))
+    with pytest.warns(NotKeptWarning, match=r"cannot write .*sums: No space left on device. What was done"):
+        interrupt(ew.betweenness, graph, tmp_path / "sums", error=error)
     assert os.listdir(tmp_path) == []
 
 

@@ -14,12 +14,17 @@ from typer.testing import CliRunner, Result
 
 import edgewise as ew
 from edgewise import generate
+from edgewise.algorithms.betweenness import checkpoint
+from edgewise.cli import report
 from edgewise.cli.app import app
 from edgewise.io.columns import read_columns
+from edgewise.kernels import store
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 COMMAND = [sys.executable, "-m", "edgewise.cli"]
+
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the system has no owners of files")
 
 TOWNS = """# from to km
 Lyon Paris 460
@@ -183,6 +188,20 @@ def test_info_on_the_installation() -> None:
     assert "pagerank" in facts["algorithms"]
 
 
+@posix
+def test_info_says_if_compiled_code_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for mode, text in ((0o700, "{}"), (0o777, "not kept: the folder {} can be written by others (mode 777)")):
+        tmp_path.chmod(mode)
+        for folder in (tmp_path, tmp_path / "new"):
+            monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(folder))
+            expected = text if folder == tmp_path else "{}"
+            assert json.loads(succeed("info", "--json"))["compiled_code"] == expected.format(folder)
+    assert os.listdir(tmp_path) == []
+    tmp_path.joinpath("file").touch(0o600)
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "file"))
+    assert json.loads(succeed("info", "--json"))["compiled_code"].startswith("not kept: ")
+
+
 @pytest.mark.parametrize("name", ["g.tsv.gz", "g.csv", "g.txt", "g.mtx"])
 def test_generated_graphs_come_back(tmp_path: Path, name: str) -> None:
     text = succeed(
@@ -268,6 +287,22 @@ def test_graphs_that_cannot_be_read(tmp_path: Path, content: bytes | None, messa
         path.write_bytes(content)
     options = ["--weighted"] if content is not None and b"0 1 " in content else []
     assert message in refuse("run", "components", path, *options)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("raise Odd", "Odd: "),
+        ("class Silent(Odd):\n    def __str__(self): return 1 / 0\nraise Silent", "Silent: a Silent that"),
+        ("class Own(BaseException): pass\nraise Own('why')", "Own: why"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_program_file_that_raises_an_error(towns: Path, tmp_path: Path, line: str, problem: str) -> None:
+    (tmp_path / "odd.py").write_text(f"class Odd(Exception): pass\n{line}\n")
+    number = 1 + len(f"{line}\n".splitlines())
+    assert f"odd.py:{number}: {problem}" in refuse("run", tmp_path / "odd.py", towns)
 
 
 def test_a_number_of_threads_that_is_none(towns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,6 +466,64 @@ def test_an_output_keeps_its_permissions_and_its_link(towns: Path, tmp_path: Pat
     assert len(read_columns(target)["vertex"]) == 5
 
 
+@posix
+def test_an_unused_cache_folder_is_told_of_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(report, "installation_facts", lambda algorithms: {"kept": store.read("kernel\nkey")})
+    result = invoke("info")
+    assert result.exit_code == 0 and result.stdout == "kept  none\n"
+    assert result.stderr.startswith("edgewise: warning: compiled code is not kept: the folder")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_of_in_one_line(
+    towns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*arguments: object, **arrays: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", write)
+    monkeypatch.setattr(checkpoint, "SECONDS", -1)
+    result = invoke("run", "betweenness", towns, "--set", f"checkpoint={tmp_path / 'sums'}")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("edgewise: warning: betweenness: cannot write")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to give files away")
+def test_an_output_keeps_its_owner_and_group(towns: Path, tmp_path: Path) -> None:
+    output, new = tmp_path / "there.csv", tmp_path / "new.csv"
+    output.write_text("before")
+    output.chmod(0o640)
+    os.chown(output, 12_345, 54_321)
+    tmp_path.chmod(0o1777)
+    for path in (output, new):
+        succeed("run", "components", towns, "--output", path)
+    there = output.stat()
+    assert (there.st_uid, there.st_gid, there.st_mode & 0o777) == (12_345, 54_321, 0o640)
+    assert (new.stat().st_uid, new.stat().st_gid) == (os.geteuid(), os.getegid())
+
+
+@posix
+def test_an_output_is_written_where_files_cannot_be_given_away(
+    towns: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, asked = tmp_path / "there.csv", []
+
+    def chown(*owner: object) -> None:
+        asked.append(owner[1:])
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", chown)
+    output.write_text("before")
+    succeed("run", "components", towns, "--output", output)
+    assert asked == [(-1, output.stat().st_gid), (output.stat().st_uid, -1)]
+    assert len(read_columns(output)["vertex"]) == 5
+
+
 # Processes
 
 
@@ -464,6 +557,47 @@ def test_ctrl_c_during_the_imports_of_the_module(tmp_path: Path, module: str, co
     )
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run([sys.executable, *command, "info"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    "command", [["-c", "import edgewise_command; edgewise_command.main()"], ["-m", "edgewise.cli"]]
+)
+def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import builtins, os, signal\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others, **named):\n"
+        "    if name in ('numba', 'edgewise.cli.tasks'):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return load(name, *others, **named)\n"
+        "builtins.__import__ = interrupt\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([sys.executable, *command, "info"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "threads" in done.stdout
+
+
+def test_ctrl_c_pressed_twice(tmp_path: Path) -> None:
+    """The second time while the process ends by the first."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import atexit, builtins, os, signal\n"
+        "def press():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "load = builtins.__import__\n"
+        "def interrupt(name, *others, **named):\n"
+        "    if name == 'edgewise.cli.tasks':\n"
+        "        try:\n"
+        "            press()\n"
+        "        finally:\n"
+        "            press()\n"
+        "    return load(name, *others, **named)\n"
+        "builtins.__import__ = interrupt\n"
+        "atexit.register(press)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run([*COMMAND, "info"], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

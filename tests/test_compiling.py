@@ -3,9 +3,11 @@
 import ast
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -15,7 +17,7 @@ from numba.core import compiler
 
 from edgewise.kernels import cache
 from edgewise.kernels.cache import device_function, kernel, program_function
-from edgewise.kernels.cpu.pipeline import FunctionLibrary
+from edgewise.kernels.cpu.pipeline import FunctionLibrary, KernelLibrary
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -349,3 +351,55 @@ def test_what_is_compiled_within_a_compilation_is_counted_once():
                 time.sleep(0.02)
     spent, counted = time.perf_counter() - started[0], cache.compile_seconds() - started[1]
     assert 0.06 <= counted <= spent
+
+
+@pytest.fixture
+def interrupted_handover(monkeypatch, tmp_path):
+    """Ctrl-C is pressed in the function by which LLVM hands the code of a kernel over."""
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "cache"))
+
+    def press(library, compiled):
+        vars(library)["_compiled"] = compiled
+        if compiled:
+            signal.raise_signal(signal.SIGINT)
+
+    handed_over = property(lambda library: vars(library)["_compiled"], press)
+    monkeypatch.setattr(KernelLibrary, "_compiled", handed_over, raising=False)
+
+
+def test_ctrl_c_waits_until_a_kernel_is_compiled(interrupted_handover):
+    @kernel
+    def inner(x):
+        return x + 1
+
+    @kernel
+    def outer(x):
+        return inner(x) * 2
+
+    with pytest.raises(KeyboardInterrupt):
+        outer(3)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert outer(3) == 8 and len(outer.signatures) == len(inner.signatures) == 1
+
+
+def test_a_handler_of_ctrl_c_is_called_once_and_stays(interrupted_handover):
+    came = []
+
+    def handler(number, frame):
+        came.append(number)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        assert kernel(key=None)(lambda x: x + 3)(4) == 7
+        assert came == [signal.SIGINT] and signal.getsignal(signal.SIGINT) is handler
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        assert kernel(key=None)(lambda x: x + 4)(4) == 8
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_kernels_are_compiled_in_other_threads():
+    compiled = kernel(key=None)(lambda x: x + 5)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(compiled, 4).result() == 9

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "edgewise"
 
 #: From the bottom up. Parts on one line may not import each other; modules inside a folder may.
 ORDER = [
-    {"early", "text"},
+    {"early", "numeric", "text"},
     {"errors", "progress"},
     {"memory"},
     {"kernels"},

@@ -134,3 +134,25 @@ def test_a_relative_cache_folder_of_the_desktop_is_ignored(tmp_path, monkeypatch
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert store.cache_directory() == tmp_path / ".cache" / "edgewise"
+
+
+@pytest.mark.parametrize(("configured", "below"), [("~/x", "x"), ("~", ""), ("", ".cache/edgewise")])
+def test_a_tilde_is_the_home(tmp_path, monkeypatch, configured, below):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", configured)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert store.cache_directory() == tmp_path / below
+
+
+@pytest.mark.parametrize("configured", ["~/x", "~no-such-user-of-edgewise/x"])
+def test_a_tilde_without_a_home_keeps_nothing(tmp_path, monkeypatch, configured):
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", configured)
+    monkeypatch.setenv("HOME", "here")
+    monkeypatch.chdir(tmp_path)
+    store.write("kernel\nkey", b"code")
+    assert store.cache_directory() is None and list(tmp_path.iterdir()) == []
+
+
+def test_a_relative_folder_that_was_asked_for_stays(monkeypatch):
+    monkeypatch.setenv("EDGEWISE_CACHE_DIR", "x/~y")
+    assert str(store.cache_directory()) == os.path.join("x", "~y")

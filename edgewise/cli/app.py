@@ -119,20 +119,19 @@ Reading = Annotated[
 @contextlib.contextmanager
 def plain_errors() -> Iterator[None]:
     """Print an error of edgewise as one line and exit with code 2; print each of its warnings as a line at once."""
-    from edgewise.errors import EdgewiseError, GraphWarning, ProgramWarning
+    from edgewise.errors import EdgewiseError, EdgewiseWarning
 
-    ours, show_other = (GraphWarning, ProgramWarning), warnings.showwarning
+    show_other = warnings.showwarning
 
     def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, ours):
+        if issubclass(category, EdgewiseWarning):
             typer.echo(f"edgewise: warning: {on_one_line(str(message))}", err=True)
         else:
             show_other(message, category, *where)
 
     try:
         with warnings.catch_warnings():
-            for each in ours:
-                warnings.simplefilter("always", each)
+            warnings.simplefilter("always", EdgewiseWarning)
             warnings.showwarning = show_warning  # type: ignore[assignment]
             yield
     except EdgewiseError as error:
@@ -332,7 +331,10 @@ def leave_on_interrupt() -> None:
 
     Python handles Ctrl-C in the main thread between two steps of Python, so a long call into compiled code delays it.
     A process that still runs a moment later is ended here. Files are written in Python, so none stays half-written.
+    Another Ctrl-C in that moment changes nothing, and a process that was started with Ctrl-C ignored ignores it.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno())
@@ -347,6 +349,17 @@ def leave_on_interrupt() -> None:
             os._exit(130)
 
     threading.Thread(target=watch, name="edgewise-interrupt", daemon=True).start()
+    signal.signal(signal.SIGINT, interrupt_once)
+
+
+def interrupt_once(*interruption: Any) -> None:
+    """Handle the first Ctrl-C; the others are ignored.
+
+    Raises:
+        KeyboardInterrupt: always.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -355,4 +368,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals of few characters
     leave_on_interrupt()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command has begun, or at its end
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python would print a traceback while it ends

@@ -15,7 +15,7 @@ from edgewise.graph.pairs import count_parallel, count_reciprocal
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
-from edgewise.kernels.store import cache_directory
+from edgewise.kernels.store import cache_directory, problem
 from edgewise.result import Result
 from edgewise.text import on_one_line
 
@@ -187,8 +187,17 @@ def installation_facts(algorithms: Iterable[str]) -> Facts:
         **{package: importlib.metadata.version(package) for package in packages},
         "algorithms": ", ".join(algorithms),
         "threads": available_threads(),
-        "compiled_code": str(cache_directory() or "not kept: there is no home folder"),
+        "compiled_code": _place_of_code(),
     }
+
+
+def _place_of_code() -> str:
+    """The folder of compiled code, or why there is none."""
+    directory = cache_directory()
+    if directory is None:
+        return "not kept: there is no home folder"
+    reason = problem(directory)
+    return f"not kept: the folder {directory} {reason}" if reason else str(directory)
 
 
 def device_facts() -> Facts:

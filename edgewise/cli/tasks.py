@@ -22,7 +22,7 @@ from edgewise.graph import Graph
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
-from edgewise.text import shown
+from edgewise.text import shown, written
 
 #: Parameters for how a run is carried out; these have command-line options of their own.
 _NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
@@ -202,9 +202,12 @@ def _load(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise ProgramError(f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}") from None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a file can raise any class of its own, or end Python
         where = traceback.extract_tb(error.__traceback__)[-1]
-        raise ProgramError(f"{where.filename}:{where.lineno}: {type(error).__name__}: {error}") from error
+        problem = f"{type(error).__name__}: {written(error)}"
+        raise ProgramError(f"{where.filename}:{where.lineno}: {problem}") from error
     return module
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
 from edgewise.graph.ids import MAX_VERTICES, Ids, as_array, as_id_column
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 
@@ -33,11 +34,6 @@ def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | 
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
         raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a value is an integer of Python or NumPy; bools are none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def as_count(num_vertices: Any) -> int | None:

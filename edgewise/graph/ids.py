@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.memory import Step, held
+from edgewise.numeric import is_integer_type
 from edgewise.text import shown
 
 #: Bytes of an id that is an object, in the dictionary of ids, while that is made from a list.
@@ -88,7 +89,7 @@ def _narrowed(array: np.ndarray) -> np.ndarray:
 def _from_objects(values: list[Any], name: str) -> np.ndarray:
     """Python objects that are all integers, or all strings, as an array of them."""
     kinds = set(map(type, values))
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+    if all(is_integer_type(kind) for kind in kinds):
         values = list(map(int, values))
         for dtype in (np.int64, np.uint64):
             try:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import ParseError
-from edgewise.graph.checks import as_count, check_choice, is_integer
+from edgewise.graph.checks import as_count, check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.memory import as_bytes
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 Column = int | str

@@ -75,35 +75,49 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 def replacing(path: Path) -> Iterator[Path]:
     """The name of a new file beside `path`, which replaces `path` if the block ends without an error, else is removed.
 
-    It has the permissions of the file that it replaces, and a symbolic link stays one. If the process is killed, the
-    file stays; the next process that writes to the folder removes it.
+    It has the permissions of the file that it replaces, its owner and group as far as the system allows that, and a
+    symbolic link stays one. If the process is killed, the file stays; the first process that writes to the folder a
+    minute later, or after that, removes it.
     """
     path = _behind_links(path)
     _clear_left(path.parent)
     name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     aside = path.with_name(f".{name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        with _held(aside, _permissions(path)):
+        replaced = _found(path)
+        with _held(aside, replaced):
             yield aside
+            if replaced is not None:
+                _give(aside, replaced)
             os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
 
 
-def _permissions(path: Path) -> int | None:
-    """The permissions of a file, if it exists."""
+def _found(path: Path) -> os.stat_result | None:
+    """What the system says of a file, if it exists."""
     try:
-        return stat.S_IMODE(path.stat().st_mode)
+        return path.stat()
     except FileNotFoundError:
         return None
 
 
+def _give(aside: Path, replaced: os.stat_result) -> None:
+    """Give a file the owner and group of another, as far as the system allows it; group first, while it is ours.
+
+    Not before it is written: the system may refuse to open files of others in a folder where all can write.
+    """
+    for user, group in ((-1, replaced.st_gid), (replaced.st_uid, -1)):
+        with contextlib.suppress(OSError, AttributeError):  # Windows has no owners
+            os.chown(aside, user, group)
+
+
 @contextlib.contextmanager
-def _held(aside: Path, permissions: int | None) -> Iterator[None]:
-    """Make an empty file, and hold its lock as long as this process writes to it."""
+def _held(aside: Path, replaced: os.stat_result | None) -> Iterator[None]:
+    """Make an empty file with the permissions of another, and hold its lock as long as this process writes to it."""
     with open(aside, "wb") as file:
-        if permissions is not None:
-            os.chmod(aside, permissions)
+        if replaced is not None:
+            os.chmod(aside, stat.S_IMODE(replaced.st_mode))
         if fcntl is not None:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -27,7 +27,7 @@ from numba.core import compiler, config, serialize
 from numba.core.compiler_lock import global_compiler_lock
 
 from edgewise.kernels import store
-from edgewise.kernels.cpu.pipeline import Function, InnerFunction, KernelCompiler
+from edgewise.kernels.cpu.pipeline import Function, InnerFunction, Kernel, KernelCompiler
 
 #: With ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: that made
 #: delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels from C.
@@ -183,7 +183,8 @@ def kernel(function: Callable[..., Any] | None = None, *, key: str | None = "") 
     """
     if function is None:
         return functools.partial(kernel, key=key)
-    dispatcher = numba.njit(function, pipeline_class=KernelCompiler, **KERNEL_OPTIONS)
+    options = {"nopython": True, **KERNEL_OPTIONS}
+    dispatcher = Kernel(function, targetoptions=options, pipeline_class=KernelCompiler)
     dispatcher._cache = DiskCache(function.__module__, function.__qualname__.rpartition(".")[2], key)
     return dispatcher
 

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from edgewise.errors import warn
+from edgewise.errors import NotKeptWarning, warn
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _PRIVATE = 0o700
@@ -26,16 +26,26 @@ _SECONDS_UNTIL_LEFT = 86_400.0
 def cache_directory() -> Path | None:
     """The folder of compiled code: ``$EDGEWISE_CACHE_DIR``, else ``edgewise`` in the user's cache folder.
 
-    None if the user has no home.
+    None if the folder is in a home, and there is none.
     """
-    configured = os.environ.get("EDGEWISE_CACHE_DIR")
-    if configured:
+    configured = os.environ.get("EDGEWISE_CACHE_DIR", "")
+    if configured and not configured.startswith("~"):
         return Path(configured)
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):
+    if not configured and os.path.isabs(base):
         return Path(base) / "edgewise"
-    home = os.path.expanduser("~")
-    return Path(home) / ".cache" / "edgewise" if os.path.isabs(home) else None
+    path = os.path.expanduser(configured or "~/.cache/edgewise")
+    return Path(path) if os.path.isabs(path) else None
+
+
+def problem(directory: Path) -> str:
+    """Why a folder is not used for compiled code; empty if it is used. It need not be there yet."""
+    try:
+        return _why_not(os.stat(os.path.join(directory, "")))  # an error for a file
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"cannot be used ({error.strerror})"
 
 
 def read(name: str) -> bytes | None:
@@ -115,7 +125,7 @@ def _is_trusted(directory: str) -> bool:
         warn(
             f"compiled code is not kept: the folder {directory!r} {reason}, so that others could have code run in your "
             "name. Set EDGEWISE_CACHE_DIR to a folder of your own (mode 700)",
-            RuntimeWarning,
+            NotKeptWarning,
         )
     return not reason
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from edgewise.errors import ScheduleError
 from edgewise.kernels.door import cuda_door
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 SCALES = ("linear", "logarithmic", "exact")
@@ -87,7 +88,7 @@ def _check(keys: Any, num_buckets: Any, scale: Any, threshold: Any) -> bool:
     if not isinstance(scale, str) or scale not in SCALES:
         raise ScheduleError(f"scale is {shown(scale)}; expected 'linear', 'logarithmic' or 'exact'")
     for name, value, most in (("num_buckets", num_buckets, LIMIT), ("threshold", threshold, 2**32)):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
+        if not (is_integer(value) and 1 <= value <= most):
             raise ScheduleError(f"{name} is {shown(value)}; expected an integer from 1 to {most:,}")
     return on_gpu
 

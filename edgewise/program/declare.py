@@ -73,6 +73,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from edgewise.errors import ProgramError
+from edgewise.numeric import is_integer
 from edgewise.program.source import source_of
 from edgewise.text import shown
 
@@ -133,7 +134,7 @@ def smallest(dtype: np.dtype) -> Any:
 
 def is_number(value: Any) -> bool:
     """Whether a value is one number or bool of Python or NumPy."""
-    return isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating)
+    return isinstance(value, bool | float | np.bool_ | np.floating) or is_integer(value)
 
 
 def in_dtype(value: Any, dtype: np.dtype) -> Any:

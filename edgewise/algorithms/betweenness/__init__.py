@@ -99,8 +99,8 @@ def betweenness(
         ParameterError: `k` is not an integer from 1 to n; `sources` is empty, repeats one, or is given beside `k`; the
             seed is not an integer of at least 0; the checkpoint is damaged, or that of another graph or of other
             arguments.
-        OutputError: the checkpoint cannot be written, before the run or when it is interrupted; in between, a
-            RuntimeWarning says so, and the run goes on.
+        OutputError: the checkpoint cannot be written before the run. Later a warning says so
+            (`edgewise.errors.NotKeptWarning`), and the run goes on, or ends by what interrupted it.
         ScheduleError: a device, a delivery, a balance or a layout that does not exist; ``EdgeBased()`` without a
             buffer, which adds up in any order.
     """

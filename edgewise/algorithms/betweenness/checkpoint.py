@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.lengths import Arcs
-from edgewise.errors import GraphError, OutputError, ParameterError, warn
+from edgewise.errors import GraphError, NotKeptWarning, OutputError, ParameterError, warn
 from edgewise.execution import Execution
 from edgewise.io.whole import check_place, replacing
 from edgewise.text import shown
@@ -74,8 +74,8 @@ def _read(packed: zipfile.ZipFile, name: str, at_most: int = _SMALL) -> np.ndarr
 
 
 class Checkpoint:
-    """A file of partial sums. If the block ends with an error, the last sums given are written to it; it is removed if
-    the block ends without one, or if the graph is refused."""
+    """A file of partial sums. If the block ends with an error, the last sums given are written to it, or a warning says
+    that they cannot be; it is removed if the block ends without one, or if the graph is refused."""
 
     def __init__(self, path: Any, name: str, arcs: Arcs, *what: Any) -> None:
         """Check that the file can be written.
@@ -187,10 +187,10 @@ class Checkpoint:
             self._written = time.monotonic()
             if not self._warned:
                 self._warned = True
-                warn(
-                    f"{self._name}: {error}. The run goes on, and tries again to write its checkpoint later",
-                    RuntimeWarning,
-                )
+                self._warn(error, "The run goes on, and tries again to write its checkpoint later")
+
+    def _warn(self, error: OutputError, consequence: str) -> None:
+        warn(f"{self._name}: {error}. {consequence}", NotKeptWarning)
 
     def _write(self) -> None:
         if self._last is None:
@@ -220,5 +220,8 @@ class Checkpoint:
         # A graph that is refused has no sums.
         if kind is None or issubclass(kind, GraphError):
             self.path.resolve().unlink(missing_ok=True)
-        else:
+            return
+        try:
             self._write()
+        except OutputError as problem:  # the error that ends the block says more
+            self._warn(problem, "What was done since its last checkpoint is lost")

@@ -7,9 +7,9 @@ import numpy as np
 
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
-from edgewise.graph.checks import is_integer
 from edgewise.graph.ids import is_sequence
 from edgewise.memory import Step, held, in_turn
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 

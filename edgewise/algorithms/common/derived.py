@@ -1,12 +1,12 @@
 """Checks that users read what was verified: some attributes of a result are made from its arrays when they are read."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from edgewise.errors import GraphError, VerificationError
 from edgewise.graph import Graph
+from edgewise.numeric import is_number
 from edgewise.result import Result
 from edgewise.text import shown
 
@@ -41,7 +41,7 @@ def check_numbers(result: Result, **expected: float) -> None:
     """
     for name, right in expected.items():
         given = getattr(result, name)
-        if not (isinstance(given, Real) and given == right):
+        if not (is_number(given) and given == right):
             raise VerificationError(f"{name} is {shown(given)}; the run makes it {shown(right)}")
 
 

@@ -1,11 +1,11 @@
 """Checks that arguments are numbers in their range, of Python or NumPy; truth values are refused."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from edgewise.errors import ParameterError
+from edgewise.numeric import is_integer, is_number
 from edgewise.text import shown
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -25,8 +25,7 @@ def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: flo
     Raises:
         ParameterError: it is not a number, or not in the range.
     """
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and least <= value <= most):
+    if not (is_number(value) and least <= value <= most):
         raise ParameterError(f"{name} is {shown(value)}; expected {expected}")
     return float(value)
 
@@ -37,6 +36,6 @@ def as_steps(name: str, value: Any) -> int:
     Raises:
         ParameterError: it is not an integer, or negative.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+    if not is_integer(value) or value < 0:
         raise ParameterError(f"{name} is {shown(value)}; expected an integer of at least 0")
     return min(int(value), _MOST_STEPS)

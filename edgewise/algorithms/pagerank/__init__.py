@@ -284,7 +284,7 @@ def check_parameters(
     check_flags(ParameterError, "pagerank: ", weighted=weighted)
     try:
         kind = np.dtype(dtype)
-    except (TypeError, ValueError):
+    except Exception:  # NumPy shows the value, which may raise anything
         raise ParameterError(f"pagerank: dtype is {shown(dtype)}; expected float64 or float32") from None
     damping = as_float("pagerank: damping", damping, "a number from 0 to 1", most=1.0)
     enough = (

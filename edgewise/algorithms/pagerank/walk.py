@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from edgewise.graph.ids import as_array
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn
+from edgewise.numeric import is_number
 from edgewise.text import shown
 
 #: Sums of weights from 1 / _EXTREME to _EXTREME leave room in float32 for what is computed with them.
@@ -158,7 +158,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
 
 def _as_floats(name: str, values: Collection[Any]) -> np.ndarray:
     """Numbers of any kind, also large integers, as float64."""
-    if not all(isinstance(value, Real | np.bool_) for value in values):
+    if not all(is_number(value) or isinstance(value, bool | np.bool_) for value in values):
         raise ParameterError(f"pagerank: {name} has the values {shown(list(values))}; expected numbers")
     try:
         return np.fromiter(map(float, values), np.float64, len(values))

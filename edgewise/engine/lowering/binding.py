@@ -23,6 +23,7 @@ from edgewise.program.declare import (
     Start,
     VertexField,
     in_dtype,
+    is_number,
     is_required,
 )
 from edgewise.program.inspect import Specification
@@ -191,7 +192,7 @@ def _parameter(binding: Binding, name: str, declared: Parameter, value: Any) -> 
         if np.ndim(index):
             raise _unfit(binding, name, value, "one vertex")
         return int(index)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and is_number(value):
         value = value.item()
     if not isinstance(value, bool | int | float):
         raise _unfit(binding, name, value, "a number")

@@ -27,6 +27,7 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 
+from edgewise.kernels.interruptions import interruptions_wait
 from edgewise.kernels.passes import Passes, Refreshed
 
 
@@ -202,6 +203,15 @@ class FunctionCompiler(KernelCompiler):
         """The passes; they translate nothing."""
         self.state.flags.no_compile = True
         return super().define_pipelines()
+
+
+class Kernel(CPUDispatcher):
+    """A function that Python calls."""
+
+    def compile(self, signature: Any) -> Any:
+        """Compile the kernel for a signature, or load it, before Ctrl-C is handled. Returns what calls it."""
+        with interruptions_wait():
+            return super().compile(signature)
 
 
 class Function(CPUDispatcher):

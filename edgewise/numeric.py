@@ -1,0 +1,26 @@
+"""What counts as a number among arguments: numbers of Python and NumPy, and of classes that say that they are numbers.
+
+Truth values do not, nor do spans of time, which NumPy has among its integers.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+_NO_NUMBERS = (bool, np.timedelta64)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer."""
+    return is_integer_type(type(value))
+
+
+def is_integer_type(kind: type) -> bool:
+    """Whether the values of a class are integers."""
+    return issubclass(kind, Integral) and not issubclass(kind, _NO_NUMBERS)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number."""
+    return isinstance(value, Real) and not isinstance(value, _NO_NUMBERS)
