@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from edgewise import schedule
-from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import CONTROL as STRATEGY_CONTROL
@@ -41,6 +40,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.layout.slots_cuda import Layout as Rows
+from edgewise.primitives.by_degree import SCRATCH, make_binned
 from edgewise.primitives.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 

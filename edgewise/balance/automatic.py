@@ -4,7 +4,6 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.binned import MANY, make_binned
 from edgewise.balance.contract import SHARED, Bodies, Plan, Rows, Strategy, Traversal
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
@@ -12,6 +11,7 @@ from edgewise.balance.workload_decomposition import Scan, make_decomposed, num_s
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Int64s
 from edgewise.kernels.cuda.device import WARP, ballot, device_function, lane, thread_index
+from edgewise.primitives.by_degree import MANY, make_binned
 from edgewise.primitives.deal import list_nothing
 
 #: Lanes for each vertex that sends, where none has many arcs.

@@ -1,4 +1,4 @@
-"""A view of `grouped`, `block` or `binned` as a strategy: vertices send and gather by the same view."""
+"""A view (`grouped`, `block`, or lanes by degree) as a strategy: vertices send and gather by the same view."""
 
 from typing import Any, ClassVar, NamedTuple, final
 

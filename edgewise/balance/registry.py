@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from edgewise.balance.automatic import AutomaticStrategy
-from edgewise.balance.binned import make_binned
 from edgewise.balance.block import make_block_mapped
 from edgewise.balance.contract import Strategy
 from edgewise.balance.edge_based import EdgeBasedStrategy
@@ -14,6 +13,7 @@ from edgewise.balance.hierarchical import HierarchicalStrategy
 from edgewise.balance.mapped import MappedStrategy
 from edgewise.balance.node_splitting import NodeSplittingStrategy
 from edgewise.balance.workload_decomposition import DecomposedStrategy
+from edgewise.primitives.by_degree import make_binned
 from edgewise.schedule import (
     Balance,
     Binned,

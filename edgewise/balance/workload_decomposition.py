@@ -21,7 +21,6 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.binned import make_by_degree
 from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Int64s
@@ -43,6 +42,7 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
+from edgewise.primitives.by_degree import make_by_degree
 from edgewise.primitives.deal import WARPS, list_nothing, make_deal, sum_to_lane
 from edgewise.schedule import MergePath, WorkloadDecomposition
 

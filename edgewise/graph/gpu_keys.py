@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.binned import SCRATCH, make_binned
 from edgewise.kernels.cuda.arguments import Int64s, Offsets, Uint32s, type_of
 from edgewise.kernels.cuda.device import UINT32, cuda, device_function
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty
+from edgewise.primitives.by_degree import SCRATCH, make_binned
 
 
 class Keys(NamedTuple):

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.binned import SCRATCH
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
@@ -74,6 +73,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
+from edgewise.primitives.by_degree import SCRATCH
 from edgewise.primitives.control import turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.direction import SUM_RATIO

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
@@ -39,7 +38,7 @@ def make_by_degree(body: Any, with_parts: bool = True) -> Any:
     """The function that shares out the arcs of a warp's 32 vertices by degree: each has one lane, eight, or all.
 
     Args:
-        body: as in `edgewise.balance.contract.Bodies.gather`.
+        body: as `gather` of strategies, see `edgewise.balance`.
         with_parts: whether `part` differs between lanes.
 
     Returns:
@@ -103,7 +102,7 @@ def make_binned(body: Any, listed: bool) -> Any:
             if end - start >= HUB:
                 scratch[atomic_add(scratch, waiting, np.uint32(1))] = v
                 v, end = np.int64(-1), start
-            by_degree(v, start, end, np.int64(WHOLE), context)
+            by_degree(v, start, end, np.int64(0), context)
             block_barrier()
             for hub in range(scratch[waiting]):
                 v = np.int64(scratch[hub])
