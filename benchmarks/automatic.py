@@ -75,10 +75,9 @@ def layout_ms(make: dict[str, Callable[[], Any]], values: dict[str, Any]) -> dic
     spent: dict[str, list[float]] = {name: [] for name in make}
     for turn in range(1 + LAYOUTS):
         for name in in_turn(list(make), turn):
-            prepared = make[name]()
-            prepared(**values | {"max_supersteps": 0})
+            result = make[name]()(**values | {"max_supersteps": 0})
             if turn > 0:
-                spent[name].append(1e3 * prepared.layout_seconds)
+                spent[name].append(1e3 * result.layout_seconds)
     return {name: statistics.median(each) for name, each in spent.items()}
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import time
 import weakref
 from typing import Any
 
@@ -80,8 +79,6 @@ class Prepared:
         self._engines: dict[Any, AbstractEngine] = {}
         self._messages: dict[tuple[type, ...], np.dtype] = {}
         self._deliveries: dict[tuple[np.dtype, bool, bool], Delivery] = {}
-        #: Seconds that the last layout of the graph for this program took: in-edges, copies, what a strategy needs.
-        self.layout_seconds = 0.0
 
     def __call__(
         self,
@@ -143,13 +140,17 @@ class Prepared:
             check_schedule(self.spec.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
 
+        def engine(parameters: dict[str, Any]) -> AbstractEngine:
+            return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
+
         def memory() -> int:
             if chosen.on_gpu:
                 return 0  # known when the program is laid out: see `_carry_out`
             looks_up = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
             looking_up = self.graph.looking_up(()) if looks_up else held(0)
-            needed = self._needed(parameters, _without(parameters, values), check)
-            return in_turn(looking_up, held(needed)).most
+            threads = threads_of(self.spec.name, self._schedule)
+            running = engine(parameters).running(threads, _without(parameters, values))
+            return in_turn(looking_up, held(running.most)).most
 
         admission = admit(
             self.spec.name,
@@ -162,10 +163,7 @@ class Prepared:
         if memory_limit is not None:
             parameters = parameter_values(self._binding, values)
         with admission.execution(limit) as run:
-            if check:
-                outcome = self.reference(values, limit, strict=True)
-            else:
-                outcome = self._carry_out(run, parameters, values, limit)
+            outcome = self._carry_out(engine(parameters), run, parameters, values, limit)
         run.notes.extend(outcome.explanation)
         return ProgramResult(self, values, run, outcome)
 
@@ -183,24 +181,23 @@ class Prepared:
         Raises:
             MemoryLimitError: more of the GPU's memory is needed than allowed, or free.
         """
-        return self._carry_out(run, parameter_values(self._binding, values), values, limit, beside)
+        parameters = parameter_values(self._binding, values)
+        return self._carry_out(self._engine(parameters, run.on_gpu), run, parameters, values, limit, beside)
 
     def _carry_out(
         self,
+        engine: AbstractEngine,
         run: Execution,
         parameters: dict[str, Any],
         values: dict[str, Any],
         limit: int | None,
         beside: int = 0,
     ) -> Outcome:
-        """Carry the program out with all parameters given, vertices as indices."""
+        """Carry the program out by an engine with all parameters given, vertices as indices."""
         given = _without(parameters, values)
-        engine = self._engine(parameters, run.on_gpu)
         if not engine.is_laid_out:
-            started = time.perf_counter()
             with run.laying_out():
                 engine.lay_out()
-            self.layout_seconds += time.perf_counter() - started
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
             needed = engine.running(run.num_threads, given).most
@@ -213,11 +210,6 @@ class Prepared:
     def nbytes(self) -> int:
         """About the bytes that are kept from one run to the next."""
         return sum(engine.memory_kept for engine in self._engines.values())
-
-    def _needed(self, parameters: dict[str, Any], given: dict[str, Any], checked: bool) -> int:
-        """The memory that a run on the CPU takes, or a run in plain Python if `checked`."""
-        engine = self._reference(parameters) if checked else self._engine(parameters, on_gpu=False)
-        return engine.running(threads_of(self.spec.name, self._schedule), given).most
 
     def _with_seed(self, values: dict[str, Any], seed: int | None) -> dict[str, Any]:
         """The values of a run with its seed, which is a parameter of each program that draws."""
@@ -242,8 +234,8 @@ class Prepared:
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """A run with these values in plain Python, which defines the answer."""
         parameters = parameter_values(self._binding, values)
-        engine = self._reference(parameters, strict)
-        return engine(Execution(self._schedule, 1, None), parameters, values, limit)
+        run = Execution(self._schedule, 1, None)
+        return self._carry_out(self._reference(parameters, strict), run, parameters, values, limit)
 
     def _reference(self, parameters: dict[str, Any], strict: bool = True) -> AbstractEngine:
         return Reference(self._binding, self._message(parameters), strict)

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import edgewise as ew
+
 SCRIPT = """
 import sys, time
 from edgewise import progress
@@ -77,3 +79,36 @@ def test_a_name_with_markup_and_escapes_is_shown_as_it_is() -> None:
     done, text = shown(4, SCRIPT.replace('"reading"', r'"reading [/b]\x1b]0;title\x07"'))
     assert done.returncode == 0
     assert r"reading [/b]\x1b]0;title\x07" in text and "\x07" not in text
+
+
+class Far(ew.Program):
+    """How far a vertex is from the first one."""
+
+    level = ew.vertex("int64", init=-1)
+    combine = ew.MIN
+
+    @staticmethod
+    def initialize(v, state):
+        if v == 0:
+            state.level[v] = 0
+        return v == 0
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.level[edge.source] + 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.level[v] < 0:
+            state.level[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_program_shows_its_supersteps(check: bool) -> None:
+    """In plain Python too, where each superstep is long."""
+    shown: list[int] = []
+    result = ew.run(Far(), ew.generate.path(50), device="cpu", check=check, progress=shown.append)
+    assert shown == sorted(shown) and all(0 <= done <= result.supersteps for done in shown)
+    assert len(shown) == result.supersteps or not check

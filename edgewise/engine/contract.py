@@ -9,12 +9,13 @@ import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.memory import Step
+from edgewise.primitives import endings
 
 
 class Ending(Enum):
-    """Why a run ended. Kernels use the value; ``str`` gives a text for people."""
+    """Why a run ended; ``str`` gives a text for people."""
 
-    FINISHED, LIMITED, STOPPED = range(3)
+    FINISHED, LIMITED, STOPPED = endings.FINISHED, endings.LIMITED, endings.STOPPED
 
     def __str__(self) -> str:
         return _REASONS[self]
@@ -25,8 +26,6 @@ _REASONS = {
     Ending.LIMITED: "max_supersteps was reached",
     Ending.STOPPED: "the program's proceed returned False",
 }
-#: The numbers, for kernels.
-FINISHED, LIMITED, STOPPED = (ending.value for ending in Ending)
 
 
 @dataclass(frozen=True, eq=False)

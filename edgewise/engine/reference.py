@@ -158,7 +158,8 @@ class Reference(AbstractEngine):
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        return _Run(self._binding, self._message, parameters, given, self._strict).supersteps(limit)
+        started = _Run(self._binding, self._message, parameters, given, self._strict)
+        return started.supersteps(limit, run.progress)
 
 
 class _Run:
@@ -209,17 +210,21 @@ class _Run:
         self.aggregates: dict[str, Any] = {}
         self.given = set(given)
 
-    def supersteps(self, limit: int | None) -> Outcome:
+    def supersteps(self, limit: int | None, progress: Callable[[int], None] | None) -> Outcome:
         """The loop over supersteps."""
         active = [v for v in range(self.graph.num_vertices) if self.at_vertex("initialize", v)]
         self.aggregate()
         written = [*self.vertex_fields.values(), *self.edge_fields.values()]
-        watch = Watch(
-            self.spec.name, lambda: [field.values for field in written], lambda done: len(active), None
-        )
+        if limit is None:
+            progress = Watch(
+                self.spec.name,
+                lambda: [field.values for field in written],
+                lambda done: len(active),
+                progress,
+            )
         while active := active or self.resumed():
-            if limit is None:
-                watch(self.state.superstep)
+            if progress is not None:
+                progress(self.state.superstep)
             if limit is not None and self.state.superstep >= limit:
                 return self.outcome(Ending.LIMITED)
             self.state.superstep += 1

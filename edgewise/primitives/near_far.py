@@ -48,6 +48,7 @@ from edgewise.primitives.block_queues import (
 )
 from edgewise.primitives.control import TURNS, Allocator, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
@@ -59,8 +60,6 @@ CONTROL, HOST = FEW_CONTROL.more(), host_words()
 NEAR = CONTROL.take_line(TURNS)
 EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
 SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
-#: How a run ended: nothing was near or far, the limit was reached, it was interrupted.
-FINISHED, LIMITED, CANCELLED = 0, 1, 3
 FORM_NAMES = ("few", "push")
 #: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
 #: had more than FAST.

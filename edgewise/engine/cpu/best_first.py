@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.engine.contract import FINISHED, LIMITED
 from edgewise.engine.cpu.best_first_far import FarVertices, make_far, make_waiting
 from edgewise.engine.cpu.best_first_lists import (
     FAR,
@@ -65,6 +64,7 @@ from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import no_vectors
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, report, rewind
+from edgewise.primitives.endings import FINISHED, LIMITED
 
 #: What thread 0 decides for all: compute the near list, or sift the far one.
 COMPUTE, SIFT = range(2)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
 from edgewise.engine.cpu.kernel_aggregates import Aggregates
 from edgewise.engine.cpu.kernel_lists import active_lists, list_active, next_superstep
 from edgewise.engine.cpu.shared import (
@@ -36,6 +35,7 @@ from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import cancelled, report
 from edgewise.primitives import direction
+from edgewise.primitives.endings import FINISHED, LIMITED, STOPPED
 from edgewise.program.inspect import Specification
 
 #: Threads share a list of active vertices if these and their out-edges, times LIST_ADVANTAGE, are less than n.
@@ -61,7 +61,8 @@ def make_decisions(
     has_proceed, has_aggregates = spec.has_proceed, spec.folds_always
     can_stop = stops_early(spec, message)
     searches = can_stop and spec.edge_compute_is_harmless
-    pull_advantage = direction.SEARCH_RATIO if searches else direction.SUM_RATIO
+    ratio = direction.SEARCH_RATIO if searches else direction.SUM_RATIO
+    pays_to_pull = device_function(direction.pays_to_pull)
 
     @device_function
     def choose(n, m, shared, delivery, can_pull):
@@ -76,7 +77,7 @@ def make_decisions(
             return ALONE
         if volume * LIST_ADVANTAGE < n:
             return PUSH_LIST
-        return PULL_ALL if can_pull and shared[EDGES] * pull_advantage > m else PUSH_ALL
+        return PULL_ALL if can_pull and pays_to_pull(shared[EDGES], m, ratio) else PUSH_ALL
 
     @device_function
     def ahead(n, m, shared, form):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.contract import Ending
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.primitives.endings import CANCELLED
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
@@ -28,7 +28,7 @@ SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 #: Why a kernel returned: its budget is spent. Called again, it goes on where it was.
-GO_ON = len(Ending)
+GO_ON = CANCELLED + 1
 
 #: How many list entries a thread reserves at a time, and the mark of an entry that it did not use.
 SEGMENT = 64

@@ -28,4 +28,3 @@ BUFFER_FORM_NAMES = (
     "push from a list into slots in equal shares",
     "fill all slots",
 )
-CANCELLED = 3

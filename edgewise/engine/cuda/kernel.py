@@ -25,11 +25,9 @@ import numpy as np
 from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import FINISHED
 from edgewise.engine.cuda.arguments import Run, kept_dtype
 from edgewise.engine.cuda.control import (
     ALL,
-    CANCELLED,
     COMPUTING,
     COUNT,
     DELIVERING,
@@ -76,7 +74,8 @@ from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.primitives.by_degree import SCRATCH
 from edgewise.primitives.control import turns_after
 from edgewise.primitives.deal import TALLY_WORDS, WARPS
-from edgewise.primitives.direction import SUM_RATIO
+from edgewise.primitives.direction import SUM_RATIO, pays_to_pull
+from edgewise.primitives.endings import CANCELLED, FINISHED
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
 #: A superstep with at most LARGE active vertices and out-edges together looks at the host's words only if its number is
@@ -84,6 +83,8 @@ from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 LARGE, LOOK = 1 << 18, 64
 #: All slots are filled when more than one in FILL_ADVANTAGE edges leaves the frontier.
 FILL_ADVANTAGE = 5
+
+_pays_to_pull = inlined(pays_to_pull)
 
 
 def make_sharing(total: np.dtype) -> Any:
@@ -242,7 +243,7 @@ def make_gpu_kernel(
             stamp, state = base + superstep, make_state(it.own, n, m, superstep)
             pull = pulls
             if pushes and pulls:
-                pull = it.can_pull != 0 and edges * SUM_RATIO > m
+                pull = it.can_pull != 0 and _pays_to_pull(edges, m, SUM_RATIO)
             frontier, next_frontier = (
                 (work.other_frontier, work.frontier) if flipped else (work.frontier, work.other_frontier)
             )

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.balance.contract import COUNTERS
-from edgewise.engine.contract import FINISHED, LIMITED, STOPPED
-from edgewise.engine.cuda.control import CANCELLED, COUNT, EDGES, UNITS
+from edgewise.engine.cuda.control import COUNT, EDGES, UNITS
 from edgewise.kernels.cuda.device import device_function, grid_barrier, lane, num_threads, thread_index
 from edgewise.primitives.deal import add_to_total, append, degree
+from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED, STOPPED
 from edgewise.program.inspect import Specification
 
 #: Vertices are folded into at most FOLDS[0] parts, these into at most FOLDS[1], and so on down to one. That fixes the
