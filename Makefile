@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-bounds test-gpu mutants bench lint clean
+.PHONY: help demo test test-all test-kernels test-bounds test-gpu mutants bench lint clean
 
 help:
 	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
 	@echo "make test      run the tests"
 	@echo "make test-all  run the tests, those too long for CI included"
+	@echo "make test-kernels  compile CUDA kernels for more architectures, and run algorithms in the simulator"
 	@echo "make test-bounds  run tests with kernels on the CPU that check array bounds"
 	@echo "make test-gpu  run the tests that need an NVIDIA GPU (CUDA 13)"
 	@echo "make mutants   change 60 places of the algorithms and engines, one at a time: do tests notice?"

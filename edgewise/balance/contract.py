@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from edgewise.kernels.cache import DeviceFunction
 from edgewise.kernels.cuda.arguments import dtype_of, type_of
 from edgewise.primitives.control import TURNS, control_words
 
@@ -36,11 +37,11 @@ class Bodies(NamedTuple):
             for messages that may be combined in any order.
     """
 
-    visit: Any
-    scatter: Any
-    gather: Any
-    join: Any
-    add: Any
+    visit: DeviceFunction
+    scatter: DeviceFunction
+    gather: DeviceFunction
+    join: DeviceFunction
+    add: DeviceFunction
 
 
 class Traversal(NamedTuple):
@@ -60,9 +61,9 @@ class Traversal(NamedTuple):
             high - 1; the generation afterwards.
     """
 
-    list_units: Any
-    push_all: Any
-    pull_all: Any
+    list_units: DeviceFunction
+    push_all: DeviceFunction
+    pull_all: DeviceFunction
 
 
 class Rows(NamedTuple):

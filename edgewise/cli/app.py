@@ -68,7 +68,7 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="ALGORITHM",
-        help="bfs, sssp, pagerank, components, scc, mst, betweenness, edge_betweenness, or my_program.py:MyProgram.",
+        help="An algorithm, such as bfs ('edgewise info' lists them), or my_program.py:MyProgram.",
     ),
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]
@@ -299,7 +299,7 @@ def generate(
 
 @app.command()
 def verify(
-    name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="bfs, sssp, pagerank, components or scc.")],
+    name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="An algorithm, such as bfs.")],
     graph_file: GraphFile,
     result_file: Annotated[Path, typer.Argument(metavar="RESULT", help="What run --output wrote.")],
     source: Source = None,

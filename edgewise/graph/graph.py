@@ -293,7 +293,7 @@ class Graph:
     @property
     def stored_in_edges(self) -> Any:
         """The in-edges where they lie, as `csr.Rows`; made if they are not there yet."""
-        return stored(self._columns)
+        return stored(self._in_edges)
 
     @property
     def built_on_gpu(self) -> bool:
@@ -348,16 +348,16 @@ class Graph:
         return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
-    def _columns(self) -> csr.Rows | GpuRows:
+    def _in_edges(self) -> csr.Rows | GpuRows:
         """The in-edges; those of an undirected graph are its rows."""
         if not self.directed:
             return self._rows
         rows = self._rows
         if isinstance(rows, GpuRows):
             return rows.transposed()
-        columns = csr.transpose(rows).sealed()
+        in_edges = csr.transpose(rows).sealed()
         give_back(2 * self.num_arcs)
-        return columns
+        return in_edges
 
     @property
     def has_in_edges(self) -> bool:
@@ -366,7 +366,7 @@ class Graph:
 
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
-        _ = self._columns
+        _ = self._in_edges
 
     def make_in_arcs(self) -> None:
         """Make `in_arcs` now, unless they are there already; the graph keeps them."""
@@ -393,7 +393,7 @@ class Graph:
     @property
     def in_offsets(self) -> np.ndarray:
         """The offsets of the in-edges of each vertex (compressed sparse columns); made once, on demand."""
-        return self._columns.offsets
+        return self._in_edges.offsets
 
     @property
     def in_sources(self) -> np.ndarray:
@@ -402,12 +402,12 @@ class Graph:
         The sources of one vertex ascend; parallel arcs are in the order of `targets`. An undirected graph gives its
         `targets`, in the order of the input.
         """
-        return self._columns.targets
+        return self._in_edges.targets
 
     @property
     def in_weights(self) -> np.ndarray | None:
         """The weights in the order of `in_sources`."""
-        return self._columns.weights
+        return self._in_edges.weights
 
     @cached_property
     def in_arcs(self) -> np.ndarray:

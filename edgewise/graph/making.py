@@ -11,7 +11,7 @@ from edgewise.memory import Step, held, in_turn
 class Made(Enum):
     """What a graph makes on demand on the host, with the name of the attribute that holds it."""
 
-    IN_EDGES = "_columns"
+    IN_EDGES = "_in_edges"
     IN_ARCS = "in_arcs"
     OUT_DEGREE = "out_degree"
     IN_DEGREE = "in_degree"

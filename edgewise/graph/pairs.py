@@ -31,14 +31,14 @@ def count_mirrored(rows: Rows) -> int:
     return int(_count(_count_mirrored, rows)[0]) // 2
 
 
-def count_reciprocal(rows: Rows, columns: Rows) -> int:
+def count_reciprocal(rows: Rows, in_edges: Rows) -> int:
     """The number of arcs between different vertices whose reverse is an arc, too; parallel arcs count each.
 
     Args:
         rows: the out-edges.
-        columns: the in-edges, as `transpose` makes them.
+        in_edges: the in-edges, as `transpose` makes them.
     """
-    return int(_count(_count_reciprocal, rows, sealed(columns.offsets), sealed(columns.targets))[0])
+    return int(_count(_count_reciprocal, rows, sealed(in_edges.offsets), sealed(in_edges.targets))[0])
 
 
 def count_parallel(rows: Rows, directed: bool) -> int:

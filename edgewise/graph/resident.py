@@ -70,8 +70,8 @@ class Resident:
         """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
         graph, rows = self._graph, self._graph.stored
         unmade = Arrays(0) if graph.has_in_edges else arrays & (Arrays.IN_EDGES | Arrays.IN_WEIGHTS)
-        columns = graph.stored_in_edges if graph.has_in_edges else rows  # of the same size
-        parts = [part for each in (rows, columns) for part in (each.offsets, each.targets, each.weights)]
+        in_edges = graph.stored_in_edges if graph.has_in_edges else rows  # of the same size
+        parts = [part for each in (rows, in_edges) for part in (each.offsets, each.targets, each.weights)]
         missing = {
             array if array in unmade else id(values): values.nbytes
             for array, values in zip(Arrays, parts, strict=True)

@@ -29,6 +29,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from edgewise.kernels import store
 from edgewise.kernels.cpu.pipeline import Function, InnerFunction, Kernel, KernelCompiler
 
+#: A function that only kernels call, on the CPU or a GPU.
+DeviceFunction = Callable[..., Any]
 #: With ``_nrt`` numba counts references to arrays, atomically, around every call inside a kernel: that made
 #: delta-stepping 2.5 times slower. Kernels allocate nothing, so there is nothing to count. Nobody calls kernels from C.
 KERNEL_OPTIONS: dict[str, Any] = {

@@ -165,11 +165,11 @@ class Specification:
 
 def specification(program: type[Program]) -> Specification:
     """The specification of a program by `inspect_program`, which the program keeps as long as it is current."""
-    found = vars(program).get(_KEPT) if isinstance(program, type) else None
-    if not isinstance(found, Specification) or not found.is_current:
-        found = inspect_program(program)
-        setattr(program, _KEPT, found)
-    return found
+    kept = vars(program).get(_KEPT) if isinstance(program, type) else None
+    if not isinstance(kept, Specification) or not kept.is_current:
+        kept = inspect_program(program)
+        setattr(program, _KEPT, kept)
+    return kept
 
 
 #: The attribute of a program that holds its specification.
@@ -186,28 +186,28 @@ def inspect_program(program: type[Program]) -> Specification:
         raise ProgramError(
             f"got {shown(program)}, expected a subclass of edgewise.Program or an instance of one"
         )
-    found = Specification(program, **declarations(program)._asdict())
+    spec = Specification(program, **declarations(program)._asdict())
     for name in HOOKS:
         if name in ("edge_compute", "vertex_compute") and getattr(program, name) is getattr(Program, name):
             arguments = ", ".join(PARAMETERS[name])
             raise ProgramError(
-                f"{place_of(program)}{found.name} has no {name}; define: @staticmethod def {name}({arguments})"
+                f"{place_of(program)}{spec.name} has no {name}; define: @staticmethod def {name}({arguments})"
             )
-        found.functions[name] = _user_function(name, inspect.getattr_static(program, name), PARAMETERS[name])
-    for name, declared in found.aggregators.items():
-        found.functions[name] = _user_function(name, declared.function, ("v", "state"))
-    if found.combine.name == "user":
-        found.functions["combine"] = _user_function("combine", found.combine.function, ("a", "b"))
-    _let_draw(found)
-    for name, function in found.functions.items():
+        spec.functions[name] = _user_function(name, inspect.getattr_static(program, name), PARAMETERS[name])
+    for name, declared in spec.aggregators.items():
+        spec.functions[name] = _user_function(name, declared.function, ("v", "state"))
+    if spec.combine.name == "user":
+        spec.functions["combine"] = _user_function("combine", spec.combine.function, ("a", "b"))
+    _let_draw(spec)
+    for name, function in spec.functions.items():
         check_helpers(function)
-        _Checker(found, function, role=name if name in PARAMETERS else "aggregator").check()
+        _Checker(spec, function, role=name if name in PARAMETERS else "aggregator").check()
         if not function.source.is_current:
             raise ProgramError(
                 f"{function.where()}: its file was edited after it was imported; import it again"
             )
-    found.key = program_key(found)
-    return found
+    spec.key = program_key(spec)
+    return spec
 
 
 def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserFunction:
@@ -221,20 +221,20 @@ def _user_function(name: str, declared: Any, expected: tuple[str, ...]) -> UserF
     if source is None:
         code = function.__code__
         raise ProgramError(f"{name} in {code.co_filename}, line {code.co_firstlineno}: {_unreadable(code)}")
-    found, tree = UserFunction(name, function, source), source.tree
+    user, tree = UserFunction(name, function, source), source.tree
     plain = not (tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults)
     swapped = any(
-        name in expected and name != place for name, place in zip(found.arguments, expected, strict=False)
+        name in expected and name != place for name, place in zip(user.arguments, expected, strict=False)
     )
-    if len(found.arguments) != len(expected) or not plain or swapped:
-        hint = " (make it a @staticmethod without self)" if found.arguments[:1] in (["self"], ["cls"]) else ""
+    if len(user.arguments) != len(expected) or not plain or swapped:
+        hint = " (make it a @staticmethod without self)" if user.arguments[:1] in (["self"], ["cls"]) else ""
         if hasattr(function, "__wrapped__"):
             hint = f" (it is what a decorator made of {name}; leave the decorator out)"
         raise ProgramError(
-            f"{found.where()}: got the parameters ({ast.unparse(tree.args)}), expected "
+            f"{user.where()}: got the parameters ({ast.unparse(tree.args)}), expected "
             f"({', '.join(expected)}){hint}"
         )
-    return found
+    return user
 
 
 def _unreadable(code: types.CodeType) -> str:

@@ -127,7 +127,9 @@ def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.
     """`Messages` of a program that asks for all messages. The arguments are those of `make_messages`."""
     put, compute = make_kept_slots(compiled, binding.spec.combine, message)
     visit, fill = make_sending(compiled.functions["edge_compute"], glue.make_out_edge, put, nothing)
-    return Messages(Bodies(visit, make_scatter(visit), None, None, None), nothing, fill, nothing, compute)
+    return Messages(
+        Bodies(visit, make_scatter(visit), nothing, nothing, nothing), nothing, fill, nothing, compute
+    )
 
 
 def make_messages(

@@ -7,12 +7,10 @@ import numpy as np
 
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram, edge_names, numba_type, state_names
+from edgewise.kernels.cache import DeviceFunction
 from edgewise.program.declarations import STATE_ARRAYS
 from edgewise.program.declare import Combiner
 from edgewise.program.inspect import Specification
-
-#: A function that only kernels call, compiled for the CPU or a GPU.
-DeviceFunction = Callable[..., Any]
 
 
 def own_array_order(spec: Specification) -> list[tuple[str, str]]:
