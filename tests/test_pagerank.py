@@ -303,6 +303,57 @@ def test_right_ranks_of_long_sums_pass(damping, dtype, repeated):
 
 
 @pytest.mark.parametrize(
+    ("num_vertices", "options"),
+    [
+        (195, {"tol": 0}),
+        (216, {"damping": 0.9}),
+        (20, {"damping": 0.9, "tol": 0}),
+        (20, {"damping": 0.95, "max_iterations": 400}),
+        (20, {"damping": 0.99, "max_iterations": 2000}),
+    ],
+    ids=str,
+)
+def test_right_ranks_pass_though_rounding_adds_up_in_float32(num_vertices, options, repeated):
+    """On stars, each iteration passes on what the ones before rounded, with changing signs."""
+    graph = ew.generate.star(num_vertices, directed=False)
+    result = pagerank(graph, dtype=np.float32, **options)
+    assert result.verify(graph)
+    most = 2 * np.finfo(np.float32).eps / (1 - result.damping)
+    right, result.residual = result.residual, 2.5 * most
+    with pytest.raises(VerificationError, match="the residual is"):
+        result.verify(graph)
+    result.residual = right
+    result.rank[0] *= np.float32(1.001)
+    with pytest.raises(VerificationError, match="vertex 0 has the rank"):
+        result.verify(graph)
+
+
+def test_right_ranks_pass_though_everything_moves_each_time(repeated):
+    leaves = np.arange(1, 1000)
+    weights = np.random.default_rng(1).random(999)
+    graph = ew.Graph.from_edges(np.zeros(999, int), leaves, weights, directed=False)
+    for dtype in (np.float64, np.float32):
+        for iterations in (1001, 1002):
+            result = pagerank(
+                graph, damping=1, start={0: 1}, weighted=True, dtype=dtype, max_iterations=iterations
+            )
+            assert result.residual > 1.999 and result.verify(graph)
+    result.residual += 1e-3
+    with pytest.raises(VerificationError, match="the residual is"):
+        result.verify(graph)
+
+
+@pytest.mark.parametrize("jump", [1e-22, 1e-27])
+def test_shares_below_normal_numbers_pass_though_weights_make_them_large(jump, repeated):
+    graph = ew.Graph.from_edges([0, 2], [1, 2], [2.0**60, 1.0])
+    result = pagerank(graph, weighted=True, dtype=np.float32, personalization={0: jump, 2: 1})
+    assert result.verify(graph)
+    result.rank[1] = 1e-20
+    with pytest.raises(VerificationError, match="vertex 1 has the rank"):
+        result.verify(graph)
+
+
+@pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"residual": np.nan}, "the residual is nan; expected a finite number"),

@@ -2,8 +2,9 @@
 
 An iteration brings any two vectors closer by the factor ``damping``, in the sum of absolute differences. So if each
 iteration rounds by at most e, ranks differ from those without rounding by ``e + damping * e + damping**2 * e + ...``,
-at most ``e / (1 - damping)``. `_rounding` bounds e by the additions and products that lead to a rank. All that is added
-up is positive, so an iteration takes bounds of the errors of single ranks to such bounds, too.
+at most e times the iterations and ``e / (1 - damping)``: see `_drift`. `_rounding` bounds e by the additions and
+products that lead to a rank. All that is added up is positive, so an iteration takes bounds of the errors of single
+ranks to such bounds, too.
 """
 
 from collections.abc import Callable
@@ -18,10 +19,13 @@ from edgewise.text import shown
 
 #: All iterations are repeated if they look at no more than this many vertices and arcs in all: some seconds.
 WORK = 1 << 28
-#: Products and roundings that lead to a rank; on a GPU there are more, and additions in its dtype: those of most rows,
-#: and of arcs that a block looks at together.
+#: Roundings that lead to a rank, each by half of its dtype's eps: of a scale, of its product with a rank, of a sum, and
+#: of the rank. On a GPU there are more eps, of additions in its dtype: those of most rows, and of arcs that a block
+#: looks at together.
 _ROUNDINGS, _GPU_ROUNDINGS, _GPU_ARCS = 4, 32, 8192
 _EPS = float(np.finfo(np.float64).eps)
+#: The most iterations that ranks from a file are taken to have had: with a damping of 1 they could drift ever further.
+_LONGEST = 10_000
 
 
 class Outcome(NamedTuple):
@@ -64,10 +68,12 @@ class Precision(NamedTuple):
         return float(np.finfo(self.kind).eps)
 
     def share(self, arcs: float, additions: float) -> float:
-        """The share by which a rank may be off that is gathered over this number of arcs, in its dtype on a GPU, and is
-        made by this number of additions in float64."""
-        more = self.on_gpu and self.kind != np.float64
-        return self.eps * (_ROUNDINGS + more * (_GPU_ROUNDINGS + arcs / _GPU_ARCS)) + _EPS * additions
+        """The share by which a rank may differ from the same one by NumPy, if it is gathered over this number of arcs,
+        in its dtype on a GPU, and is made by this number of additions in float64, where NumPy rounds as often."""
+        if self.kind == np.float64:
+            return self.eps * (_ROUNDINGS + additions)
+        more = self.on_gpu * (_GPU_ROUNDINGS + arcs / _GPU_ARCS)
+        return self.eps * (_ROUNDINGS / 2 + more) + _EPS * additions
 
 
 def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
@@ -87,19 +93,16 @@ def verify_outcome(walk: Walk, outcome: Outcome) -> bool:
         return True
     if outcome.iterations:
         _repeat_last(walk, outcome)
-        most = 2 * walk.damping ** (outcome.iterations - 1) + _rounding(walk, rank, outcome.precision)
-        if outcome.residual > most:
-            raise VerificationError(
-                f"the residual is {outcome.residual:.3e}; after {outcome.iterations} iterations expected at most "
-                f"{most:.3e}"
-            )
     if outcome.iterations * (n + walk.graph.num_arcs) <= WORK:
         _repeat_all(walk, outcome)
         return True
-    return verify_converged(walk, rank, outcome.residual, outcome.on_gpu)
+    _check_fall(walk, outcome)
+    return verify_converged(walk, rank, outcome.residual, outcome.on_gpu, outcome.iterations)
 
 
-def verify_converged(walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool = True) -> bool:
+def verify_converged(
+    walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool = True, iterations: int = _LONGEST
+) -> bool:
     """Check ranks of which only the change of the last iteration is known, by their sum and by one more iteration.
 
     Args:
@@ -107,6 +110,7 @@ def verify_converged(walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool
         rank: shape (n,).
         residual: the change of the last iteration, or more.
         on_gpu: whether they may have been found on a GPU.
+        iterations: how many there were, or more.
 
     Raises:
         VerificationError: naming the vertex that is wrong, or that would change most.
@@ -114,13 +118,13 @@ def verify_converged(walk: Walk, rank: np.ndarray, residual: float, on_gpu: bool
     _check_ranks(walk, rank)
     if walk.graph.num_vertices == 0:
         return True
-    exact = rank.astype(np.float64)
-    rounding = _rounding(walk, exact, Precision(rank.dtype, on_gpu))
-    drift = rounding / max(1 - walk.damping, 1e-3)
+    exact, precision = rank.astype(np.float64), Precision(rank.dtype, on_gpu)
+    drift = _drift(walk, precision, iterations)
     if not abs(exact.sum() - 1) <= drift:
         raise VerificationError(f"the ranks sum to {exact.sum()}; expected 1 within {drift:.1e}")
-    change = np.abs(next_ranks(walk, exact) - exact)
-    allowed = walk.damping * residual + 2 * rounding
+    after = next_ranks(walk, exact)
+    change = np.abs(after - exact)
+    allowed = walk.damping * residual + _rounding(walk, exact, precision) + _rounding(walk, after, precision)
     if not change.sum() <= allowed:
         v = int(np.argmax(change))
         raise VerificationError(
@@ -161,7 +165,7 @@ def _jump(walk: Walk) -> Any:
 
 
 def _rounding(walk: Walk, rank: np.ndarray, precision: Precision) -> float:
-    """By how much the ranks that an iteration ends with may differ in sum, twice done, for rounding."""
+    """By how much the ranks that an iteration ends with may differ in sum from the same by NumPy, for rounding."""
     graph, n = walk.graph, walk.graph.num_vertices
     gathered = float(graph.in_degree @ rank)
     additions = gathered + BLOCK + n / BLOCK
@@ -200,17 +204,40 @@ def _check_end(outcome: Outcome, num_vertices: int) -> None:
         )
 
 
+def _check_fall(walk: Walk, outcome: Outcome) -> None:
+    """Refuse a residual that is larger than it can be after so many iterations.
+
+    Without rounding, the first iteration changes at most 2, and any other one at most the `damping` of what the one
+    before changed. The ranks before and after the last one may have drifted, either way, and their change is rounded.
+    """
+    iterations, share = outcome.iterations, _share_of_rounding(walk, outcome.precision)
+    fall = 2 * walk.damping ** (iterations - 1)
+    most = (1 + share) * (fall + 2 * _drift(walk, outcome.precision, iterations))
+    if outcome.residual > most:
+        raise VerificationError(
+            f"the residual is {outcome.residual:.3e}; after {iterations} iterations expected at most {most:.3e}"
+        )
+
+
+def _drift(walk: Walk, precision: Precision, iterations: int) -> float:
+    """By how much ranks may differ in sum from those by NumPy after these iterations, whatever they were on the way."""
+    drift = _share_of_rounding(walk, precision) / max(1 - walk.damping, 1 / max(iterations, 1))
+    return drift * (1 + drift)  # rounding is a share of ranks that have drifted
+
+
 def _repeat_all(walk: Walk, outcome: Outcome) -> None:
     """Repeat all iterations, and compare ranks and the last change. Rounding is summed up on the way."""
     n, precision = walk.graph.num_vertices, outcome.precision
     rank = np.full(n, 1 / n) if outcome.begin is None else outcome.begin
     before, earlier, rounding = rank, 0.0, precision.eps
-    share = _share_of_rounding(walk, precision)
-    each = share * rank
+    share, least = _share_of_rounding(walk, precision), _least(walk, precision)
+    each = share * rank + least
     for _ in range(outcome.iterations):
         before, rank = rank, next_ranks(walk, rank)
-        each = share * rank + _followed(walk, each, 0.0)
-        earlier, rounding = rounding, walk.damping * rounding + _rounding(walk, rank, precision)
+        passed = _followed(walk, each, 0.0)
+        each = passed + share * (rank + passed) + least
+        earlier, rounding = rounding, walk.damping * rounding
+        rounding += _rounding(walk, rank, precision) * (1 + rounding)
     what = f"{outcome.iterations} iterations from the start, repeated, give"
     _compare(walk, outcome.rank, rank, rounding, each, what)
     change = np.abs(rank - before).sum()
@@ -230,7 +257,7 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
     precision, gathered, gives = outcome.precision, _gathered(walk, shares), walk.scale > 0
     rounding = _rounding(walk, exact, precision)
     again = _mixed(walk, exact.sum() - walk.damping * gathered.sum(), gathered)
-    each = 2 * _share_of_rounding(walk, precision) * again + rounding * _jump(walk)
+    each = 2 * _share_of_rounding(walk, precision) * again + rounding * _jump(walk) + _least(walk, precision)
     _compare(walk, outcome.rank, again, rounding, each, "the last iteration, repeated, gives")
     change = np.abs(exact[gives] - shares[gives] / walk.scale[gives]).sum()
     # Shares are products of two rounded numbers.
@@ -242,20 +269,29 @@ def _repeat_last(walk: Walk, outcome: Outcome) -> None:
 
 
 def _share_of_rounding(walk: Walk, precision: Precision) -> float:
-    """By what share of it a rank may differ after an iteration, for rounding."""
+    """By what share of it any rank may differ after an iteration from the same by NumPy, for rounding."""
     graph, n = walk.graph, walk.graph.num_vertices
     most = int(graph.in_degree.max())
     additions = most + BLOCK + n / BLOCK + (int(graph.out_degree.max()) if walk.weighted else 0)
     return precision.share(most, additions)
 
 
+def _least(walk: Walk, precision: Precision) -> np.ndarray:
+    """By how much a rank may differ after an iteration however small it is, for denormal numbers: itself, and a share
+    along each arc, times the weight."""
+    tiny = float(np.finfo(precision.kind).tiny)
+    least = tiny * (1 + walk.graph.in_degree)
+    if walk.weighted:
+        least += _gathered(walk, np.full(walk.graph.num_vertices, tiny * precision.eps))
+    return least
+
+
 def _compare(
     walk: Walk, rank: np.ndarray, again: np.ndarray, rounding: float, each: np.ndarray, what: str
 ) -> None:
-    """Refuse ranks that differ from others by more than rounding, in sum or each by itself; denormal numbers may differ
-    more."""
+    """Refuse ranks that differ from others by more than rounding, in sum or each by itself."""
     difference = np.abs(again - rank)
-    shares = difference / (each + float(np.finfo(rank.dtype).tiny) * (1 + walk.graph.in_degree))
+    shares = difference / each
     one_is_wrong = bool((shares > 1).any())
     if one_is_wrong or not difference.sum() <= rounding:
         v = int(np.argmax(shares if one_is_wrong else difference))
