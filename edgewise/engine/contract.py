@@ -27,6 +27,8 @@ _REASONS = {
 }
 #: The numbers, for kernels.
 FINISHED, LIMITED, STOPPED = (ending.value for ending in Ending)
+#: Engines number supersteps on over several runs, as stamps of 32 bits. They begin anew long before these wrap.
+LAST_STAMP = 2**31
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.engine.contract import AbstractEngine, Ending, Outcome
+from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.best_first import make_async_kernel
 from edgewise.engine.cpu.best_first_lists import RING, SAMPLE
 from edgewise.engine.cpu.kernel import make_kernel
@@ -50,8 +50,6 @@ ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
 #: Nanoseconds to fill the fields of a vertex and to call initialize; the most for a vertex or arc that a first
 #: measurement is believed, for other programs may have disturbed it.
 FILL_ITEM, MOST_PACE = 3, 20
-#: Stamps have 32 bits; a workspace is given up long before they wrap.
-LAST_STAMP = 2**31
 
 
 class Workspace:
