@@ -7,9 +7,9 @@ import pytest
 
 from edgewise.engine.cpu import program as cpu_program
 from edgewise.engine.cpu.shared import Sizes
+from edgewise.engine.cpu.table import rows_of
 from edgewise.kernels import costs
 from edgewise.kernels.cpu import launch
-from edgewise.kernels.cpu.pointers import addresses
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,14 @@ class Guarded(cpu_program.Workspace):
     def __init__(self, *args):
         super().__init__(*args)
         self.whole = []
-        self.arrays, self.buffer = (tuple(map(self.between, arrays)) for arrays in (self.arrays, self.buffer))
-        self.table, self.buffer_table = addresses(self.arrays), addresses(self.buffer)
+        self.work = self.between(self.work)
+        self.table = rows_of(self.work)
         self.made.append(self)
 
     def between(self, array):
+        if isinstance(array, tuple):
+            made = map(self.between, array)
+            return array._make(made) if hasattr(array, "_make") else tuple(made)
         whole = np.full(GUARD + array.nbytes + GUARD, UNWRITTEN, np.uint8)
         inner = whole[GUARD : GUARD + array.nbytes]
         inner[:] = array.view(np.uint8)

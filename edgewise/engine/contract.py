@@ -26,6 +26,8 @@ _REASONS = {
     Ending.LIMITED: "max_supersteps was reached",
     Ending.STOPPED: "the program's proceed returned False",
 }
+#: Engines number supersteps on over several runs, as stamps of 32 bits. They begin anew long before these wrap.
+LAST_STAMP = 2**31
 
 
 @dataclass(frozen=True, eq=False)

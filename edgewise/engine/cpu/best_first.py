@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.engine.cpu.arguments import NearFar
 from edgewise.engine.cpu.best_first_far import FarVertices, make_far, make_waiting
 from edgewise.engine.cpu.best_first_lists import (
     FAR,
@@ -57,7 +58,7 @@ from edgewise.engine.cpu.shared import (
     append,
     finish_segment,
 )
-from edgewise.engine.cpu.table import make_readers, named_kernel
+from edgewise.engine.cpu.table import make_reader, named_kernel
 from edgewise.engine.lowering.accessors import DeviceFunction, Glue, cast_and_identity, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -98,22 +99,22 @@ def make_start(
             end = min(n, start + shared[RANGE])
             fill_fields(start, end, own, supplied)
             for v in range(start, end):
-                work[0][v] = identity
-                work[1][v] = 0
+                work.messages[v] = identity
+                work.places[v] = 0
 
     @device_function
     def start_run(control, graph, own, work, shared, thread):
         """Call initialize on the ranges that this thread gets; list active vertices that have out-edges as far."""
-        n, state = graph[0], make_state(own, graph[0], graph[1], 0)
+        n, state = graph.n, make_state(own, graph.n, graph.m, 0)
         while True:
             start = claim(control, 1, shared[RANGE], n)
             if start >= n:
                 break
             for v in range(start, min(n, start + shared[RANGE])):
                 no_vectors()
-                if initialize(v, state) and graph[2][v] < graph[2][v + 1]:
-                    work[1][v] = FAR | FIRST
-                    append(work[2], work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NOW, v)
+                if initialize(v, state) and graph.offsets[v] < graph.offsets[v + 1]:
+                    work.places[v] = FAR | FIRST
+                    append(work.far, work.cursors, WORDS * thread + FAR_CURSOR, shared, FAR_NOW, v)
 
     return fill, start_run
 
@@ -147,13 +148,13 @@ def make_decide(
                 shared[FORMS + (0 if alone else 1)] += 1
                 if not alone:
                     return
-                state = make_state(own, graph[0], graph[1], shared[SUPERSTEP])
+                state = make_state(own, graph.n, graph.m, shared[SUPERSTEP])
                 compute(0, shared[NEAR_NOW], state, graph, own, work, shared, 0)
                 go_on(state, graph, own, work, shared, 0)
                 turn_near(shared)
                 continue
             finish_far(size, far, work)
-            state = make_state(own, graph[0], graph[1], shared[SUPERSTEP])
+            state = make_state(own, graph.n, graph.m, shared[SUPERSTEP])
             if shared[SUPERSTEP] == 0 and start_with_best(state, graph, own, work, shared):
                 continue
             if not move_threshold(state, graph, own, work, shared):
@@ -163,7 +164,7 @@ def make_decide(
             if shared[FAR_NOW] > shared[ALONE_FAR]:
                 return
             sift(0, shared[FAR_NOW], state, graph, own, work, shared, 0)
-            finish_segment(near, work[6], NEAR_CURSOR)
+            finish_segment(near, work.cursors, NEAR_CURSOR)
             turn_far(shared)
 
     return decide
@@ -189,12 +190,12 @@ def make_async_kernel(
     fill, start_run = make_start(glue, functions["initialize"], identity)
     decide = make_decide(make_state, near_vertices, far_vertices)
     (compute, go_on), sift = near_vertices, far_vertices.sift
-    graph_arrays, work_arrays, own_arrays = make_readers(binding, message, parameters)
+    read = make_reader(binding, message, parameters, NearFar)
 
     def async_kernel(
         thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
     ):
-        graph, work, own = graph_arrays(table, n, m), work_arrays(table), own_arrays(table)
+        own, graph, work = read(table, n, m)
         if shared[ENDED] != GO_ON:
             fill(control, n, own, work, shared, supplied)
             if barrier(control, size):
@@ -207,7 +208,7 @@ def make_async_kernel(
             if barrier(control, size) or shared[ENDED] >= 0:
                 return
             form, superstep = shared[FORM], shared[SUPERSTEP]
-            near = lists(work, shared)[0]
+            near = lists(work, shared).near
             state = make_state(own, n, m, superstep)
             end = shared[NEAR_NOW] if form == COMPUTE else shared[FAR_NOW]
             piece = min(SEGMENT, 1 + end // (8 * size))
@@ -223,7 +224,7 @@ def make_async_kernel(
             if form == COMPUTE:
                 go_on(state, graph, own, work, shared, thread)
             else:
-                finish_segment(near, work[6], WORDS * thread + NEAR_CURSOR)
+                finish_segment(near, work.cursors, WORDS * thread + NEAR_CURSOR)
             if barrier(control, size):
                 return
             if thread == 0:

@@ -45,12 +45,12 @@ def make_waiting(
     @device_function
     def waiting(v, state, graph, own, work):
         """The message that a far vertex waits with: the better of its own and of the first that it will send."""
-        bits, value = work[1][v], identity
+        bits, value = work.places[v], identity
         if bits & MESSAGE != 0:
-            value = work[0][v]
+            value = work.messages[v]
         if bits & FIRST != 0:
-            k = np.int64(graph[2][v])
-            sent = edge_compute(make_out_edge(v, np.int64(graph[3][k]), k, k, own), state)
+            k = np.int64(graph.offsets[v])
+            sent = edge_compute(make_out_edge(v, np.int64(graph.targets[k]), k, k, own), state)
             if sent is not None:
                 first = cast(unwrap(sent))
                 if better(first, value):
@@ -66,9 +66,9 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
     @device_function
     def sift(start, end, state, graph, own, work, shared, thread):
         """Move the far vertices that the threshold has reached to the near list, keep the rest, drop stale entries."""
-        places = work[1]
+        places = work.places
         near, _, far, far_next = lists(work, shared)
-        threshold = work[7][0]
+        threshold = work.thresholds[0]
         for position in range(start, end):
             v = np.int64(far[position])
             if v == NO_VERTEX:
@@ -76,16 +76,16 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
             if places[v] & (MESSAGE | FIRST) == 0:
                 places[v] = 0
             elif better(threshold, waiting(v, state, graph, own, work)):
-                append(far_next, work[6], WORDS * thread + FAR_CURSOR, shared, FAR_NEXT, v)
+                append(far_next, work.cursors, WORDS * thread + FAR_CURSOR, shared, FAR_NEXT, v)
             else:
                 places[v] = places[v] ^ (FAR | NEAR)
-                append(near, work[6], WORDS * thread + NEAR_CURSOR, shared, NEAR_NOW, v)
+                append(near, work.cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NOW, v)
 
     @device_function
     def start_with_best(state, graph, own, work, shared):
         """Make the far vertex with the best message near, and that message the threshold; False if none waits."""
         near, _, far, _ = lists(work, shared)
-        thresholds, best = work[7], -1
+        thresholds, best = work.thresholds, -1
         for position in range(shared[FAR_NOW]):
             v = np.int64(far[position])
             if v != NO_VERTEX:
@@ -94,19 +94,19 @@ def make_far(waiting: DeviceFunction, better: DeviceFunction) -> FarVertices:
                     thresholds[0], best = value, position
         if best >= 0:
             v = np.int64(far[best])
-            far[best], work[1][v] = NO_VERTEX, NEAR | FIRST
+            far[best], work.places[v] = NO_VERTEX, NEAR | FIRST
             near[0], shared[NEAR_NOW] = np.uint32(v), 1
         return best >= 0
 
     @device_function
     def move_threshold(state, graph, own, work, shared):
         """Set the threshold to the message of the next rank in a sample of the far vertices; False if none waits."""
-        far, thresholds = lists(work, shared)[2], work[7]
+        far, thresholds = lists(work, shared).far, work.thresholds
         step = shared[FAR_NOW] // SAMPLE + 1
         count, position = 0, 0
         while position < shared[FAR_NOW]:
             v = np.int64(far[position])
-            if v == NO_VERTEX or work[1][v] & (MESSAGE | FIRST) == 0:
+            if v == NO_VERTEX or work.places[v] & (MESSAGE | FIRST) == 0:
                 position += 1
                 continue
             value, place = waiting(v, state, graph, own, work), count

@@ -1,10 +1,9 @@
 """The lists of an asynchronous program: near and far vertices, now and next, and the lists that a vertex is in.
 
-Arrays in kernels are as in `edgewise.engine.cpu.shared`, but ``work`` is (messages, places, far list, near list, other
-near list, other far list, cursors, thresholds, rings).
+In kernels ``work`` is a `NearFar`, the rest is as in `edgewise.engine.cpu.shared`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,12 +37,21 @@ RING, BUDGET = 2048, 8192
 WORDS, NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = 8, 0, 2, 4, 5
 
 
+class Lists(NamedTuple):
+    """The lists by their present use."""
+
+    near: Any
+    near_next: Any
+    far: Any
+    far_next: Any
+
+
 @device_function
 def lists(work: Any, shared: Any) -> Any:
-    """The lists by their present use: near now, near next, far now, far next."""
-    near, near_next = (work[3], work[4]) if shared[FLIP] & 1 == 0 else (work[4], work[3])
-    far, far_next = (work[2], work[5]) if shared[FLIP] & 2 == 0 else (work[5], work[2])
-    return near, near_next, far, far_next
+    """The `Lists` of a `NearFar`."""
+    near, near_next = (work.near, work.other_near) if shared[FLIP] & 1 == 0 else (work.other_near, work.near)
+    far, far_next = (work.far, work.other_far) if shared[FLIP] & 2 == 0 else (work.other_far, work.far)
+    return Lists(near, near_next, far, far_next)
 
 
 @device_function
@@ -69,14 +77,14 @@ def is_short(near: Any, graph: Any, shared: Any) -> Any:
     for position in range(min(shared[NEAR_NOW], shared[ALONE_LIST] + 1)):
         v = np.int64(near[position])
         if v != NO_VERTEX:
-            edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+            edges += np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
     if shared[NEAR_NOW] <= shared[ALONE_LIST] and edges <= shared[ALONE_EDGES]:
         return True, shared[NEAR_NOW] + edges
-    return False, max(shared[NEAR_NOW] * (1 + graph[1] // graph[0]), edges)
+    return False, max(shared[NEAR_NOW] * (1 + graph.m // graph.n), edges)
 
 
 @device_function
 def finish_far(size: Any, far: Any, work: Any) -> None:
     """Finish the segments in which threads have added to the far list since it was sifted."""
     for thread in range(size):
-        finish_segment(far, work[6], WORDS * thread + FAR_CURSOR)
+        finish_segment(far, work.cursors, WORDS * thread + FAR_CURSOR)

@@ -40,16 +40,16 @@ class NearVertices(NamedTuple):
 def fetch_vertex(v: Any, graph: Any, work: Any) -> None:
     """Prefetch what an atomic operation on a vertex would wait for."""
     if v != NO_VERTEX:
-        prefetch(work[0], v)
-        prefetch(work[1], v)
-        prefetch(graph[2], v)
+        prefetch(work.messages, v)
+        prefetch(work.places, v)
+        prefetch(graph.offsets, v)
 
 
 @device_function
 def fetch_arcs(v: Any, graph: Any) -> None:
     """Prefetch the first arc of a vertex."""
     if v != NO_VERTEX:
-        prefetch(graph[3], np.int64(graph[2][v]))
+        prefetch(graph.targets, np.int64(graph.offsets[v]))
 
 
 def make_send(
@@ -60,7 +60,7 @@ def make_send(
     @device_function
     def lower(target, value, threshold, near_next, far, work, shared, thread):
         """Store a message if it is better than the target's; then list the target, unless it is in that list."""
-        messages, places, cursors = work[0], work[1], work[6]
+        messages, places, cursors = work.messages, work.places, work.cursors
         while True:
             old = messages[target]
             if not better(value, old):
@@ -74,20 +74,20 @@ def make_send(
             if place == FAR:
                 append(far, cursors, WORDS * thread + FAR_CURSOR, shared, FAR_NOW, target)
             elif cursors[WORDS * thread + ENTERED] - cursors[WORDS * thread + LEFT] < RING:
-                work[8][thread * RING + cursors[WORDS * thread + ENTERED] % RING] = np.uint32(target)
+                work.rings[thread * RING + cursors[WORDS * thread + ENTERED] % RING] = np.uint32(target)
                 cursors[WORDS * thread + ENTERED] += 1
             else:
                 append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, target)
 
     @device_function
     def send(u, threshold, state, graph, own, near_next, far, work, shared, thread):
-        offsets, targets = graph[2], graph[3]
+        offsets, targets = graph.offsets, graph.targets
         for k in range(np.int64(offsets[u]), np.int64(offsets[u + 1])):
             target = np.int64(targets[k])
             sent = edge_compute(make_out_edge(u, target, k, k, own), state)
             if sent is not None:
                 value = cast(unwrap(sent))
-                if better(value, work[0][target]):
+                if better(value, work.messages[target]):
                     lower(target, value, threshold, near_next, far, work, shared, thread)
 
     return send
@@ -99,10 +99,10 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
     @device_function
     def compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread):
         """Compute a near vertex; send its messages if it is active."""
-        bits = atomic_and(work[1], v, FAR)
+        bits = atomic_and(work.places, v, FAR)
         active = bits & FIRST != 0
         if bits & MESSAGE != 0:
-            active = vertex_compute(v, work[0][v], state) or active
+            active = vertex_compute(v, work.messages[v], state) or active
         if active:
             send(v, threshold, state, graph, own, near_next, far, work, shared, thread)
 
@@ -110,7 +110,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
     def compute(start, end, state, graph, own, work, shared, thread):
         """Compute the vertices near[start:end]."""
         near, near_next, far, _ = lists(work, shared)
-        threshold = work[7][0]
+        threshold = work.thresholds[0]
         for position in range(start, end):
             if position + 2 * AHEAD < end:
                 fetch_vertex(np.int64(near[position + 2 * AHEAD]), graph, work)
@@ -124,8 +124,8 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
     def go_on(state, graph, own, work, shared, thread):
         """Compute vertices of this thread's ring, which may grow meanwhile; list those left for all threads."""
         _, near_next, far, _ = lists(work, shared)
-        threshold, cursors, first = work[7][0], work[6], thread * RING
-        head, ring, left = cursors[WORDS * thread + LEFT], work[8], np.int64(BUDGET)
+        threshold, cursors, first = work.thresholds[0], work.cursors, thread * RING
+        head, ring, left = cursors[WORDS * thread + LEFT], work.rings, np.int64(BUDGET)
         while left > 0 and head < cursors[WORDS * thread + ENTERED]:
             v = np.int64(ring[first + head % RING])
             if head + 2 * AHEAD < cursors[WORDS * thread + ENTERED]:
@@ -135,7 +135,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
             head += 1
             cursors[WORDS * thread + LEFT] = head
             compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
-            left -= 1 + np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+            left -= 1 + np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         while head < cursors[WORDS * thread + ENTERED]:
             v = np.int64(ring[first + head % RING])
             append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, v)

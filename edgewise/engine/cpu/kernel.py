@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.cpu.arguments import Work
 from edgewise.engine.cpu.kernel_aggregates import Aggregates, make_aggregates
 from edgewise.engine.cpu.kernel_decide import make_decide, make_decisions, make_superstep_alone
 from edgewise.engine.cpu.kernel_lists import active_lists, list_phase, next_superstep
@@ -54,7 +55,7 @@ from edgewise.engine.cpu.shared import (
     RESUME,
     SUPERSTEP,
 )
-from edgewise.engine.cpu.table import make_readers, named_kernel
+from edgewise.engine.cpu.table import make_reader, named_kernel
 from edgewise.engine.lowering.accessors import DeviceFunction, make_glue
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -80,9 +81,8 @@ class Parts(NamedTuple):
     resume_phase: DeviceFunction
 
 
-def make_program_kernel(spec: Specification, readers: tuple[Any, Any, Any], parts: Parts) -> DeviceFunction:
+def make_program_kernel(spec: Specification, read: DeviceFunction, parts: Parts) -> DeviceFunction:
     """The kernel, not compiled. It calls all phases from one function, so the compiler sees them together."""
-    graph_arrays, work_arrays, own_arrays = readers
     make_state, fill, start_run, decide, pushing, pull_all, computing, aggregates, resume_phase = parts
     _, push_list, push_all = pushing
     _, vertex_phase_list, vertex_phase_all = computing
@@ -92,8 +92,7 @@ def make_program_kernel(spec: Specification, readers: tuple[Any, Any, Any], part
     def program_kernel(
         thread, size, control, shared, budget, table, n, m, base, limit, delivery, can_pull, supplied
     ):
-        graph, work = graph_arrays(table, n, m), work_arrays(table)
-        own = own_arrays(table)
+        own, graph, work = read(table, n, m)
         if shared[ENDED] != GO_ON:
             fill(control, n, own, shared, supplied)
             if barrier(control, size):
@@ -200,6 +199,6 @@ def make_kernel(
         aggregates,
         make_resume(spec, glue, functions["resume"], aggregates),
     )
-    readers = make_readers(binding, message, parameters, buffered)
-    program_kernel = make_program_kernel(spec, readers, parts)
+    read = make_reader(binding, message, parameters, Work, buffered)
+    program_kernel = make_program_kernel(spec, read, parts)
     return named_kernel(program_kernel, binding, message, parameters, uniform, buffered)

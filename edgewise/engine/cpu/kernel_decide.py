@@ -107,13 +107,13 @@ def make_superstep_alone(push_arcs: DeviceFunction, compute_list: DeviceFunction
         for position in range(shared[LISTED]):
             u = np.int64(listed[position])
             if u != NO_VERTEX:
-                push_arcs(u, 0, graph[1], stamp, state, graph, own, work, shared, 0, True, True)
-        finish_segment(work[5], work[6], 0)
+                push_arcs(u, 0, graph.m, stamp, state, graph, own, work, shared, 0, True, True)
+        finish_segment(work.touched, work.cursors, 0)
         shared[COUNT] = 0
         shared[EDGES] = 0
         compute_list(listed, 0, shared[LISTED], following, stamp, state, graph, work, shared, 0)
-        compute_list(work[5], 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
-        finish_segment(following, work[6], 0)
+        compute_list(work.touched, 0, shared[TOUCHED], following, stamp, state, graph, work, shared, 0)
+        finish_segment(following, work.cursors, 0)
         next_superstep(shared)
         shared[FLIP] = 1 - shared[FLIP]
 
@@ -136,7 +136,7 @@ def make_decide(
     @device_function
     def decide(control, graph, own, work, shared, budget, base, limit, delivery, can_pull):
         """End the run, or pick a form. A superstep for one thread is carried out at once."""
-        n, m = graph[0], graph[1]
+        n, m = graph.n, graph.m
         while not cancelled(control):
             # Making a list, or going on after a spent budget, changes no aggregate.
             if has_aggregates and shared[FORM] != MAKE_LIST and shared[ENDED] != GO_ON:
@@ -160,7 +160,7 @@ def make_decide(
                     shared[FORM] = MAKE_LIST
                     return
                 list_active(0, n, listed, base + np.uint32(shared[SUPERSTEP] + 1), work, shared, 0)
-                finish_segment(listed, work[6], 0)
+                finish_segment(listed, work.cursors, 0)
                 next_superstep(shared)
             shared[RESUMED] = 0
             shared[SPENT] += shared[AHEAD_WORK]

@@ -10,15 +10,15 @@ from edgewise.kernels.cpu.team import claim
 @device_function
 def active_lists(work: Any, shared: Any) -> Any:
     """The list of this superstep, and that for the next."""
-    return (work[3], work[4]) if shared[FLIP] == 0 else (work[4], work[3])
+    return (work.frontier, work.other_frontier) if shared[FLIP] == 0 else (work.other_frontier, work.frontier)
 
 
 @device_function
 def list_active(start: Any, end: Any, listed: Any, stamp: Any, work: Any, shared: Any, thread: Any) -> None:
     """List the active vertices v with start <= v < end."""
     for v in range(start, end):
-        if work[2][v] == stamp:
-            append(listed, work[6], 8 * thread, shared, NEXT, v)
+        if work.active[v] == stamp:
+            append(listed, work.cursors, 8 * thread, shared, NEXT, v)
 
 
 @device_function
@@ -29,7 +29,7 @@ def list_phase(control: Any, thread: Any, listed: Any, stamp: Any, n: Any, work:
         if start >= n:
             break
         list_active(start, min(n, start + shared[RANGE]), listed, stamp, work, shared, thread)
-    finish_segment(listed, work[6], 8 * thread)
+    finish_segment(listed, work.cursors, 8 * thread)
 
 
 @device_function

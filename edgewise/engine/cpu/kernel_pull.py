@@ -31,8 +31,8 @@ def make_pull(
     @device_function
     def pull_vertex(v, stamp, everyone, state, graph, own, work):
         """Gather over the in-edges of one vertex."""
-        in_offsets, in_sources, in_arcs = graph[4], graph[5], graph[6]
-        messages, received, active = work[0], work[1], work[2]
+        in_offsets, in_sources, in_arcs = graph.in_offsets, graph.in_sources, graph.in_arcs
+        messages, received, active = work.messages, work.received, work.active
         total, got = identity, False
         for k in range(np.int64(in_offsets[v]), np.int64(in_offsets[v + 1])):
             u = np.int64(in_sources[k])
@@ -51,7 +51,7 @@ def make_pull(
     @device_function
     def pull_all(control, stamp, state, graph, own, work, shared):
         """Gather over the in-edges of the vertices in the pieces that this thread gets."""
-        n, m, in_offsets = graph[0], graph[1], graph[4]
+        n, m, in_offsets = graph.n, graph.m, graph.in_offsets
         everyone = shared[COUNT] == n
         while True:
             first, last, start, stop = claim_piece(control, 0, shared[PIECE], in_offsets, n, m)

@@ -30,8 +30,8 @@ def make_pushing(
     def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
         """Send along those out-edges k of one vertex with low <= k < high. With `listing`, list halted vertices that
         get their first message."""
-        offsets, targets = graph[2], graph[3]
-        received, active = work[1], work[2]
+        offsets, targets = graph.offsets, graph.targets
+        received, active = work.received, work.active
         for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
             target = np.int64(targets[k])
             sent = edge_compute(make_out_edge(u, target, k, k, own), state)
@@ -44,12 +44,12 @@ def make_pushing(
                     else:
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
-                        append(work[5], work[6], 8 * thread, shared, TOUCHED, target)
+                        append(work.touched, work.cursors, 8 * thread, shared, TOUCHED, target)
 
     @device_function
     def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
         """Push from the vertices of the pieces of the list that this thread gets."""
-        m, end = graph[1], shared[LISTED]
+        m, end = graph.m, shared[LISTED]
         while True:
             start = claim(control, 0, SEGMENT, end)
             if start >= end:
@@ -58,12 +58,12 @@ def make_pushing(
                 u = np.int64(listed[position])
                 if u != NO_VERTEX:
                     push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
-        finish_segment(work[5], work[6], 8 * thread)
+        finish_segment(work.touched, work.cursors, 8 * thread)
 
     @device_function
     def push_all(control, thread, stamp, state, graph, own, work, shared):
         """Push along the arcs of active vertices in this thread's pieces, which may divide a vertex."""
-        n, m, offsets, active = graph[0], graph[1], graph[2], work[2]
+        n, m, offsets, active = graph.n, graph.m, graph.offsets, work.active
         while True:
             first, last, start, stop = claim_piece(control, 0, shared[PIECE], offsets, n, m)
             if start == stop:

@@ -16,7 +16,7 @@ def make_asking(vote: DeviceFunction) -> DeviceFunction:
 
     @device_function
     def ask(control, state, stamp, graph, work, shared):
-        n, count, edges = graph[0], np.int64(0), np.int64(0)
+        n, count, edges = graph.n, np.int64(0), np.int64(0)
         while True:
             start = claim(control, 1, shared[RANGE], n)
             if start >= n:
@@ -24,9 +24,9 @@ def make_asking(vote: DeviceFunction) -> DeviceFunction:
             for v in range(start, min(n, start + shared[RANGE])):
                 no_vectors()
                 if vote(v, state):
-                    work[2][v] = stamp
+                    work.active[v] = stamp
                     count += 1
-                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+                    edges += np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
@@ -57,7 +57,7 @@ def make_resume(
 
     @device_function
     def resume_phase(control, thread, size, graph, own, work, shared, base):
-        n, m, superstep = graph[0], graph[1], shared[SUPERSTEP]
+        n, m, superstep = graph.n, graph.m, shared[SUPERSTEP]
         if has_late_aggregates and (
             fold_late(control, thread, size, n, m, own, superstep) or barrier(control, size)
         ):

@@ -37,7 +37,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
     def compute_vertex(v, stamp, state, graph, work):
         """Compute one vertex with its messages; whether it is active next."""
         if compute(v, stamp, state, graph, work):
-            work[2][v] = stamp + np.uint32(1)
+            work.active[v] = stamp + np.uint32(1)
             return True
         return False
 
@@ -48,9 +48,9 @@ def make_computing(compute: DeviceFunction) -> Computing:
         for position in range(start, end):
             v = np.int64(entries[position])
             if v != NO_VERTEX and compute_vertex(v, stamp, state, graph, work):
-                append(following, work[6], 8 * thread, shared, NEXT, v)
+                append(following, work.cursors, 8 * thread, shared, NEXT, v)
                 count += 1
-                edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+                edges += np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
@@ -58,20 +58,20 @@ def make_computing(compute: DeviceFunction) -> Computing:
     def vertex_phase_list(control, thread, listed, following, stamp, state, graph, work, shared):
         """Compute this thread's pieces of the two lists: active vertices, and halted ones that got a message."""
         for slot in range(1, 3):
-            entries, end = (listed, shared[LISTED]) if slot == 1 else (work[5], shared[TOUCHED])
+            entries, end = (listed, shared[LISTED]) if slot == 1 else (work.touched, shared[TOUCHED])
             while True:
                 start = claim(control, slot, SEGMENT, end)
                 if start >= end:
                     break
                 stop = min(end, start + SEGMENT)
                 compute_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
-        finish_segment(following, work[6], 8 * thread)
+        finish_segment(following, work.cursors, 8 * thread)
 
     @device_function
     def vertex_phase_all(control, stamp, state, graph, work, shared):
         """Compute the vertices of this thread's ranges that are active or got a message."""
-        n, count, edges = graph[0], np.int64(0), np.int64(0)
-        received, active = work[1], work[2]
+        n, count, edges = graph.n, np.int64(0), np.int64(0)
+        received, active = work.received, work.active
         while True:
             start = claim(control, 1, shared[RANGE], n)
             if start >= n:
@@ -81,7 +81,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
                     v, stamp, state, graph, work
                 ):
                     count += 1
-                    edges += np.int64(graph[2][v + 1]) - np.int64(graph[2][v])
+                    edges += np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 

@@ -38,7 +38,7 @@ def make_combined(
 
     @device_function
     def hand_over(target, k, sent, alone, work):
-        messages, value = work[0], cast(unwrap(sent))
+        messages, value = work.messages, cast(unwrap(sent))
         while True:
             old = messages[target]
             new = cast(combine(old, value))
@@ -50,7 +50,7 @@ def make_combined(
 
     @device_function
     def compute(v, stamp, state, graph, work):
-        messages = work[0]
+        messages = work.messages
         incoming = messages[v]
         messages[v] = identity
         no_vectors()
@@ -62,7 +62,7 @@ def make_combined(
 def make_buffered(
     compiled: CompiledProgram, binding: Binding, message: np.dtype, combine: DeviceFunction
 ) -> Messages:
-    """Messages in slots. The buffer is ``work[9]``: the slot of each arc, whether a slot is filled, and the slots."""
+    """Messages in the slots of a `edgewise.engine.cpu.arguments.Buffer`."""
     vertex_compute = compiled.functions["vertex_compute"]
     view = "array_at(slots[{}], first, end)"
     write, move, compute_all = make_slots(
@@ -72,7 +72,7 @@ def make_buffered(
 
     @device_function
     def hand_over(target, k, sent, alone, work):
-        slot_of, filled, slots = work[9]
+        slot_of, filled, slots = work.buffer
         slot = np.int64(slot_of[k])
         write(slots, slot, unwrap(sent))
         if kept:
@@ -82,11 +82,11 @@ def make_buffered(
 
         @device_function
         def compute(v, stamp, state, graph, work):
-            _, filled, slots = work[9]
-            first = np.int64(graph[4][v])
+            _, filled, slots = work.buffer
+            first = np.int64(graph.in_offsets[v])
             end = first
-            if work[1][v] == stamp:
-                for k in range(first, np.int64(graph[4][v + 1])):
+            if work.received[v] == stamp:
+                for k in range(first, np.int64(graph.in_offsets[v + 1])):
                     if filled[k] != 0:
                         filled[k] = 0
                         move(slots, end, k)
@@ -99,9 +99,9 @@ def make_buffered(
 
         @device_function
         def compute(v, stamp, state, graph, work):
-            slots, total = work[9][2][0], identity
-            if work[1][v] == stamp:
-                for k in range(np.int64(graph[4][v]), np.int64(graph[4][v + 1])):
+            (slots,), total = work.buffer.slots, identity
+            if work.received[v] == stamp:
+                for k in range(np.int64(graph.in_offsets[v]), np.int64(graph.in_offsets[v + 1])):
                     total = cast(combine(total, slots[k]))
                     slots[k] = identity
             no_vectors()

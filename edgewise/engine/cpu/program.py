@@ -6,9 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.engine.contract import AbstractEngine, Ending, Outcome
+from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
+from edgewise.engine.cpu.arguments import Arcs, NearFar, Work
 from edgewise.engine.cpu.best_first import make_async_kernel
-from edgewise.engine.cpu.best_first_lists import RING, SAMPLE
 from edgewise.engine.cpu.kernel import make_kernel
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.cpu.shared import (
@@ -19,20 +19,19 @@ from edgewise.engine.cpu.shared import (
     GO_ON,
     LISTED,
     RANGE,
-    SEGMENT,
     SHARED_WORDS,
     SIZES,
     SPENT,
     SUPERSTEP,
 )
-from edgewise.engine.cpu.table import GRAPH_ARRAYS, WORK_ARRAYS
+from edgewise.engine.cpu.table import rows_of
+from edgewise.engine.cpu.workspace import Workspace, make_buffer, make_near_far, make_work, workspace_bytes
 from edgewise.engine.delivery import Delivery
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
-from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
 from edgewise.graph import Made
@@ -50,45 +49,6 @@ ALONE_BUDGET, LONGEST_BUDGET, UNLIMITED = 15_000, 4_000_000, 2**62
 #: Nanoseconds to fill the fields of a vertex and to call initialize; the most for a vertex or arc that a first
 #: measurement is believed, for other programs may have disturbed it.
 FILL_ITEM, MOST_PACE = 3, 20
-#: Stamps have 32 bits; a workspace is given up long before they wrap.
-LAST_STAMP = 2**31
-
-
-class Workspace:
-    """The arrays that a run works in, kept between runs: messages, stamps, lists, cursors; a message buffer."""
-
-    def __init__(
-        self, num_vertices: int, identity: Any, message: np.dtype, num_threads: int, buffer: Any = ()
-    ) -> None:
-        # A vertex is in a list once. Each thread leaves the rest of a segment unused, and does so twice in a far list
-        # that is sifted and then added to.
-        room = num_vertices + 2 * num_threads * SEGMENT
-        self.base, self.num_threads = 0, num_threads
-        self.buffer, self.buffer_table = buffer, addresses(buffer)
-        self.arrays = (
-            np.full(0 if buffer else num_vertices, identity, message),
-            np.zeros(num_vertices, np.uint32),
-            np.zeros(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.zeros(8 * num_threads, np.int64),
-            np.empty(SAMPLE + 2, message),
-            np.empty(num_threads * RING, np.uint32),
-        )
-        self.table = addresses(self.arrays)
-
-    def active(self, superstep: int) -> int:
-        """How many vertices have been active in this superstep of the present run or later."""
-        return int(np.count_nonzero(self.arrays[2] >= self.base + superstep))
-
-    @staticmethod
-    def nbytes(binding: Binding, message: np.dtype, num_threads: int, buffered: bool) -> int:
-        """The memory that a workspace takes."""
-        n, m, spec = binding.graph.num_vertices, binding.graph.num_arcs, binding.spec
-        of_vertices = n * (5 * 4 + message.itemsize * (not buffered))
-        of_arcs = m * (message.itemsize + spec.keeps_messages) * buffered
-        return of_vertices + of_arcs + 4 * num_threads * (RING + 8 * SEGMENT)
 
 
 @final
@@ -111,20 +71,20 @@ class CpuProgram(AbstractEngine):
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
-        first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS)
-        self._slot = {key: first + i for i, key in enumerate(own_array_order(binding.spec))}
+        self._row = {key: i for i, key in enumerate(own_array_order(binding.spec))}
         self.is_laid_out, self.memory_kept = False, 0
 
     def lay_out(self) -> None:
         spec, graph, delivery = self._binding.spec, self._binding.graph, self._delivery
-        pull = delivery.in_edges
-        self._graph = [graph.offsets, graph.targets, graph.offsets, graph.targets, graph.offsets]
-        if pull:
-            self._graph[2:4] = graph.in_offsets, graph.in_sources
-            self._graph[4] = graph.in_arcs if spec.needs_arc_index else graph.offsets
+        rows, columns, in_arcs = (graph.offsets, graph.targets), (graph.offsets, graph.targets), graph.offsets
+        if delivery.in_edges:
+            columns = graph.in_offsets, graph.in_sources
+            in_arcs = graph.in_arcs if spec.needs_arc_index else in_arcs
         if delivery.buffered:
-            self._graph[2], self._slot_of = graph.slots
-        self._graph_table = addresses(self._graph)
+            in_offsets, self._slot_of = graph.slots
+            columns = in_offsets, graph.targets
+        self._arcs = Arcs(graph.num_vertices, graph.num_arcs, *rows, *columns, in_arcs)
+        self._graph_table = rows_of(self._arcs)
         self._constants = self._lay_out({}, None)
         self.memory_kept = laying_out(self._binding).kept + self._workspace(available_threads())
         self.is_laid_out = True
@@ -146,29 +106,30 @@ class CpuProgram(AbstractEngine):
 
     def _workspace(self, num_threads: int) -> int:
         """The memory that a workspace takes."""
-        return Workspace.nbytes(self._binding, self._message, num_threads, self._delivery.buffered)
+        way = self._delivery
+        return workspace_bytes(self._binding, self._message, num_threads, way.buffered, way.best_first)
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        spec, graph = self._binding.spec, self._binding.graph
+        spec, arcs = self._binding.spec, self._arcs
         constants, constant_table = self._lay_out(given, self._constants[0]) if given else self._constants
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[ENDED] = -1
         shared[RANGE : RANGE + len(SIZES)] = SIZES
-        table = np.concatenate((self._graph_table, workspace.table, constant_table, workspace.buffer_table))
+        table = np.concatenate((constant_table, self._graph_table, workspace.table))
         for key, array in own.items():
-            table[self._slot[key]] = address(array)
+            table[self._row[key]] = address(array)
         progress = run.progress
         if limit is None and not self._delivery.best_first:
             written = [values for (kind, _), values in own.items() if kind in ("vertex", "edge")]
             progress = Watch(spec.name, lambda: written, workspace.active, progress)
         arguments = (
             table,
-            graph.num_vertices,
-            graph.num_arcs,
+            arcs.n,
+            arcs.m,
             np.uint32(workspace.base),
             -1 if limit is None else limit,
             self._way,
@@ -177,7 +138,7 @@ class CpuProgram(AbstractEngine):
         )
         kernel = _named_errors(spec.name, self._kernel(parameters, constants.uniform))
         with run.telling(progress):
-            _carry_out(run, kernel, shared, arguments)
+            _carry_out(run, kernel, shared, arcs.n, arguments)
         supersteps = int(shared[SUPERSTEP])
         workspace.base += supersteps + 2
         ended = Ending(int(shared[ENDED]))
@@ -207,20 +168,23 @@ class CpuProgram(AbstractEngine):
             workspace = self._free.pop()
             if workspace.base < LAST_STAMP and workspace.num_threads >= num_threads:
                 return workspace
+        return Workspace(self._make_work(num_threads), num_threads)
+
+    def _make_work(self, num_threads: int) -> Work | NearFar:
         spec, graph, message = self._binding.spec, self._binding.graph, self._message
+        if self._delivery.best_first:
+            return make_near_far(graph.num_vertices, message, num_threads)
         identity = 0 if spec.keeps_messages else spec.combine.identity(message)
-        buffer: tuple[np.ndarray, ...] = ()
+        buffer: Any = ()
         if self._delivery.buffered:
-            filled = np.zeros(graph.num_arcs if spec.keeps_messages else 0, np.uint8)
-            slots = [np.full(graph.num_arcs, identity, dtype) for dtype in slot_dtypes(message)]
-            buffer = (self._slot_of, filled, *slots)
-        return Workspace(graph.num_vertices, identity, message, num_threads, buffer)
+            buffer = make_buffer(graph.num_arcs, identity, message, self._slot_of, spec.keeps_messages)
+        return make_work(graph.num_vertices, identity, message, num_threads, buffer)
 
     def _lay_out(self, given: dict[str, Any], shared: Constants | None) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""
         binding, none = self._binding, np.empty(0)
         constants = constant_arrays(binding, given, self._delivery.in_edges, binding.graph, shared)
-        return constants, addresses(constants.arrays.get(key, none) for key in self._slot)
+        return constants, addresses(constants.arrays.get(key, none) for key in self._row)
 
     def _run_arrays(
         self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
@@ -258,7 +222,9 @@ def _named_errors(name: str, kernel: Any) -> Any:
     return named
 
 
-def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple[Any, ...]) -> None:
+def _carry_out(
+    run: Execution, kernel: Any, shared: np.ndarray, num_vertices: int, arguments: tuple[Any, ...]
+) -> None:
     """Run the kernel to its end, on as many threads as the schedule asks for or as its work is worth.
 
     How much work there is shows only on the way. So the kernel begins on few threads, mostly on the calling one alone,
@@ -266,9 +232,9 @@ def _carry_out(run: Execution, kernel: Any, shared: np.ndarray, arguments: tuple
     and is called again. It gets more threads if these were worth it for as much work as it has done and is about to do.
     A long run goes on beside the calling thread, which then hears of an interruption (Ctrl-C).
     """
-    asked, most, num_vertices = run.schedule.num_threads, run.num_threads, arguments[1]
+    asked, most = run.schedule.num_threads, run.num_threads
     threads = asked or (most if FILL_ITEM * num_vertices > worth_waking(1, most) else 1)
-    pace, seen, ahead = PROGRAM_ITEM, 0, num_vertices
+    pace, seen, ahead = float(PROGRAM_ITEM), 0, num_vertices
     while True:
         long = PROGRAM_ITEM * max(ahead, seen if threads > 1 else 0) > INTERRUPTIBLE
         if threads == 1:

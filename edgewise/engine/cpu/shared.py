@@ -1,8 +1,7 @@
 """What the threads of one run share on the CPU: words that they agree on, and lists of vertices that all of them fill.
 
-In kernels ``graph`` is (n, m, `GRAPH_ARRAYS`), ``work`` is `WORK_ARRAYS` (both stand in `edgewise.engine.cpu.table`),
-``own`` is the program's own arrays, ``shared`` is the words below. A vertex is active in a superstep, or got a message
-in it, if its stamp equals the superstep's.
+In kernels ``own``, ``graph`` and ``work`` are those of a `edgewise.engine.cpu.arguments.Table`, ``shared`` is the words
+below. A vertex is active in a superstep, or got a message in it, if its stamp equals the superstep's.
 """
 
 from typing import Any, NamedTuple

@@ -2,34 +2,20 @@
 
 import hashlib
 import uuid
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Any, get_type_hints
 
 import numpy as np
-from numba import types
 
-from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
+from edgewise.engine.cpu.arguments import Buffer, NearFar, Table, Work
+from edgewise.engine.lowering.accessors import DeviceFunction, own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import numba_type
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.pointers import pointer_to
+from edgewise.kernels.cpu.pointers import addresses, pointer_to
 from edgewise.kernels.cpu.team import team_kernel
-
-#: The table begins with the addresses of these arrays. Those of the program's own arrays follow, in the order of
-#: `own_array_order`, then those of BUFFER_ARRAYS and of an array of slots for each field of a message.
-GRAPH_ARRAYS = ("offsets", "targets", "in_offsets", "in_sources", "in_arcs")
-WORK_ARRAYS = (
-    "messages",
-    "received",
-    "active",
-    "list",
-    "other_list",
-    "touched",
-    "cursors",
-    "thresholds",
-    "rings",
-)
-BUFFER_ARRAYS = ("slot_of", "filled")
 
 
 def named_kernel(
@@ -66,71 +52,67 @@ def unsigned(array: np.ndarray) -> np.ndarray:
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-def make_readers(
-    binding: Binding, message: np.dtype, parameters: dict[str, Any], buffered: bool = False
-) -> tuple[Any, Any, Any]:
-    """Functions that read the graph's arrays, the workspace's and the program's own from the table of addresses.
+def make_reader(
+    binding: Binding,
+    message: np.dtype,
+    parameters: dict[str, Any],
+    work: type[Work] | type[NearFar],
+    buffered: bool = False,
+) -> DeviceFunction:
+    """The function by which a kernel reads the table: ``read(table, n, m)`` gives a `Table` of pointers.
 
-    With a message buffer, `BUFFER_ARRAYS` and the slots are the last part of the workspace's.
+    Args:
+        binding, message, parameters: their dtypes are those of the arrays.
+        work: the class of the arrays that a run works in.
+        buffered: whether there is a message buffer.
     """
-    index_at, vertex_at = (
-        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
-        pointer_to(types.uint32),
-    )
-    message_at, words_at = pointer_to(numba_type(slot_dtypes(message)[0])), pointer_to(types.int64)
-    first = len(GRAPH_ARRAYS)
-
-    @device_function
-    def graph_arrays(table, n, m):
-        rows, columns = (index_at(table, 0), vertex_at(table, 1)), (index_at(table, 2), vertex_at(table, 3))
-        return (n, m, rows[0], rows[1], columns[0], columns[1], index_at(table, 4))
-
-    @device_function
-    def no_buffer(table):
-        return ()
-
-    read_buffer = _buffer_reader(binding, message) if buffered else no_buffer
-
-    @device_function
-    def work_arrays(table):
-        stamps = (vertex_at(table, first + 1), vertex_at(table, first + 2))
-        lists = (vertex_at(table, first + 3), vertex_at(table, first + 4), vertex_at(table, first + 5))
-        cursors, thresholds = words_at(table, first + 6), message_at(table, first + 7)
-        return (
-            message_at(table, first),
-            stamps[0],
-            stamps[1],
-            lists[0],
-            lists[1],
-            lists[2],
-            cursors,
-            thresholds,
-            vertex_at(table, first + 8),
-            read_buffer(table),
-        )
-
     dtypes = own_dtypes(binding, parameters)
-    own = [dtypes[kind][name] for kind, name in own_array_order(binding.spec)]
-    first_own = first + len(WORK_ARRAYS)
-    pointers = ", ".join(f"{dtype}_at(table, {first_own + i})" for i, dtype in enumerate(own))
-    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in own}
-    exec(f"def own_arrays(table):\n    return ({pointers},)", scope)
-    return graph_arrays, work_arrays, device_function(scope["own_arrays"])
+    told = {
+        "own": [dtypes[kind][name] for kind, name in own_array_order(binding.spec)],
+        "work": work,
+        "buffer": Buffer if buffered else [],
+        "slots": slot_dtypes(message),
+        "message": slot_dtypes(message)[0],
+        "offset": unsigned(binding.graph.offsets).dtype,
+    }
+    scope: dict[str, Any] = {}
+    exec(f"def read(table, n, m):\n    return {_reading(Table, told, count(), scope)}", scope)
+    return device_function(scope["read"])
 
 
-def _buffer_reader(binding: Binding, message: np.dtype) -> Any:
-    """The function that reads the message buffer: the slot of each arc, whether a slot is filled, and the slots."""
-    index_at, filled_at = (
-        pointer_to(numba_type(unsigned(binding.graph.offsets).dtype)),
-        pointer_to(types.uint8),
-    )
-    first = len(GRAPH_ARRAYS) + len(WORK_ARRAYS) + len(own_array_order(binding.spec))
-    dtypes = slot_dtypes(message)
-    arrays = ", ".join(f"{dtype}_at(table, {first + 2 + i})" for i, dtype in enumerate(dtypes))
-    scope: dict[str, Any] = {f"{dtype}_at": pointer_to(numba_type(dtype)) for dtype in dtypes}
-    scope |= {"index_at": index_at, "filled_at": filled_at}
-    exec(
-        f"def read_buffer(table):\n    return index_at(table, {first}), filled_at(table, {first + 1}), ({arrays},)",
-        scope,
-    )
-    return device_function(scope["read_buffer"])
+def _reading(kind: Any, told: dict[str, Any], rows: Iterator[int], scope: dict[str, Any]) -> str:
+    """What reads an argument from the next rows of the table, as source.
+
+    Args:
+        kind: the annotation of a field, a class of named tuples, a list of the parts of a tuple, or the dtype of an
+            array.
+        told: by name, what differs between kernels.
+        rows: the rows that are left.
+        scope: gets what the source refers to.
+    """
+    if isinstance(kind, list):
+        return f"({''.join(f'{_reading(part, told, rows, scope)}, ' for part in kind)})"
+    if hasattr(kind, "__metadata__"):
+        (elements,) = kind.__metadata__
+        return _reading(told.get(elements.dtype, elements.dtype), told, rows, scope)
+    if hasattr(kind, "_fields"):
+        fields = get_type_hints(kind, include_extras=True).items()
+        parts = [name if part is int else _reading(part, told, rows, scope) for name, part in fields]
+        scope[kind.__name__] = kind
+        return f"{kind.__name__}({', '.join(parts)})"
+    dtype = np.dtype(kind)
+    scope[f"{dtype}_at"] = pointer_to(numba_type(dtype))
+    return f"{dtype}_at(table, {next(rows)})"
+
+
+def rows_of(arguments: Iterable[Any]) -> np.ndarray:
+    """The rows of the table for a tuple of arrays, numbers (which are not in the table) and tuples of these."""
+    return addresses(_arrays_in(arguments))
+
+
+def _arrays_in(arguments: Iterable[Any]) -> Iterator[np.ndarray]:
+    for each in arguments:
+        if isinstance(each, tuple):
+            yield from _arrays_in(each)
+        elif isinstance(each, np.ndarray):
+            yield each

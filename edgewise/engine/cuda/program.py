@@ -7,8 +7,7 @@ import numpy as np
 
 from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import AbstractEngine, Ending, Outcome
-from edgewise.engine.cpu.program import LAST_STAMP
+from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
 from edgewise.engine.cuda import best_first, control
 from edgewise.engine.cuda.arguments import (
     Arcs,

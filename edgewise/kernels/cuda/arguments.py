@@ -9,36 +9,24 @@ import ctypes
 import functools
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 from numba import types
 
+from edgewise.kernels.arguments import Elements as Elements
+from edgewise.kernels.arguments import Float64s as Float64s
+from edgewise.kernels.arguments import Int32s as Int32s
+from edgewise.kernels.arguments import Int64s as Int64s
+from edgewise.kernels.arguments import Keys as Keys
+from edgewise.kernels.arguments import Offsets as Offsets
+from edgewise.kernels.arguments import Uint8s as Uint8s
+from edgewise.kernels.arguments import Uint32s as Uint32s
+from edgewise.kernels.arguments import Weights as Weights
 
-class Elements(NamedTuple):
-    """An array as an argument.
-
-    Attributes:
-        dtype: NumPy's; or, if kernels differ, the name by which `type_of` is told the dtype or the whole type.
-        atomic: whether atomic operations change the array. It is then passed as seven words, not as an address.
-    """
-
-    dtype: Any
-    atomic: bool = False
-
-
-Uint8s = Annotated[Any, Elements(np.uint8)]
-Int32s = Annotated[Any, Elements(np.int32)]
-Int64s = Annotated[Any, Elements(np.int64)]
-Uint32s = Annotated[Any, Elements(np.uint32)]
-Float64s = Annotated[Any, Elements(np.float64)]
 AtomicInt32s = Annotated[Any, Elements(np.int32, atomic=True)]
 AtomicInt64s = Annotated[Any, Elements(np.int64, atomic=True)]
 AtomicUint32s = Annotated[Any, Elements(np.uint32, atomic=True)]
-#: Arrays whose dtype differs between kernels: offsets and weights of a graph, and keys (`ordered_keys`).
-Offsets = Annotated[Any, Elements("offset")]
-Weights = Annotated[Any, Elements("weight")]
-Keys = Annotated[Any, Elements("key")]
 AtomicKeys = Annotated[Any, Elements("key", atomic=True)]
 
 
