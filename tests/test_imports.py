@@ -51,8 +51,22 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def forms(path: Path) -> Iterator[tuple[int, str]]:
+    """What a file names for `dispatch` to import, the strings in calls of `Form`, with its line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Form":
+            match node.args[:1]:
+                case [ast.Constant(value=str(name))]:
+                    yield node.lineno, f"edgewise.algorithms.{name}"
+                case [ast.Name()]:
+                    pass
+                case _:
+                    raise AssertionError(f"{path}:{node.lineno}: give a function, or its name as a string")
+
+
 def imported_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Every absolute module name that a file imports, at any depth, with its line."""
+    """Every absolute name that a file imports, at any depth and by `dispatch`, with its line."""
+    yield from forms(path)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -89,6 +103,15 @@ def test_packages_with_one_door(path: Path) -> None:
         for package, door in DOORS.items():
             inside = name == package or name.startswith(f"{package}.")
             assert not inside or part_of(path) == door, f"{path}:{line}: only {door} may import {package}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_forms_are_functions(path: Path) -> None:
+    for line, name in forms(path):
+        module, _, function = name.rpartition(".")
+        text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        defined = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+        assert function in defined, f"{path}:{line}: {module} has no function {function}"
 
 
 def module_name(path: Path) -> str:

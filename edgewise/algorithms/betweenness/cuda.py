@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted, program
 from edgewise.algorithms.betweenness.checkpoint import Checkpoint
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
-from edgewise.algorithms.betweenness.dependencies import Job
+from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import WeightLost, arcs_for, refusal_of_weights
 from edgewise.execution import Execution
 from edgewise.kernels.cuda.memory import copy_of, host_copy, zeros
