@@ -50,6 +50,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/bfs/cpu": ("test_bfs.py",),
     "algorithms/bfs": ("test_bfs.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/common/derived": ("test_verified_arrays.py",),
+    "algorithms/common/largest": ("test_connected_components.py", "test_mst.py"),
     "algorithms/common/lengths": ("test_sssp.py", *_BETWEENNESS),
     "algorithms/common/numbers": ("test_pagerank.py", "test_sssp.py"),
     "algorithms/components": ("test_connected_components.py", "test_verified_arrays.py", "test_arguments.py"),
@@ -81,8 +82,8 @@ SPEED = re.compile(
 SPEED_OF = {
     "algorithms/bfs/cpu_push.py": "_out_edges",
     "algorithms/bfs/cpu_state.py": "_empty_at",
-    "algorithms/components/cpu.py": "_meet",
-    "algorithms/mst/__init__.py": "arcs|make_in_edges",
+    "algorithms/components/cpu_connect.py": "_meet",
+    "algorithms/mst/cpu.py": "arcs|make_in_edges",
     "engine/cpu/best_first_lists.py": "is_short",
     "engine/cpu/program.py": "_carry_out",
 }
