@@ -76,7 +76,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 #: Functions, calls, arguments and variables that decide how fast a run is, how much memory it takes or what it says.
 SPEED = re.compile(
     r"_*(.*_)?(bytes|work|cost|memory|rounds|explain|compare|log|report|notes|seconds|progress|looks?)(_.*)?"
-    r"|empty|zeros|prefetch|no_vectors|spin_pause|cancelled|claim|budget|nbytes|laying_out|.*gpu.*|_auto_delta|__str__"
+    r"|empty|zeros|prefetch|no_vectors|spin_pause|cancelled|claim|budget|nbytes|laying_out|.*gpu.*|auto_delta|__str__"
 )
 #: Names of the same kind in one file.
 SPEED_OF = {

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.sssp.cpu_distances import NONE
-from edgewise.algorithms.sssp.cpu_path_tree import looking_for_cycle
+from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
