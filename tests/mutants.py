@@ -73,6 +73,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/overflow": ("test_functions.py", "test_program.py"),
     "engine/reference": ("test_program.py", *_PROGRAMS, "test_functions.py"),
 }
+#: Files for GPUs whose names do not say so.
+FOR_GPUS = ("algorithms/mst/forest_edges.py", "algorithms/mst/lightest.py")
 #: Functions, calls, arguments and variables that decide how fast a run is, how much memory it takes or what it says.
 SPEED = re.compile(
     r"_*(.*_)?(bytes|work|cost|memory|rounds|explain|compare|log|report|notes|seconds|progress|looks?)(_.*)?"
@@ -212,7 +214,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 def tests_of(file: str) -> tuple[str, ...]:
     """The tests of a file; none if it is not changed."""
     of_algorithms = file.startswith("algorithms/")
-    if "cuda" in file or (of_algorithms and file.endswith("/program.py")):
+    if "cuda" in file or file in FOR_GPUS or (of_algorithms and "/program" in file):
         return ()
     return next((tests for name, tests in TESTS.items() if file.startswith(name)), ())
 

@@ -163,6 +163,38 @@ def test_algorithms_are_entered_by_their_doors(path: Path) -> None:
             assert door or same, f"{path}:{line}: {imported} is no door of {parts[2]}"
 
 
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_helpers_belong_to_the_door_that_they_name(path: Path) -> None:
+    """A file with the prefix of a door is imported only by that door and by files with the same prefix."""
+    for line, imported in imported_names(path):
+        parts = imported.split(".")
+        helper = "/".join(parts[1:4]) + ".py"
+        if parts[1:2] == ["algorithms"] and parts[2] != "common" and (PACKAGE / helper).is_file():
+            door, _, rest = parts[3].partition("_")
+            if rest and door in ALGORITHM_DOORS:
+                user = path.stem.partition("_")[0]
+                assert user == door, (
+                    f"{path}:{line}: {helper} is for {door}; take the prefix off, or use {door}"
+                )
+
+
+def test_what_the_cpu_runs_needs_no_gpu() -> None:
+    """No file of an algorithm for the CPU imports one for a GPU, through other algorithms' files either."""
+    known = {module_name(path): path for path in modules() if part_of(path) == "algorithms"}
+    names = {name: {imported for _, imported in imported_names(path)} for name, path in known.items()}
+    uses = {name: imported_modules(path, set(known)) for name, path in known.items()}
+    for first in (name for name in known if name.split(".")[-1].startswith("cpu")):
+        reached, waiting = {first}, [first]
+        while waiting:
+            name = waiting.pop()
+            on_gpu = [
+                other for other in names[name] if any(part.startswith("cuda") for part in other.split("."))
+            ]
+            assert not on_gpu, f"{first} reaches {name}, which imports {on_gpu}"
+            waiting += uses[name] - reached
+            reached |= uses[name]
+
+
 def test_import_loads_no_optional_package() -> None:
     script = f"import edgewise, sys; print(*[name for name in {NOT_LOADED!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -26,8 +26,8 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, most_frequent
-from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE, count_edges, sorted_edges
-from edgewise.algorithms.mst.cuda_lightest import (
+from edgewise.algorithms.mst.forest_edges import NO_EDGE, count_edges, sorted_edges
+from edgewise.algorithms.mst.lightest import (
     NOBODY,
     NOT_YET,
     arcs_of,
@@ -92,7 +92,7 @@ class Forest(NamedTuple):
         roots: shape (n,): lists of warps, see `_place`, as is the next one.
         live: pieces that may have an arc to another component.
         key, end: of each piece, the key and the other end of its lightest arc to another component.
-        longer: see `edgewise.algorithms.mst.cuda_lightest`.
+        longer: see `edgewise.algorithms.mst.lightest`.
         control: zeros at first, see `CONTROL`.
         host: words in the host's memory, see `HOST`.
     """
