@@ -47,7 +47,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py", "test_arguments.py"),
     "algorithms/betweenness/verify": (*_BETWEENNESS, "test_verified_arrays.py"),
     "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py", "test_arguments.py"),
-    "algorithms/bfs/cpu": ("test_bfs.py",),
+    "algorithms/bfs/cpu": ("test_bfs.py", "test_scc.py"),
     "algorithms/bfs": ("test_bfs.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/common/derived": ("test_verified_arrays.py",),
     "algorithms/common/largest": ("test_connected_components.py", "test_mst.py"),

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="assignment"
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
-"""Connected components on a GPU: one cooperative launch, the same steps as `cpu` on the CPU.
+"""Connected components on a GPU: one cooperative launch, the same steps as `cpu_connect` on the CPU.
 
 Hook each vertex to its first smaller neighbour, link along the second arc, find the tree that most of a sample is in,
 link along the arcs of all other vertices, point every vertex to its root. Roots are hooked to smaller roots by
