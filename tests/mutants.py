@@ -47,9 +47,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py", "test_arguments.py"),
     "algorithms/betweenness/verify": (*_BETWEENNESS, "test_verified_arrays.py"),
     "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py", "test_arguments.py"),
-    "algorithms/bfs/cpu": ("test_bfs.py",),
+    "algorithms/bfs/cpu": ("test_bfs.py", "test_scc.py"),
     "algorithms/bfs": ("test_bfs.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/common/derived": ("test_verified_arrays.py",),
+    "algorithms/common/largest": ("test_connected_components.py", "test_mst.py"),
     "algorithms/common/lengths": ("test_sssp.py", *_BETWEENNESS),
     "algorithms/common/numbers": ("test_pagerank.py", "test_sssp.py"),
     "algorithms/components": ("test_connected_components.py", "test_verified_arrays.py", "test_arguments.py"),
@@ -72,17 +73,19 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/overflow": ("test_functions.py", "test_program.py"),
     "engine/reference": ("test_program.py", *_PROGRAMS, "test_functions.py"),
 }
+#: Files for GPUs whose names do not say so.
+FOR_GPUS = ("algorithms/mst/forest_edges.py", "algorithms/mst/lightest.py")
 #: Functions, calls, arguments and variables that decide how fast a run is, how much memory it takes or what it says.
 SPEED = re.compile(
     r"_*(.*_)?(bytes|work|cost|memory|rounds|explain|compare|log|report|notes|seconds|progress|looks?)(_.*)?"
-    r"|empty|zeros|prefetch|no_vectors|spin_pause|cancelled|claim|budget|nbytes|laying_out|.*gpu.*|_auto_delta|__str__"
+    r"|empty|zeros|prefetch|no_vectors|spin_pause|cancelled|claim|budget|nbytes|laying_out|.*gpu.*|auto_delta|__str__"
 )
 #: Names of the same kind in one file.
 SPEED_OF = {
     "algorithms/bfs/cpu_push.py": "_out_edges",
     "algorithms/bfs/cpu_state.py": "_empty_at",
-    "algorithms/components/cpu.py": "_meet",
-    "algorithms/mst/__init__.py": "arcs|make_in_edges",
+    "algorithms/components/cpu_connect.py": "_meet",
+    "algorithms/mst/cpu.py": "arcs|make_in_edges",
     "engine/cpu/best_first_lists.py": "is_short",
     "engine/cpu/program.py": "_carry_out",
 }
@@ -211,7 +214,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 def tests_of(file: str) -> tuple[str, ...]:
     """The tests of a file; none if it is not changed."""
     of_algorithms = file.startswith("algorithms/")
-    if "cuda" in file or (of_algorithms and file.endswith("/program.py")):
+    if "cuda" in file or file in FOR_GPUS or (of_algorithms and "/program" in file):
         return ()
     return next((tests for name, tests in TESTS.items() if file.startswith(name)), ())
 

@@ -70,14 +70,14 @@ def test_small_graphs(name):
     share=st.floats(0, 4),
     seed=st.integers(0, 2**32),
     directed=st.booleans(),
-    columns=st.booleans(),
+    in_edges=st.booleans(),
     sources=st.integers(1, 3),
     max_depth=st.none() | st.integers(0, 4),
 )
-def test_drawn_graphs(n, share, seed, directed, columns, sources, max_depth):
+def test_drawn_graphs(n, share, seed, directed, in_edges, sources, max_depth):
     rng = np.random.default_rng(seed)
     graph = ew.Graph.from_edges(*rng.integers(0, n, (2, int(n * share))), directed=directed, num_vertices=n)
-    if columns:
+    if in_edges:
         graph.make_in_edges()
     check(graph, rng.integers(0, n, sources).tolist(), max_depth)
 

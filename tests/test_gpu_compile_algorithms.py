@@ -25,7 +25,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda as bfs_cuda
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
-    from edgewise.algorithms.mst import cuda_contract, cuda_forest_edges
+    from edgewise.algorithms.mst import forest_edges, program_contract
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
@@ -43,9 +43,9 @@ def kernels(offsets, weight, distance, rank):
         ),
         "components": (components_cuda.components_kernel, components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
-        "contraction": (cuda_contract.make_kernel(wide), cuda_contract.signature(wide)),
-        "edges counted": (cuda_forest_edges.count_kernel, cuda_forest_edges.COUNT_TYPES),
-        "edges placed": (cuda_forest_edges.place_kernel, cuda_forest_edges.place_types(weight)),
+        "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
+        "edges counted": (forest_edges.count_kernel, forest_edges.COUNT_TYPES),
+        "edges placed": (forest_edges.place_kernel, forest_edges.place_types(weight)),
         "strong components": (scc_cuda.scc_kernel, scc_cuda.signature(offsets)),
         "pagerank": (
             pagerank_cuda.make_kernel(rank, special, special),

@@ -51,8 +51,22 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def forms(path: Path) -> Iterator[tuple[int, str]]:
+    """What a file names for `dispatch` to import, the strings in calls of `Form`, with its line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Form":
+            match node.args[:1]:
+                case [ast.Constant(value=str(name))]:
+                    yield node.lineno, f"edgewise.algorithms.{name}"
+                case [ast.Name()]:
+                    pass
+                case _:
+                    raise AssertionError(f"{path}:{node.lineno}: give a function, or its name as a string")
+
+
 def imported_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Every absolute module name that a file imports, at any depth, with its line."""
+    """Every absolute name that a file imports, at any depth and by `dispatch`, with its line."""
+    yield from forms(path)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -89,6 +103,15 @@ def test_packages_with_one_door(path: Path) -> None:
         for package, door in DOORS.items():
             inside = name == package or name.startswith(f"{package}.")
             assert not inside or part_of(path) == door, f"{path}:{line}: only {door} may import {package}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_forms_are_functions(path: Path) -> None:
+    for line, name in forms(path):
+        module, _, function = name.rpartition(".")
+        text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+        defined = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+        assert function in defined, f"{path}:{line}: {module} has no function {function}"
 
 
 def module_name(path: Path) -> str:
@@ -138,6 +161,38 @@ def test_algorithms_are_entered_by_their_doors(path: Path) -> None:
             )
             same = name.startswith(f"edgewise.algorithms.{parts[2]}")
             assert door or same, f"{path}:{line}: {imported} is no door of {parts[2]}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_helpers_belong_to_the_door_that_they_name(path: Path) -> None:
+    """A file with the prefix of a door is imported only by that door and by files with the same prefix."""
+    for line, imported in imported_names(path):
+        parts = imported.split(".")
+        helper = "/".join(parts[1:4]) + ".py"
+        if parts[1:2] == ["algorithms"] and parts[2] != "common" and (PACKAGE / helper).is_file():
+            door, _, rest = parts[3].partition("_")
+            if rest and door in ALGORITHM_DOORS:
+                user = path.stem.partition("_")[0]
+                assert user == door, (
+                    f"{path}:{line}: {helper} is for {door}; take the prefix off, or use {door}"
+                )
+
+
+def test_what_the_cpu_runs_needs_no_gpu() -> None:
+    """No file of an algorithm for the CPU imports one for a GPU, through other algorithms' files either."""
+    known = {module_name(path): path for path in modules() if part_of(path) == "algorithms"}
+    names = {name: {imported for _, imported in imported_names(path)} for name, path in known.items()}
+    uses = {name: imported_modules(path, set(known)) for name, path in known.items()}
+    for first in (name for name in known if name.split(".")[-1].startswith("cpu")):
+        reached, waiting = {first}, [first]
+        while waiting:
+            name = waiting.pop()
+            on_gpu = [
+                other for other in names[name] if any(part.startswith("cuda") for part in other.split("."))
+            ]
+            assert not on_gpu, f"{first} reaches {name}, which imports {on_gpu}"
+            waiting += uses[name] - reached
+            reached |= uses[name]
 
 
 def test_import_loads_no_optional_package() -> None:

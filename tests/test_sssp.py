@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgewise as ew
-from edgewise.algorithms import sssp as module
-from edgewise.algorithms.sssp import cpu_bellman_ford, cpu_buckets, sssp
-from edgewise.algorithms.sssp.cpu_path_tree import looking_for_cycle
+from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.algorithms.sssp import cpu, cpu_bellman_ford, cpu_buckets, sssp
+from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.errors import (
     GraphError,
@@ -81,7 +81,7 @@ def with_weights(graph, weights):
 
 
 def expect_distances(result, expected):
-    unreached = module.unreached_value(result.distance.dtype)
+    unreached = unreached_value(result.distance.dtype)
     assert result.distance.tolist() == [expected.get(v, unreached) for v in range(len(result.distance))]
     assert result.num_reached == len(expected)
 
@@ -204,7 +204,7 @@ def test_entries_that_do_not_fit_are_found_again(threads, monkeypatch):
         return num_vertices // cpu_buckets.CHUNK + 2 * num_threads + 2
 
     monkeypatch.setattr(cpu_buckets, "bucket_chunks", few)
-    monkeypatch.setattr(module, "bucket_chunks", few)
+    monkeypatch.setattr(cpu, "bucket_chunks", few)
     rng = np.random.default_rng(4)
     source, target = rng.integers(0, 2000, (2, 100_000))
     graph = ew.Graph.from_edges(source, target, rng.integers(1, 10**6, 100_000), num_vertices=2000)

@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted, program
 from edgewise.algorithms.betweenness.checkpoint import Checkpoint
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
-from edgewise.algorithms.betweenness.dependencies import Job
+from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import WeightLost, arcs_for, refusal_of_weights
 from edgewise.execution import Execution
 from edgewise.kernels.cuda.memory import copy_of, host_copy, zeros
@@ -18,9 +18,9 @@ from edgewise.kernels.cuda.memory import copy_of, host_copy, zeros
 #: Sources between two copies of sums for a checkpoint, where they are done one after the other.
 STEP = 32
 
-
-#: Adds the dependencies of the sources from one on to sums; how many sources these are over, after each step more.
-_AddUp = Callable[[int, int, Any], Iterator[int]]
+#: Adds dependencies to sums on the GPU. It takes the number of sources that are in the sums already, and the sums;
+#: after each step it yields the number of sources that are in them then.
+_AddUp = Callable[[int, Any], Iterator[int]]
 
 
 def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
@@ -37,7 +37,7 @@ def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
     """
     graph = job.graph
 
-    def one_by_one(done: int, step: int, total: Any) -> Iterator[int]:
+    def one_by_one(done: int, total: Any) -> Iterator[int]:
         try:
             yield from cuda_weighted.accumulate(
                 graph, sources, done, job.weighted, job.on, job.dtype, total, run
@@ -45,7 +45,8 @@ def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
         except WeightLost:
             raise refusal_of_weights(job.name) from None
 
-    def in_batches(done: int, step: int, total: Any) -> Iterator[int]:
+    def in_batches(done: int, total: Any) -> Iterator[int]:
+        step = len(sources) if job.checkpoint is None else width
         return cuda_batched.accumulate(graph, sources, done, width, step, _with_ends(job), total, run)
 
     if job.weighted or job.on == ON_ARCS:
@@ -55,9 +56,9 @@ def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
 
 
 def sum_by_program(job: Job, sources: np.ndarray, run: Execution) -> Any:
-    """The same by a program, on vertices by numbers of arcs."""
+    """The sums of `sum_over`, found by a program: of dependencies on vertices, along paths of the fewest arcs."""
 
-    def add_up(done: int, step: int, total: Any) -> Iterator[int]:
+    def add_up(done: int, total: Any) -> Iterator[int]:
         return program.accumulate(job.graph, sources, done, _with_ends(job), total, run)
 
     return _sum(job, sources, run, add_up, 1, str(run.schedule))
@@ -78,7 +79,7 @@ def _sum(job: Job, sources: np.ndarray, run: Execution, add_up: _AddUp, width: i
 
     if job.checkpoint is None:
         total = zeros(job.num_sums, np.float64)
-        for done in add_up(0, count, total):
+        for done in add_up(0, total):
             tell(done)
         return total
     arcs, form = arcs_for(job.graph, job.weighted), f"on a GPU, {form} at a time"
@@ -86,7 +87,7 @@ def _sum(job: Job, sources: np.ndarray, run: Execution, add_up: _AddUp, width: i
         sums = np.zeros(job.num_sums)
         begin = kept.begin(sums, count, run)
         total = copy_of(sums)
-        for done in add_up(begin, width, total) if begin < count else ():
+        for done in add_up(begin, total) if begin < count else ():
             if width > 1 or done % STEP == 0 or done == count:
                 kept.keep(done, host_copy(total))
             tell(done)

@@ -23,7 +23,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL
-from edgewise.primitives.control import LINE, TURNS, Allocator, control_words, host_words
+from edgewise.primitives.control import LINE, TURNS, Allocator, control_words, host_words, turns_after
 from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.primitives.row_sums import LONG, list_long, take_long
 from edgewise.primitives.warp_buffers import make_outbox
@@ -239,7 +239,7 @@ def next_pass(passes: Any, state: Any) -> Any:
     here, control = SETS + passes % TURNS * LINE, state.control
     if thread_index() == 0:
         for i in range(LINE):
-            control[SETS + (passes + 1) % TURNS * LINE + i] = 0
+            control[SETS + turns_after(passes)[0] * LINE + i] = 0
         if passes % LOOK == 0:
             control[here + ENDED] = state.host[CANCEL]
     return passes, here

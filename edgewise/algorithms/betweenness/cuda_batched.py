@@ -96,7 +96,7 @@ from edgewise.kernels.cuda.memory import (
     written_forms,
     zeros,
 )
-from edgewise.primitives.control import TURNS
+from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import WARPS, degree
 from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
 from edgewise.primitives.row_sums import (
@@ -252,7 +252,7 @@ def _make_search(with_powers: bool, plus: Any) -> Any:
             passes, here = next_pass(passes, state)
             forget(n, depth - 1, depth, state)
             pulls = _pays_to_pull(edges, unfinished + n, BATCH_RATIO)
-            after = (depth + 1) % TURNS * n
+            after = turns_after(depth)[0] * n
             level = Level(here, after, 3 * n, end, pulls)
             now = np.uint64(depth % TURNS * n)
             into = (graph.in_offsets, graph.in_sources)
@@ -307,7 +307,7 @@ def _make_go_back(with_powers: bool, plus: Any) -> Any:
         while depth > 0 and not stopped:
             passes, here = next_pass(passes, state)
             forget(n, depth + 2, deepest, state)
-            now, mine, end = np.uint64((depth + 1) % TURNS * n), depth % TURNS * n, state.starts[depth + 1]
+            now, mine, end = np.uint64(turns_after(depth)[0] * n), depth % TURNS * n, state.starts[depth + 1]
             out = (graph.offsets, graph.targets)
             rows = Rows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
             worklist = _worklist_of(numbers, here, state, block)

@@ -51,7 +51,7 @@ from edgewise.algorithms.common.device_graph import (
     weighted_graph_on_gpu,
 )
 from edgewise.algorithms.sssp import cuda as sssp_cuda
-from edgewise.algorithms.sssp import gpu_delta
+from edgewise.algorithms.sssp.cuda import gpu_delta
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import type_of

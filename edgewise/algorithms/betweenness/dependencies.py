@@ -2,62 +2,25 @@
 with a checkpoint one for each batch of sources.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.betweenness.checkpoint import COPIES, Checkpoint
-from edgewise.algorithms.betweenness.cpu import ON_ARCS, Size, accumulate, make_accumulation
+from edgewise.algorithms.betweenness.checkpoint import Checkpoint
+from edgewise.algorithms.betweenness.cpu import ON_ARCS, accumulate, make_accumulation
+from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refusal_of_weights
 from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin
-from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Arrays, Graph
+from edgewise.execution import Execution, Progress, threads_of
+from edgewise.graph import Arrays
 from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
 
 #: The most sources that a GPU does at a time without weights.
 _BATCH = 32
-
-
-class Job(NamedTuple):
-    """A call to sum dependencies.
-
-    Attributes:
-        name: what runs, for messages.
-        graph: the graph.
-        weighted: whether the lengths of arcs are their weights.
-        on: what dependencies are on; see `cpu`.
-        dtype: that of distances.
-        beside: bytes that the sources take.
-        checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
-    """
-
-    name: str
-    graph: Graph
-    weighted: bool
-    on: int
-    dtype: np.dtype
-    beside: int
-    checkpoint: Any
-
-    @property
-    def num_sums(self) -> int:
-        """The number of sums: one for each vertex or arc."""
-        return self.graph.num_arcs if self.on == ON_ARCS else self.graph.num_vertices
-
-    def size(self, num_sources: int, num_threads: int, memory_limit: int | None) -> Size:
-        """The size of the state on the CPU for `num_sources` sources, with as many at a time as the limit allows."""
-        copies = 0 if self.checkpoint is None else COPIES
-        size = Size(self.graph.num_vertices, self.num_sums, num_threads, self.dtype, copies)
-        return size.with_rows(num_sources, rest_of(memory_limit, self.beside))
-
-    def work(self, num_sources: int) -> float:
-        """About the nanoseconds that one CPU thread takes for `num_sources` sources."""
-        n, m = self.graph.num_vertices, self.graph.num_arcs
-        return num_sources * (20 * n + 5 * m) * (3 if self.weighted else 1)
 
 
 def sum_dependencies(

@@ -13,7 +13,7 @@ the one of lowest index. So answers depend neither on threads nor on directions.
 
 Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
-Steps. `cpu_push`, `cpu_pull`; `cpu` chooses, with a cost model in place of the paper's thresholds;
+Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, with a cost model in place of the paper's thresholds;
 `cpu_state` is what they share.
 """
 
@@ -24,32 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu import traverse
-from edgewise.algorithms.bfs.cpu_state import (
-    DIRECTION,
-    FROM_LEVEL,
-    FRONTIER_EDGES,
-    LEVELS,
-    LOGGED,
-    SCANNED,
-    STATE,
-    WANTS_COLUMNS,
-    Search,
-    forced_direction,
-    make_search,
-    rows_and_columns,
-    search_work,
-    searching,
-)
+from edgewise.algorithms.bfs.cpu import search, search_cost, search_memory
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, rest_of, threads_of
-from edgewise.graph import Arrays, Graph, Made, check_graph
-from edgewise.kernels.costs import levels
-from edgewise.memory import Step, held, in_turn
-from edgewise.primitives.direction import AUTO, PULL, PUSH
+from edgewise.execution import Execution, Progress
+from edgewise.graph import Arrays, Graph, check_graph
+from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
@@ -77,7 +59,8 @@ class BFSResult(Result):
         source: Any,
         max_depth: int | None,
     ) -> None:
-        super().__init__(graph, run, found[2], {"level": found[0], "parent_index": found[1]})
+        level, parent, levels = found
+        super().__init__(graph, run, levels, {"level": level, "parent_index": parent})
         self.source, self.max_depth = copy(source), max_depth
 
     @cached_property
@@ -154,7 +137,7 @@ def bfs(
     check_graph("bfs", graph)
     looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
-    work, rounds = _cost(graph)
+    work, rounds = search_cost(graph)
     task = begin(
         "bfs",
         graph,
@@ -165,7 +148,9 @@ def bfs(
         work=work,
         rounds=rounds,
         arrays=Arrays.BOTH_WAYS,
-        cpu=Form(_search, lambda schedule: in_turn(looking_up, _memory(graph, schedule)).most, (Push, Pull)),
+        cpu=Form(
+            search, lambda schedule: in_turn(looking_up, search_memory(graph, schedule)).most, (Push, Pull)
+        ),
         cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph), (Push, Pull)),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
@@ -174,32 +159,6 @@ def bfs(
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     found, run = task.find(graph, sources, limit)
     return BFSResult(graph, run, found, source, None if max_depth is None else limit)
-
-
-def _search(
-    graph: Graph, sources: np.ndarray, limit: int, run: Execution
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Levels, parents and the number of levels, on the CPU."""
-    search = make_search(graph.num_vertices, run.num_threads)
-    forced = direction = forced_direction(run.schedule)
-    room = rest_of(run.memory_limit, sources.nbytes)
-    if forced == AUTO and room is not None and room < _memory_to_pull(graph, run.schedule).most:
-        run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
-        direction = PUSH
-    work, rounds = _cost(graph)
-    settings = search, sources, limit, graph.directed, direction
-    run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
-    if search.status[STATE] == WANTS_COLUMNS:
-        run.make_in_edges(graph, "made the in-edges for pulling")
-        run.launch(traverse, rows_and_columns(graph), *settings, work=work, rounds=rounds)
-    _explain(run, search, direction)
-    return search.level.view(np.int32), search.parent.view(np.int32), int(search.status[LEVELS])
-
-
-def _cost(graph: Graph) -> tuple[float, float]:
-    """About the nanoseconds that one thread takes, and how often all threads wait for each other."""
-    n, m = graph.num_vertices, graph.num_arcs
-    return search_work(n, m), levels(n, m)
 
 
 def as_depth(max_depth: Any) -> int:
@@ -215,35 +174,7 @@ def as_depth(max_depth: Any) -> int:
     return min(depth, 2**31)
 
 
-def _memory(graph: Graph, schedule: Schedule) -> Step:
-    """The memory of a search on the CPU; if it may push, it makes in-edges only if there is room."""
-    if isinstance(schedule.delivery, Pull):
-        return _memory_to_pull(graph, schedule)
-    return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
-
-
-def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
-    """The memory of a search on the CPU that makes in-edges on the way."""
-    search = searching(graph.num_vertices, threads_of("bfs", schedule))
-    return in_turn(held(search.most), graph.making(Made.IN_EDGES))
-
-
 def _gpu_memory(graph: Graph) -> int:
     """The GPU's memory that a search takes, with the graph both ways."""
     search = held(graph.num_vertices * 28 + graph.num_arcs // 4)
     return in_turn(graph.gpu.making(Arrays.BOTH_WAYS), search).most
-
-
-def _explain(run: Execution, search: Search, forced: int) -> None:
-    """Explain each run of levels in one direction by a line."""
-    log = search.log[: search.status[LOGGED]]
-    ends = np.append(log[1:, FROM_LEVEL] - 1, search.status[LEVELS])
-    for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
-        first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
-        levels = f"level {first}" if first == end else f"levels {first}-{end}"
-        if forced != AUTO:
-            run.explain(f"{levels}: {direction} (as the schedule says)")
-        else:
-            edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
-            reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
-            run.explain(f"{levels}: {direction} ({reason})")

@@ -1,182 +1,120 @@
-"""Direction-optimising traversal: all levels inside one kernel, each by the cheaper of pushing and pulling.
+"""Breadth-first search on the CPU: the launch of `cpu_traverse`, its memory and its cost."""
 
-The choice. Pushing looks at the F edges that leave the frontier. Pulling looks at in-edges of the U unreached
-vertices; of the R edges that leave unreached vertices and the frontier, F leave the frontier, so each vertex meets
-one after about R / F in-edges, and all of them look at U * R / F, never more than R. Measured on social networks,
-web graphs and generated ones this is right within a factor of two at nearly every level that matters; the fixed
-thresholds of Beamer et al. (section V) pull up to ten times more on graphs whose frontier grows slowly.
-"""
-
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu_pull import find_parents, make_bitmaps, make_queues, pull
-from edgewise.algorithms.bfs.cpu_push import ALONE, push, push_alone
 from edgewise.algorithms.bfs.cpu_state import (
-    BEGIN,
-    DEPTH,
     DIRECTION,
-    DONE,
-    EDGES,
-    END,
-    EXPLORED,
-    FRESH,
     FROM_LEVEL,
     FRONTIER_EDGES,
+    LEVELS,
     LOGGED,
-    NONE,
-    REACHED,
     SCANNED,
     STATE,
-    STEP,
-    WANTS_COLUMNS,
-    degree,
-    post,
-    post_totals,
+    WANTS_IN_EDGES,
+    Search,
+    make_search,
+    searching,
 )
-from edgewise.algorithms.bfs.cpu_state import LEVELS as LEVELS
-from edgewise.algorithms.bfs.cpu_state import Arcs as Arcs
-from edgewise.algorithms.bfs.cpu_state import make_search as make_search
-from edgewise.algorithms.bfs.cpu_state import rows_and_columns as rows_and_columns
-from edgewise.algorithms.bfs.cpu_state import search_work as search_work
-from edgewise.algorithms.bfs.cpu_state import searching as searching
-from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.team import barrier, report, rewind, team_kernel
+from edgewise.algorithms.bfs.cpu_traverse import traverse
+from edgewise.algorithms.bfs.direction import forced_direction
+from edgewise.execution import Execution, rest_of, threads_of
+from edgewise.graph import Graph, Made
+from edgewise.kernels.costs import levels
+from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
-
-#: Rough nanoseconds for an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
-#: edge reads a level anywhere in memory, a pulled edge a bit in the cache.
-_PUSHED, _PULLED, _WAITING, _BITMAPS = 6, 1, 2, 1
-#: A slot of `claim` that levels do not use; they use 0 and 1 in turns.
-_LAST_SLOT = 2
+from edgewise.schedule import Pull, Schedule
 
 
-@device_function
-def _forget(thread: Any, size: Any, level: Any, parent: Any) -> None:
-    """Mark this thread's share of the vertices as unreached."""
-    n = len(level)
-    first, end = n * thread // size, n * (thread + 1) // size
-    for v in range(first, end):
-        level[v] = NONE
-    for v in range(first, end):
-        parent[v] = NONE
+class Arcs(NamedTuple):
+    """The out-edges and in-edges of a graph, unsigned; in-edges are empty if it has none yet."""
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    in_offsets: np.ndarray
+    in_sources: np.ndarray
+
+    def reversed(self) -> "Arcs":
+        """The arcs of the graph with every arc the other way."""
+        return Arcs(self.in_offsets, self.in_sources, self.offsets, self.targets)
 
 
-@device_function
-def _queue_sources(arcs: Any, search: Any, sources: Any) -> Any:
-    """Put the sources on level 0 and into the queue of thread 0. Returns its tail."""
-    tail, edges = np.int64(0), np.int64(0)
-    for i in range(len(sources)):
-        source = np.uint64(sources[i])
-        if search.level[source] == NONE:
-            search.level[source] = 0
-            search.queues[0, tail] = source
-            tail += 1
-            edges += degree(arcs.offsets, source)
-    post(search.board[0, 0], 0, tail, edges)
-    return tail
+def arcs_both_ways(graph: Graph) -> Arcs:
+    """The graph as the kernel takes it; in-edges are not made for this."""
+    rows = graph.offsets, graph.targets
+    in_edges = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
+    return Arcs(*(array.view(f"u{array.itemsize}") for array in (*rows, *in_edges)))
 
 
-@device_function
-def _frontier(board: Any, row: Any, size: Any) -> Any:
-    """The number of vertices in the frontier, and of edges that leave it."""
-    count, edges = np.int64(0), np.int64(0)
-    for thread in range(size):
-        count += board[row, thread, END] - board[row, thread, BEGIN]
-        edges += board[row, thread, EDGES]
-    return count, edges
+def search(
+    graph: Graph, sources: np.ndarray, limit: int, run: Execution
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Levels, parents and the number of levels."""
+    state = make_search(graph.num_vertices, run.num_threads)
+    forced = direction = forced_direction(run.schedule)
+    room = rest_of(run.memory_limit, sources.nbytes)
+    if forced == AUTO and room is not None and room < _memory_to_pull(graph, run.schedule).most:
+        run.explain("pushed throughout: memory_limit leaves no room for the in-edges that pulling needs")
+        direction = PUSH
+    work, rounds = search_cost(graph)
+    settings = state, sources, limit, graph.directed, direction
+    run.launch(traverse, arcs_both_ways(graph), *settings, work=work, rounds=rounds)
+    if state.status[STATE] == WANTS_IN_EDGES:
+        run.make_in_edges(graph, "made the in-edges for pulling")
+        run.launch(traverse, arcs_both_ways(graph), *settings, work=work, rounds=rounds)
+    _explain(run, state, direction)
+    return state.level.view(np.int32), state.parent.view(np.int32), int(state.status[LEVELS])
 
 
-@device_function
-def _compare(n: Any, edges: Any, left: Any, unreached: Any, pulling: Any) -> Any:
-    """The number of in-edges that a pull would look at, and whether that is cheaper than to push."""
-    scanned = min(left, np.int64(unreached * (left / max(edges, 1))))
-    cost = _PULLED * scanned + _WAITING * unreached + (0 if pulling else _BITMAPS * n)
-    return scanned, cost < _PUSHED * edges
+def levels_from(source: int, arcs: Arcs, run: Execution) -> tuple[np.ndarray, int]:
+    """The levels from one vertex of a directed graph with in-edges, uint32, and the number of levels."""
+    n = len(arcs.offsets) - 1
+    state = make_search(n, run.num_threads)
+    work, rounds = search_work(n, len(arcs.targets)), levels(n, len(arcs.targets))
+    run.launch(traverse, arcs, state, np.array([source]), n, True, AUTO, work=work, rounds=rounds)
+    return state.level, int(state.status[LEVELS])
 
 
-@device_function
-def _log(search: Any, depth: Any, direction: Any, edges: Any, scanned: Any) -> None:
-    """Log that a new direction begins, and why. When the log is full, its last line is overwritten."""
-    line = min(search.status[LOGGED], len(search.log) - 1)
-    search.log[line, FROM_LEVEL] = depth + 1
-    search.log[line, DIRECTION] = direction
-    search.log[line, FRONTIER_EDGES] = edges
-    search.log[line, SCANNED] = scanned
-    search.status[LOGGED] = line + 1
+def levels_memory(num_vertices: int, num_threads: int) -> Step:
+    """The memory of `levels_from`."""
+    return searching(num_vertices, num_threads)
 
 
-@team_kernel
-def traverse(
-    thread: Any,
-    size: Any,
-    control: Any,
-    arcs: Any,
-    search: Any,
-    sources: Any,
-    limit: Any,
-    directed: Any,
-    forced: Any,
-) -> None:
-    """Find the level and the parent of every vertex within `limit` levels of the sources.
+def search_work(num_vertices: int, num_arcs: int) -> float:
+    """About the nanoseconds that one thread takes: pulling skips most arcs of a graph with many for each vertex."""
+    return 6 * num_vertices + 4 * min(num_arcs, 6 * num_vertices) + 0.2 * num_arcs
 
-    It ends early, with the state WANTS_COLUMNS, if it is to pull and there are no in-edges yet; called again with
-    in-edges, it goes on where it was.
-    """
-    board, totals, status = search.board, search.totals, search.status
-    n, m, has_columns = len(search.level), len(arcs.targets), len(arcs.in_offsets) > 0
-    tail, step, pulling = np.int64(0), status[STEP], False
-    if status[STATE] == FRESH:
-        _forget(thread, size, search.level, search.parent)
-        if barrier(control, size):
-            return
-        if thread == 0:
-            tail = _queue_sources(arcs, search, sources)
-        if barrier(control, size):
-            return
-    while True:
-        row = step & 1
-        depth, explored, reached = totals[row, DEPTH], totals[row, EXPLORED], totals[row, REACHED]
-        count, edges = _frontier(board, row, size)
-        if count == 0 or depth == limit:
-            break
-        scanned, pull_is_cheaper = _compare(n, edges, m - explored, n - reached - count, pulling)
-        wants_pull = forced == PULL or (forced == AUTO and pull_is_cheaper)
-        if wants_pull and not has_columns:
-            break
-        if thread == 0:
-            report(control, depth)
-            rewind(control, 1 - row)
-            if wants_pull != pulling or status[LOGGED] == 0:
-                _log(search, depth, PULL if wants_pull else PUSH, edges, scanned)
-        if pulling and not wants_pull:
-            tail = make_queues(thread, size, arcs, search, row)
-            if thread == 0:
-                post_totals(totals[1 - row], depth, explored, reached)
+
+def search_cost(graph: Graph) -> tuple[float, float]:
+    """About the nanoseconds that one thread takes, and how often all threads wait for each other."""
+    n, m = graph.num_vertices, graph.num_arcs
+    return search_work(n, m), levels(n, m)
+
+
+def search_memory(graph: Graph, schedule: Schedule) -> Step:
+    """The memory of a search; if it may push, it makes in-edges only if there is room."""
+    if isinstance(schedule.delivery, Pull):
+        return _memory_to_pull(graph, schedule)
+    return in_turn(graph.making(), searching(graph.num_vertices, threads_of("bfs", schedule)))
+
+
+def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
+    """The memory of a search that makes in-edges on the way."""
+    search = searching(graph.num_vertices, threads_of("bfs", schedule))
+    return in_turn(held(search.most), graph.making(Made.IN_EDGES))
+
+
+def _explain(run: Execution, state: Search, forced: int) -> None:
+    """Explain each run of levels in one direction by a line."""
+    log = state.log[: state.status[LOGGED]]
+    ends = np.append(log[1:, FROM_LEVEL] - 1, state.status[LEVELS])
+    for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
+        first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
+        levels = f"level {first}" if first == end else f"levels {first}-{end}"
+        if forced != AUTO:
+            run.explain(f"{levels}: {direction} (as the schedule says)")
         else:
-            if thread == 0:
-                post_totals(totals[1 - row], depth + 1, explored + edges, reached + count)
-            if wants_pull:
-                if not pulling:
-                    make_bitmaps(thread, size, depth, search, row)
-                    if barrier(control, size):
-                        return
-                pull(thread, control, depth, arcs, search, row)
-            elif count + edges >= ALONE:
-                tail = push(thread, size, control, depth, directed, arcs, search, row, tail)
-            elif thread == 0:
-                tail = push_alone(size, control, limit, directed, arcs, search, row, tail)
-        pulling = wants_pull
-        if barrier(control, size):
-            return
-        step += 1
-    if barrier(control, size):
-        return
-    finished = count == 0 or depth == limit
-    if thread == 0:
-        status[STATE] = DONE if finished else WANTS_COLUMNS
-        status[STEP] = step
-        status[LEVELS] = depth
-    if finished and not directed:
-        find_parents(control, _LAST_SLOT, arcs, search)
+            edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
+            reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
+            run.explain(f"{levels}: {direction} ({reason})")

@@ -42,7 +42,7 @@ def make_queues(thread: Any, size: Any, arcs: Any, search: Any, row: Any) -> Any
             bits &= bits - ONE
             queue[tail] = v
             tail += 1
-            edges += degree(arcs.offsets, v)
+            edges += degree(v, arcs.offsets)
     post(search.board[1 - row, thread], 0, tail, edges)
     return tail
 
@@ -74,7 +74,7 @@ def pull(thread: Any, control: Any, depth: Any, arcs: Any, search: Any, row: Any
                         search.parent[v] = u
                         reached |= ONE << bit
                         count += 1
-                        edges += degree(arcs.offsets, v)
+                        edges += degree(v, arcs.offsets)
                         break
             found[word] = reached
             visited[word] |= reached

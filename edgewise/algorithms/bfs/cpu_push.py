@@ -138,7 +138,7 @@ def _out_edges(offsets: Any, queue: Any, begin: Any, end: Any) -> Any:
     """The number of out-edges of a part of a queue."""
     edges = np.int64(0)
     for position in range(np.uint64(begin), np.uint64(end)):
-        edges += degree(offsets, np.uint64(queue[position]))
+        edges += degree(np.uint64(queue[position]), offsets)
     return edges
 
 

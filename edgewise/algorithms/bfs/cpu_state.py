@@ -15,11 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.memory import LARGE_PAGE, Step
-from edgewise.primitives.direction import AUTO, PULL, PUSH
-from edgewise.schedule import Pull, Push, Schedule
 
 #: For code of the innermost loops: a call with all its arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
@@ -34,34 +31,13 @@ BEGIN, END, NEXT, EDGES = range(4)
 DEPTH, EXPLORED, REACHED = range(3)
 #: Fields of status: how the kernel ended, its step and level at the end, and the number of lines in the log.
 STATE, STEP, LEVELS, LOGGED = range(4)
-FRESH, DONE, WANTS_COLUMNS = range(3)
+FRESH, DONE, WANTS_IN_EDGES = range(3)
 #: Fields of a line in the log, one for each run of levels in one direction: where it began, and why.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 
 _LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
 #: Entries of 4 bytes in a page of memory.
 _PAGE = 1024
-
-
-class Arcs(NamedTuple):
-    """The out-edges and in-edges of a graph, unsigned; in-edges are empty if it has none yet."""
-
-    offsets: np.ndarray
-    targets: np.ndarray
-    in_offsets: np.ndarray
-    in_sources: np.ndarray
-
-
-def forced_direction(schedule: Schedule) -> int:
-    """The direction of all levels that a schedule asks for, or AUTO."""
-    return {Push: PUSH, Pull: PULL}.get(type(schedule.delivery), AUTO)
-
-
-def rows_and_columns(graph: Graph) -> Arcs:
-    """The graph as the kernel takes it; in-edges are not made for this."""
-    rows = graph.offsets, graph.targets
-    columns = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
-    return Arcs(*(array.view(f"u{array.itemsize}") for array in (*rows, *columns)))
 
 
 class Search(NamedTuple):
@@ -127,13 +103,8 @@ def searching(num_vertices: int, num_threads: int) -> Step:
     return Step(level, 3 * level + num_vertices * 3 // 8 + num_threads * of_thread)
 
 
-def search_work(num_vertices: int, num_arcs: int) -> float:
-    """About the nanoseconds that one thread takes: pulling skips most arcs of a graph with many for each vertex."""
-    return 6 * num_vertices + 4 * min(num_arcs, 6 * num_vertices) + 0.2 * num_arcs
-
-
 @inlined
-def degree(offsets: Any, v: Any) -> Any:
+def degree(v: Any, offsets: Any) -> Any:
     """The number of arcs in the row of a vertex."""
     return np.int64(offsets[v + ONE]) - np.int64(offsets[v])
 

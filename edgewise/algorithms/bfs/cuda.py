@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu_state import forced_direction
+from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Graph

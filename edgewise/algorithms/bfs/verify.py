@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu_state import NONE, ONE
 from edgewise.algorithms.common.derived import expect_integers
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
@@ -14,6 +13,7 @@ from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.text import shown
 
 _VERTICES = 1024
+_NONE, _ONE = np.uint32(0xFFFFFFFF), np.uint64(1)
 
 
 @team_kernel
@@ -36,10 +36,10 @@ def _look_at_arcs(
         if start == n:
             return
         for u in range(np.uint64(start), np.uint64(min(start + _VERTICES, n))):
-            if level[u] == NONE or level[u] == limit:
+            if level[u] == _NONE or level[u] == limit:
                 continue
             after = np.uint32(level[u] + np.uint32(1))
-            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + ONE])):
+            for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _ONE])):
                 v = np.uint64(targets[k])
                 if level[v] > after:
                     atomic_min(wrong, 0, np.int64(k))
@@ -89,7 +89,7 @@ def verify_levels(
     )
     expect((parent >= -1) & (parent < n), "expected a parent that is in the graph")
 
-    limit = NONE if max_depth is None else np.uint32(min(max_depth, n))
+    limit = _NONE if max_depth is None else np.uint32(min(max_depth, n))
     confirmed, wrong = ~(reached & ~is_source), np.array([graph.num_arcs])
     arcs = (graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32))
     answer = (np.ascontiguousarray(a, np.int32).view(np.uint32) for a in (level, parent))

@@ -40,8 +40,8 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
 
     def arrays() -> GraphOnGpu:
         rows = (graph.gpu.offsets, graph.gpu.targets)
-        columns = (graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows
-        return GraphOnGpu(*rows, *columns)
+        into = (graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows
+        return GraphOnGpu(*rows, *into)
 
     return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
 

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="assignment"
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
-"""Connected components on a GPU: one cooperative launch, the same steps as `cpu` on the CPU.
+"""Connected components on a GPU: one cooperative launch, the same steps as `cpu_connect` on the CPU.
 
 Hook each vertex to its first smaller neighbour, link along the second arc, find the tree that most of a sample is in,
 link along the arcs of all other vertices, point every vertex to its root. Roots are hooked to smaller roots by
@@ -60,7 +60,7 @@ class Labelling(NamedTuple):
         label: shape (n,).
         control: zeros, see `CONTROL`.
         host: words in the host's memory, see `HOST`, for results.
-        n, directed, has_columns: vertices; whether arcs go one way; whether there are in-edges.
+        n, directed, has_in_edges: vertices; whether arcs go one way; whether there are in-edges.
     """
 
     graph: GraphOnGpu
@@ -69,7 +69,7 @@ class Labelling(NamedTuple):
     host: Int64s
     n: int
     directed: bool
-    has_columns: bool
+    has_in_edges: bool
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
@@ -192,7 +192,7 @@ def components_kernel(it):
     sampled = most >> 32
     # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen
     # from its target only where there are in-edges.
-    skip = directed == 0 or it.has_columns != 0
+    skip = directed == 0 or it.has_in_edges != 0
     if skip and sampled * 10 < SAMPLE:
         skip = False
     for begin in range(me - lane(), n, num_threads()):

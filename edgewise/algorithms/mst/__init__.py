@@ -15,7 +15,7 @@ sum.
 References. Borůvka (1926); the cycle property, by which answers are verified, is Tarjan's "red rule", in "Data
 Structures and Network Algorithms" (1983), chapter 6.
 
-Steps. `cpu`; on a GPU `cuda`.
+Steps. `cpu_grow`; on a GPU `cuda`.
 """
 
 from functools import cached_property
@@ -25,26 +25,13 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin
-from edgewise.algorithms.common.lengths import arcs_of, in_arcs_of
-from edgewise.algorithms.mst.cpu import (
-    EDGES,
-    FOUND_WORDS,
-    GIANT,
-    LIVE,
-    ROOTS,
-    ROUNDS,
-    forest_bytes,
-    grow,
-    make_forest,
-    sort_edges,
-)
+from edgewise.algorithms.mst.cpu import forest, forest_memory, forest_work
 from edgewise.algorithms.mst.memory import joining_bytes, rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Arrays, Graph, Made, check_graph
+from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -67,9 +54,11 @@ class MSTResult(Result):
     source_index, target_index, weight = HostArray(), HostArray(), HostArray()
 
     def __init__(self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int]) -> None:
-        arrays = dict(zip(("source_index", "target_index", "weight"), found, strict=False))
-        super().__init__(graph, run, found[3], arrays)
-        self.num_edges = len(found[0])
+        source, target, weight, rounds = found
+        super().__init__(
+            graph, run, rounds, {"source_index": source, "target_index": target, "weight": weight}
+        )
+        self.num_edges = len(source)
         self.num_components = graph.num_vertices - self.num_edges
 
     @cached_property
@@ -162,10 +151,10 @@ def mst(
         schedule,
         progress,
         memory_limit,
-        work=_work(graph),
+        work=forest_work(graph),
         rounds=60,
         arrays=Arrays.rows(graph.weighted),
-        cpu=Form(_forest, lambda _: _memory(graph, dtype)),
+        cpu=Form(forest, lambda _: forest_memory(graph, dtype)),
         cuda=Form("mst.cuda.spanning_forest", lambda _: _gpu_memory(graph, dtype)),
         program=Form(
             "mst.program.forest", lambda _: joining_bytes(graph.num_vertices), (Push, Pull, Buffered)
@@ -175,42 +164,8 @@ def mst(
     return MSTResult(graph, run, found)
 
 
-def _work(graph: Graph) -> float:
-    """About the nanoseconds that one thread takes."""
-    return 60 * graph.num_vertices + 8 * graph.num_arcs * (1 + graph.directed)
-
-
-def _memory(graph: Graph, weight: np.dtype) -> int:
-    """The memory that a run takes on the CPU."""
-    making = graph.making(Made.IN_EDGES) if graph.directed else graph.making()
-    return in_turn(making, held(forest_bytes(graph.num_vertices, weight))).most
-
-
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:
     """The GPU's memory that a run takes."""
     making = graph.gpu.making(Arrays.both_ways(graph.weighted))
     arcs = graph.num_arcs * (1 + graph.directed)
     return in_turn(making, held(rounds_bytes(graph.num_vertices, arcs, weight))).most
-
-
-def _forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Ends and weights of the forest's edges in order, and the number of rounds."""
-    n, rows = graph.num_vertices, arcs_of(graph)
-    columns = rows
-    if graph.directed:
-        run.make_in_edges(graph)
-        columns = in_arcs_of(graph)
-    forest, found = make_forest(n, dtype), np.zeros(FOUND_WORDS, np.int64)
-    found[[GIANT, LIVE, ROOTS]] = -1, n, n
-    heaviest = dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
-    run.launch(grow, rows, columns, graph.directed, heaviest, forest, found, work=_work(graph))
-    count = found[EDGES]
-    edges = forest.edge_source[:count], forest.edge_target[:count], forest.edge_weight[:count]
-    spare = forest.live[0, :count], forest.live[1, :count], forest.weight[:count]
-    run_alone(sort_edges, *edges, np.empty(n + 1, np.int64), spare)
-    if found[GIANT] >= 0:
-        run.explain(
-            "one component had most vertices in the end: it took no edges, the others took those to it"
-        )
-    source, target, weight = (each.copy() for each in edges)
-    return source.view(np.int32), target.view(np.int32), weight, int(found[ROUNDS])

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="assignment"
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
-"""Minimum spanning forests on a GPU: Borůvka's rounds as in `cpu` on the CPU, in one cooperative launch.
+"""Minimum spanning forests on a GPU: Borůvka's rounds as in `cpu_grow` on the CPU, in one cooperative launch.
 
 *Look*: each piece, some arcs of a vertex, whose lightest one does not lead to another component looks for its next
 lightest, and offers its weight to the root of its component. *Choose*: pieces whose weight is the least that was
@@ -16,7 +16,7 @@ room but their own. Once one component has a good part of a sample of vertices, 
 left beside it takes an edge to it in the end. A root joins another only once, so its edge stays where it was chosen,
 and edges need no list.
 
-References. Borůvka (1926); see `cpu`.
+References. Borůvka (1926); see `cpu_grow`.
 """
 
 import functools
@@ -26,8 +26,8 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.components.cuda import SAMPLE, SLOTS, most_frequent
-from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE, count_edges, sorted_edges
-from edgewise.algorithms.mst.cuda_lightest import (
+from edgewise.algorithms.mst.forest_edges import NO_EDGE, count_edges, sorted_edges
+from edgewise.algorithms.mst.lightest import (
     NOBODY,
     NOT_YET,
     arcs_of,
@@ -92,7 +92,7 @@ class Forest(NamedTuple):
         roots: shape (n,): lists of warps, see `_place`, as is the next one.
         live: pieces that may have an arc to another component.
         key, end: of each piece, the key and the other end of its lightest arc to another component.
-        longer: see `edgewise.algorithms.mst.cuda_lightest`.
+        longer: see `edgewise.algorithms.mst.lightest`.
         control: zeros at first, see `CONTROL`.
         host: words in the host's memory, see `HOST`.
     """

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype, with_both_ways
-from edgewise.algorithms.mst.cuda_contract import contract, plant
-from edgewise.algorithms.mst.cuda_forest_edges import count_edges, sorted_edges
+from edgewise.algorithms.mst.forest_edges import count_edges, sorted_edges
 from edgewise.algorithms.mst.memory import joining_bytes
+from edgewise.algorithms.mst.program_contract import contract, plant
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import host_copy

@@ -13,7 +13,7 @@ in blocks of fixed size, and the blocks in order, so the bits do not depend on t
 Reference. Page, Brin, Motwani and Winograd, "The PageRank citation ranking: bringing order to the Web", 1999; bounds
 from Langville and Meyer, "Deeper inside PageRank", Internet Mathematics 1 (2004), section 4.
 
-Steps. `cpu`: gather, apply, sum up, decide.
+Steps. `cpu_iterate`: gather, apply, sum up, decide.
 """
 
 import functools
@@ -26,14 +26,13 @@ from edgewise.algorithms.common.derived import check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
-from edgewise.algorithms.pagerank.cpu import BLOCK, DONE, Ranks, Web, iterate
+from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
-from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, distribution, walking
+from edgewise.algorithms.pagerank.walk import Ranked, Walk, distribution
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
@@ -184,10 +183,10 @@ def pagerank(
         schedule,
         progress,
         memory_limit,
-        work=_work(graph.num_vertices, graph.num_arcs, min(limit, _LIKELY_ITERATIONS)),
-        rounds=_ROUNDS,
+        work=rank_work(graph, min(limit, LIKELY_ITERATIONS)),
+        rounds=ROUNDS,
         arrays=Arrays.IN_EDGES,
-        cpu=Form(_rank, lambda _: _memory(graph, kind, weighted, personalization, start), (Pull,)),
+        cpu=Form(rank, lambda _: rank_memory(graph, kind, weighted, personalization, start), (Pull,)),
         cuda=Form("pagerank.cuda.rank", lambda _: _gpu_memory(graph, kind, weighted), (Pull,)),
         program=Form("pagerank.program.rank", no_memory, (Pull, Buffered)),
     )
@@ -203,69 +202,11 @@ def default_tolerance(kind: np.dtype) -> float:
     return 1e-6 if kind == np.float32 else 1e-8
 
 
-#: The iterations that ranks mostly take to converge; each has two barriers.
-_LIKELY_ITERATIONS = 20
-_ROUNDS = 2 * _LIKELY_ITERATIONS
-
-
-def _work(num_vertices: int, num_arcs: int, iterations: int) -> float:
-    """About the nanoseconds that one thread takes for `iterations` iterations."""
-    return (1.5 * num_vertices + 0.5 * num_arcs) * iterations
-
-
-def _memory(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
-    """The memory that a run takes on the CPU: the walk, again in the dtype of ranks, and three arrays of ranks."""
-    n = graph.num_vertices
-    given = distributing(graph, personalization, start)
-    of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
-    ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
-    return in_turn(given, walking(graph, weighted), held(of_walk + ranks)).most
-
-
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool) -> int:
     """The GPU's memory that a run takes."""
     from edgewise.algorithms.pagerank import cuda
 
     return cuda.running(graph, kind, weighted).most
-
-
-def _rank(
-    walk: Walk, begin: np.ndarray | None, kind: np.dtype, enough: float, limit: int, run: Execution
-) -> Ranked:
-    """Iterate on the CPU."""
-    n = walk.graph.num_vertices
-    if n == 0:
-        nobody = np.empty(0, kind)
-        return Ranked(nobody, iterations=0, residual=0.0, shares=nobody.copy)
-    run.make_in_edges(walk.graph)
-    web = _web(walk, kind)
-    rank = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
-    shares = np.zeros((2, n + 1), kind)
-    ranks = Ranks(rank, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
-    m, arguments = walk.graph.num_arcs, (web, ranks, walk.damping, enough, np.int64(limit))
-    work, at_most = _work(n, m, min(limit, _LIKELY_ITERATIONS)), _work(n, m, limit)
-    run.launch(iterate, *arguments, work=work, rounds=_ROUNDS, at_most=at_most)
-    run.explain("pull: each vertex gathers over its in-edges")
-    iterations = int(ranks.counters[DONE])
-    last = functools.partial(_without_last, shares[iterations & 1])
-    return Ranked(rank, iterations, float(ranks.sums[0]), last)
-
-
-def _without_last(values: np.ndarray) -> np.ndarray:
-    return values[:-1]
-
-
-def _web(walk: Walk, kind: np.dtype) -> Web:
-    """The walk in arrays of the dtype of ranks."""
-    graph, none = walk.graph, np.empty(0, kind)
-    weights = graph.in_weights if walk.weighted and graph.in_weights is not None else none
-    return Web(
-        graph.in_offsets.view(f"u{graph.in_offsets.itemsize}"),
-        graph.in_sources.view(np.uint32),
-        weights,
-        walk.scale.astype(kind, copy=False),
-        none if walk.jump is None else walk.jump.astype(kind, copy=False),
-    )
 
 
 class Parameters(NamedTuple):

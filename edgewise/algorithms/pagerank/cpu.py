@@ -1,203 +1,69 @@
-"""The steps of PageRank on the CPU: gather, apply, sum up, decide.
+"""PageRank on the CPU: the launch of `cpu_iterate`, its memory and its cost."""
 
-Threads take blocks of `BLOCK` vertices, and sums are made of blocks: within a block in a fixed order, then over the
-blocks in theirs. A block stays in the first-level cache from the gathering to its last step, and all but the gathering
-and the sums is plain arithmetic on arrays, which the compiler turns into vector instructions.
-"""
-
-from typing import Any, NamedTuple
+import functools
+from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.algorithms.pagerank.cpu_iterate import BLOCK, DONE, Ranks, Web, iterate
+from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, walking
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.memory import held, in_turn
 
-BLOCK = 1024
-#: Words of the counters: iterations done, and whether the last one changed little enough to end.
-DONE, CONVERGED = 0, 8
-_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-
-
-class Web(NamedTuple):
-    """The arcs and probabilities of the walk.
-
-    Attributes:
-        in_offsets, in_sources: the in-edges of the graph, unsigned.
-        in_weights: of any dtype; empty if all arcs count alike.
-        scale: shape (n,): the factor of a vertex's rank that goes along one arc (of weight 1); 0 without out-arcs.
-        jump: shape (n,): the jump distribution, or empty for the uniform one.
-    """
-
-    in_offsets: np.ndarray
-    in_sources: np.ndarray
-    in_weights: np.ndarray
-    scale: np.ndarray
-    jump: np.ndarray
+#: The iterations that ranks mostly take to converge; each has two barriers.
+LIKELY_ITERATIONS = 20
+ROUNDS = 2 * LIKELY_ITERATIONS
 
 
-class Ranks(NamedTuple):
-    """The arrays that an iteration changes.
-
-    Attributes:
-        rank: shape (n,).
-        shares: shape (2, n + 1): rank times scale, for this iteration and for the next. The last element stays 0.
-        partial: float64, shape (2, blocks): the change and the dangling rank of each block.
-        sums: float64, shape (2,): the sums over all blocks.
-        counters: int64.
-    """
-
-    rank: np.ndarray
-    shares: np.ndarray
-    partial: np.ndarray
-    sums: np.ndarray
-    counters: np.ndarray
-
-
-@device_function
-def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs padded to four.
-
-    A single sum would wait for each addition; processors could not predict the end of a loop over the last arcs.
-    """
-    sources, num_arcs, nobody = web.in_sources, np.uint64(len(web.in_sources)), np.uint64(len(share) - 1)
-    arc = np.uint64(web.in_offsets[first])
-    for v in range(first, last):
-        end = np.uint64(web.in_offsets[v + _ONE])
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        while arc + _FOUR < end:
-            a += np.float64(share[np.uint64(sources[arc])])
-            b += np.float64(share[np.uint64(sources[arc + _ONE])])
-            c += np.float64(share[np.uint64(sources[arc + _TWO])])
-            d += np.float64(share[np.uint64(sources[arc + _THREE])])
-            arc += _FOUR
-        if arc + _FOUR <= num_arcs:
-            i, j = np.uint64(sources[arc]), np.uint64(sources[arc + _ONE])
-            k, m = np.uint64(sources[arc + _TWO]), np.uint64(sources[arc + _THREE])
-            a += np.float64(share[i if arc < end else nobody])
-            b += np.float64(share[j if arc + _ONE < end else nobody])
-            c += np.float64(share[k if arc + _TWO < end else nobody])
-            d += np.float64(share[m if arc + _THREE < end else nobody])
-        else:
-            for rest in range(arc, end):
-                a += np.float64(share[np.uint64(sources[rest])])
-        arc = end
-        gathered[v] = (a + b) + (c + d)
+def rank(
+    walk: Walk, begin: np.ndarray | None, kind: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """Iterate; the arguments are those of `cuda.rank`."""
+    n = walk.graph.num_vertices
+    if n == 0:
+        nobody = np.empty(0, kind)
+        return Ranked(nobody, iterations=0, residual=0.0, shares=nobody.copy)
+    run.make_in_edges(walk.graph)
+    web = _web(walk, kind)
+    values = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
+    shares = np.zeros((2, n + 1), kind)
+    ranks = Ranks(values, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
+    arguments = web, ranks, walk.damping, enough, np.int64(limit)
+    work, at_most = (rank_work(walk.graph, most) for most in (min(limit, LIKELY_ITERATIONS), limit))
+    run.launch(iterate, *arguments, work=work, rounds=ROUNDS, at_most=at_most)
+    run.explain("pull: each vertex gathers over its in-edges")
+    iterations = int(ranks.counters[DONE])
+    last = functools.partial(_without_last, shares[iterations & 1])
+    return Ranked(values, iterations, float(ranks.sums[0]), last)
 
 
-@device_function
-def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it, times the weights of the arcs."""
-    arc = np.uint64(web.in_offsets[first])
-    for v in range(first, last):
-        end, total = np.uint64(web.in_offsets[v + _ONE]), 0.0
-        while arc < end:
-            total += np.float64(share[np.uint64(web.in_sources[arc])]) * np.float64(web.in_weights[arc])
-            arc += _ONE
-        gathered[v] = total
+def _without_last(values: np.ndarray) -> np.ndarray:
+    return values[:-1]
 
 
-@device_function
-def _mix_in_jumps(web: Any, damping: Any, spread: Any, first: Any, last: Any, values: Any) -> None:
-    """Turn gathered sums into new ranks; `spread` is the rank that is handed out by the jump distribution."""
-    if len(web.jump):
-        for v in range(first, last):
-            values[v] = spread * web.jump[v] + damping * values[v]
-    else:
-        kept = spread / len(web.scale)
-        for v in range(first, last):
-            values[v] = kept + damping * values[v]
+def _web(walk: Walk, kind: np.dtype) -> Web:
+    """The walk in arrays of the dtype of ranks."""
+    graph, none = walk.graph, np.empty(0, kind)
+    weights = graph.in_weights if walk.weighted and graph.in_weights is not None else none
+    return Web(
+        graph.in_offsets.view(f"u{graph.in_offsets.itemsize}"),
+        graph.in_sources.view(np.uint32),
+        weights,
+        walk.scale.astype(kind, copy=False),
+        none if walk.jump is None else walk.jump.astype(kind, copy=False),
+    )
 
 
-@device_function
-def _sum_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> Any:
-    """The change of ranks in a block, and the new rank of its vertices without out-arcs; four sums side by side."""
-    changed_a, changed_b, changed_c, changed_d = 0.0, 0.0, 0.0, 0.0
-    dangling_a, dangling_b, dangling_c, dangling_d = 0.0, 0.0, 0.0, 0.0
-    v = first
-    while v + _THREE < last:
-        w, x, y = v + _ONE, v + _TWO, v + _THREE
-        changed_a += abs(values[v] - rank[v])
-        changed_b += abs(values[w] - rank[w])
-        changed_c += abs(values[x] - rank[x])
-        changed_d += abs(values[y] - rank[y])
-        dangling_a += 0.0 if web.scale[v] else values[v]
-        dangling_b += 0.0 if web.scale[w] else values[w]
-        dangling_c += 0.0 if web.scale[x] else values[x]
-        dangling_d += 0.0 if web.scale[y] else values[y]
-        v += _FOUR
-    while v < last:
-        changed_a += abs(values[v] - rank[v])
-        dangling_a += 0.0 if web.scale[v] else values[v]
-        v += _ONE
-    changed = (changed_a + changed_b) + (changed_c + changed_d)
-    return changed, (dangling_a + dangling_b) + (dangling_c + dangling_d)
+def rank_work(graph: Graph, iterations: int) -> float:
+    """About the nanoseconds that one thread takes for `iterations` iterations."""
+    return (1.5 * graph.num_vertices + 0.5 * graph.num_arcs) * iterations
 
 
-@device_function
-def _store_block(web: Any, rank: Any, values: Any, first: Any, last: Any) -> None:
-    """Store the new values as ranks, and turn them into shares."""
-    for v in range(first, last):
-        new = values[v]
-        rank[v] = new
-        values[v] = new * web.scale[v]
-
-
-@device_function
-def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
-    """Add up the blocks in their order, and decide whether to end."""
-    for which in range(2):
-        total = 0.0
-        for block in range(ranks.partial.shape[1]):
-            total += ranks.partial[which, block]
-        ranks.sums[which] = total
-    ranks.counters[DONE] = iteration
-    ranks.counters[CONVERGED] = iteration > 0 and enough > 0.0 and ranks.sums[0] <= enough
-
-
-@team_kernel
-def iterate(
-    thread: Any,
-    size: Any,
-    control: Any,
-    web: Any,
-    ranks: Any,
-    damping: Any,
-    enough: Any,
-    limit: Any,
-) -> None:
-    """Run at most `limit` iterations, until one changes at most `enough`, if that is not 0.
-
-    The first pass changes nothing: it only turns the ranks to begin with into shares.
-    """
-    n, blocks = len(ranks.rank), ranks.partial.shape[1]
-    iteration = np.int64(0)
-    while True:
-        share, values = ranks.shares[iteration & 1], ranks.shares[(iteration + 1) & 1]
-        spread = 1.0 - damping + damping * ranks.sums[1]
-        while True:
-            block = claim(control, 0, 1, blocks)
-            if block >= blocks:
-                break
-            first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
-            if iteration > 0:
-                if len(web.in_weights):
-                    _gather_weighted_block(web, share, first, last, values)
-                else:
-                    _gather_block(web, share, first, last, values)
-                _mix_in_jumps(web, damping, spread, first, last, values)
-            else:
-                for v in range(first, last):
-                    values[v] = ranks.rank[v]
-            ranks.partial[0, block], ranks.partial[1, block] = _sum_block(
-                web, ranks.rank, values, first, last
-            )
-            _store_block(web, ranks.rank, values, first, last)
-        if barrier(control, size):
-            return
-        if thread == 0:
-            _sum_up(ranks, iteration, enough)
-            report(control, iteration)
-            rewind(control, 0)
-        if barrier(control, size) or ranks.counters[CONVERGED] != 0 or iteration >= limit:
-            return
-        iteration += 1
+def rank_memory(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
+    """The memory that a run takes: the walk, again in the dtype of ranks, and three arrays of ranks."""
+    n = graph.num_vertices
+    given = distributing(graph, personalization, start)
+    of_walk = 0 if kind == np.float64 else kind.itemsize * n * (1 + (personalization is not None))
+    ranks = 3 * kind.itemsize * (n + 1) + 2 * 8 * (n // BLOCK + 1)
+    return in_turn(given, walking(graph, weighted), held(of_walk + ranks)).most

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.components import check_labels
+from edgewise.algorithms.components.verify import check_labels
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
@@ -30,8 +30,9 @@ def verify_strong_components(graph: Graph, component: np.ndarray, num_components
     check_labels(graph, component, num_components)
     labels = component.astype(np.int64)
     roots = np.flatnonzero(labels == np.arange(len(labels)))
-    columns = (graph.in_offsets, graph.in_sources) if graph.directed else (graph.offsets, graph.targets)
-    for name, rows in (("from", (graph.offsets, graph.targets)), ("to", columns)):
+    out_edges = graph.offsets, graph.targets
+    in_edges = (graph.in_offsets, graph.in_sources) if graph.directed else out_edges
+    for name, rows in (("from", out_edges), ("to", in_edges)):
         reached, queue = np.zeros(len(labels), bool), np.empty(len(labels), np.int64)
         queue[: len(roots)] = roots
         run_alone(_reach_inside, *rows, labels, reached, queue, len(roots))

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.sssp.cpu_distances import NONE
-from edgewise.algorithms.sssp.cpu_path_tree import looking_for_cycle
+from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
 from edgewise.memory import Step
 
 _PIECE = 64
-_ONE = np.uint64(1)
+_ONE, _NONE = np.uint64(1), np.uint32(0xFFFFFFFF)
 #: Words: the superstep, the number of vertices in the queue and in the next one.
 STEP, QUEUED, FOUND = 0, 8, 16
 
@@ -56,7 +55,7 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
     queues[0, 0] = source
     words = np.zeros(24, np.int64)
     words[QUEUED] = 1
-    parent = np.full(num_vertices, NONE, np.uint32)
+    parent = np.full(num_vertices, _NONE)
     return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)
 
 
@@ -77,7 +76,7 @@ def _offer(arcs: Any, search: Any, u: Any, step: Any) -> None:
             old = search.queued_in[v]
             if old < step and compare_and_swap(search.queued_in, v, old, step):
                 search.queues[np.uint64(step & 1), np.uint64(atomic_add(search.words, FOUND, 1))] = v
-                search.parent[v] = np.uint32(NONE)
+                search.parent[v] = _NONE
 
 
 @device_function

@@ -8,7 +8,7 @@ either.
 
 Distances of 64 bits are not packed: ``state`` is the array of distances, and parents are found afterwards.
 
-An arc of length zero offers no parent, for such parents can form a cycle; see `cpu_path_tree`.
+An arc of length zero offers no parent, for such parents can form a cycle; see `path_tree`.
 """
 
 from typing import Any
@@ -19,6 +19,7 @@ from numba.extending import overload
 
 from edgewise.kernels.cache import KERNEL_OPTIONS, device_function
 from edgewise.kernels.cpu.atomics import compare_and_swap
+from edgewise.kernels.cpu.team import team_kernel
 
 #: The parent of a vertex that has none; -1 as int32.
 NONE = np.uint64(0xFFFFFFFF)
@@ -105,3 +106,31 @@ def _lower_alone(state: Any, v: Any, distance: Any, parent: Any, parent_distance
 def parent_in(word: Any) -> Any:
     """The parent in a packed word, as uint32."""
     return np.uint32(word & NONE)
+
+
+@team_kernel
+def unpack(
+    thread: Any,
+    size: Any,
+    control: Any,
+    state: Any,
+    like: Any,
+    unreached: Any,
+    beyond: Any,
+    distance: Any,
+    parent: Any,
+) -> None:
+    """Split packed words into distances and parents (uint32).
+
+    Args:
+        state: words with distances of the dtype of `like`; `unreached` stands for none.
+        distance: of that dtype, or a wider integer; `beyond` stands for none.
+    """
+    n = len(state)
+    for v in range(np.uint64(n * thread // size), np.uint64(n * (thread + 1) // size)):
+        found = distance_in(state, v, like)
+        distance[v] = found
+        parent[v] = parent_in(state[v])
+        if found == unreached:
+            distance[v] = beyond
+            parent[v] = NONE

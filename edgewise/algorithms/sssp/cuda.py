@@ -11,12 +11,14 @@ Paths", IPDPS 2014 (near-far); Meyer and Sanders, Journal of Algorithms 49 (2003
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
-from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.algorithms.common.lengths import arcs_of, unreached_value
+from edgewise.algorithms.sssp.path_tree import attach_rest
+from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, refuse_overflow
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
@@ -40,7 +42,7 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import empty, signals, wait, written_forms, zeros
+from edgewise.kernels.cuda.memory import empty, host_copy, signals, wait, written_forms, zeros
 from edgewise.primitives import near_far
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal
@@ -65,6 +67,8 @@ HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 #: In-degree from which the arcs of one vertex are shared by a block when parents are made.
 HUB = 2048
+#: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
+_WIDER = 3.0
 
 
 class Paths(NamedTuple):
@@ -341,10 +345,15 @@ def unreached_key(dtype: np.dtype) -> Any:
     return np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]
 
 
+def gpu_delta(graph: Graph) -> float:
+    """`auto_delta` for a GPU."""
+    return _WIDER * auto_delta(graph)
+
+
 def shortest_paths(
-    graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution
-) -> tuple[Any, Any, int, int]:
-    """Distances and parents on the GPU, supersteps, and how many vertices were reached but have no parent.
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> tuple[Any, Any, int]:
+    """Distances and parents, and supersteps; the arrays are on the GPU, or on the host: see `finished`.
 
     Args:
         graph: weights of at least 0.
@@ -352,7 +361,11 @@ def shortest_paths(
         dtype: of distances.
         delta: by how much the threshold rises.
         run: the run that this is.
+
+    Raises:
+        GraphError: a distance is beyond the floats of this dtype.
     """
+    delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run)
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
@@ -362,7 +375,34 @@ def shortest_paths(
     wait(host, run.progress)
     forms = written_forms(host[FORMS:], FORM_NAMES)
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
-    return piles.best.view(dtype), parent.view(np.int32), int(host[SUPERSTEPS]), int(host[ORPHANS])
+    paths = piles.best.view(dtype), parent.view(np.int32)
+    return *finished(graph, start, *paths, int(host[ORPHANS]), run), int(host[SUPERSTEPS])
+
+
+def finished(
+    graph: Graph, start: int, distance: Any, parent: Any, orphans: int, run: Execution
+) -> tuple[Any, Any]:
+    """Distances and parents, checked and complete; on the host if some parents had to be found there.
+
+    Args:
+        graph, start: as for `shortest_paths`.
+        distance, parent: on the GPU, shape (n,); int32 for parents.
+        orphans: the number of vertices that were reached but have no parent: only arcs of length 0 lead there.
+        run: the run that this is.
+
+    Raises:
+        GraphError: a distance is beyond the floats of its dtype.
+    """
+    on_host = distance
+    if orphans or may_overflow(graph, distance.dtype):
+        on_host = host_copy(distance)
+        refuse_overflow(graph, start, on_host)
+    if orphans:
+        distance, parent = on_host, host_copy(parent)
+        unreached = unreached_value(distance.dtype)
+        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached, run)
+        run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
+    return distance, parent
 
 
 def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: Execution) -> int:

@@ -2,15 +2,15 @@
 by the program itself."""
 
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import graph_on_gpu
-from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype
-from edgewise.algorithms.sssp.cpu_path_tree import refuse_cycle
-from edgewise.algorithms.sssp.cuda import nearest_parents
+from edgewise.algorithms.sssp.cuda import finished, nearest_parents
+from edgewise.algorithms.sssp.path_tree import refuse_cycle
+from edgewise.algorithms.sssp.weights import is_signed
 from edgewise.engine.contract import Ending
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -115,21 +115,25 @@ def paths_program(dtype: np.dtype, negative: bool) -> type[Program]:
     return type(base.__name__, (base,), {**fields, "message": wide_dtype(dtype) if negative else dtype})
 
 
-def shortest_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> tuple[Any, Any, int, int]:
-    """Distances and parents on the GPU, supersteps, and the number of vertices reached but without a parent yet.
+def shortest_paths(
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> tuple[Any, Any, int]:
+    """Distances, parents and supersteps, for weights of any sign; as of `cuda.shortest_paths`. `delta` is not used.
 
     Raises:
+        GraphError: a distance is beyond the floats of this dtype.
         NegativeCycleError: a negative cycle can be reached.
     """
-    if weight_range(graph)[0] < 0:
-        return *_signed_paths(graph, start, dtype, run), 0
+    if is_signed(graph):
+        distance, parent, supersteps = _signed_paths(graph, start, dtype, run)
+        return *finished(graph, start, distance, parent, 0, run), supersteps
     graph_on_gpu(graph, run)
     search = prepared_for(paths_program(dtype, negative=False), graph, run)
     outcome = search.carry_out(run, {"source": start}, None)
     explain(run, outcome)
     distance, parent = (outcome.vertex_fields[name] for name in ("distance", "parent"))
     orphans = nearest_parents(graph, start, distance, parent, run)
-    return distance, parent, outcome.supersteps, orphans
+    return *finished(graph, start, distance, parent, orphans, run), outcome.supersteps
 
 
 def _signed_paths(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> tuple[Any, Any, int]:

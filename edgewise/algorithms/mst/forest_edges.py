@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.mst.cuda_lightest import weights_of
+from edgewise.algorithms.mst.lightest import weights_of
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Keys, type_of
 from edgewise.kernels.cuda.device import (
     SIMULATED,

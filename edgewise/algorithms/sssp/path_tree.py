@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.lengths import length
-from edgewise.algorithms.sssp.cpu_distances import NONE, distance_in, parent_in
 from edgewise.errors import NegativeCycleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -24,6 +23,8 @@ from edgewise.memory import Step
 from edgewise.text import shown
 
 _ONE = np.uint64(1)
+#: The parent of a vertex that has none; -1 as int32.
+_NONE = np.uint32(0xFFFFFFFF)
 #: Vertices, and arcs, that a thread takes at a time.
 _VERTICES, _ARCS = 64, 16_384
 #: In `level`: a vertex that needs no parent, and one that waits for one; later, the round in which it found one.
@@ -31,38 +32,10 @@ PLACED, WAITING = 0, -1
 
 
 @team_kernel
-def unpack(
-    thread: Any,
-    size: Any,
-    control: Any,
-    state: Any,
-    like: Any,
-    unreached: Any,
-    beyond: Any,
-    distance: Any,
-    parent: Any,
-) -> None:
-    """Split packed words into distances and parents (uint32).
-
-    Args:
-        state: words with distances of the dtype of `like`; `unreached` stands for none.
-        distance: of that dtype, or a wider integer; `beyond` stands for none.
-    """
-    n = len(state)
-    for v in range(np.uint64(n * thread // size), np.uint64(n * (thread + 1) // size)):
-        found = distance_in(state, v, like)
-        distance[v] = found
-        parent[v] = parent_in(state[v])
-        if found == unreached:
-            distance[v] = beyond
-            parent[v] = NONE
-
-
-@team_kernel
 def nearer_parents(
     thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
 ) -> None:
-    """Give each vertex the lowest source of a tight arc from a smaller distance; `parent` (uint32) is all `NONE`."""
+    """Give each vertex the lowest source of a tight arc from a smaller distance; `parent` (uint32) is all ones."""
     num_arcs = len(arcs.targets)
     while True:
         start = claim(control, 0, _ARCS, num_arcs)
@@ -141,7 +114,7 @@ def attach_rest(
     arcs: Any, distance: np.ndarray, parent: np.ndarray, start: int, unreached: Any, run: Execution
 ) -> None:
     """Find parents for vertices that only arcs of length zero reach, if there are any."""
-    placed = parent != NONE
+    placed = parent != _NONE
     placed[start] = True
     reached = distance != unreached
     if np.count_nonzero(placed) == np.count_nonzero(reached):

@@ -20,8 +20,8 @@ from edgewise.algorithms.mst.cuda import (
     make_forest,
     offer,
 )
-from edgewise.algorithms.mst.cuda_forest_edges import NO_EDGE
-from edgewise.algorithms.mst.cuda_lightest import NOT_YET, make_key
+from edgewise.algorithms.mst.forest_edges import NO_EDGE
+from edgewise.algorithms.mst.lightest import NOT_YET, make_key
 from edgewise.kernels.cuda.arguments import Weights, type_of
 from edgewise.kernels.cuda.device import grid_barrier, lane, num_threads, thread_index
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel

@@ -1,0 +1,48 @@
+"""A call to sum dependencies, as every form takes it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.checkpoint import COPIES
+from edgewise.algorithms.betweenness.cpu import ON_ARCS, Size
+from edgewise.execution import rest_of
+from edgewise.graph import Graph
+
+
+class Job(NamedTuple):
+    """A call to sum dependencies.
+
+    Attributes:
+        name: what runs, for messages.
+        graph: the graph.
+        weighted: whether the lengths of arcs are their weights.
+        on: what dependencies are on; see `cpu`.
+        dtype: that of distances.
+        beside: bytes that the sources take.
+        checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
+    """
+
+    name: str
+    graph: Graph
+    weighted: bool
+    on: int
+    dtype: np.dtype
+    beside: int
+    checkpoint: Any
+
+    @property
+    def num_sums(self) -> int:
+        """The number of sums: one for each vertex or arc."""
+        return self.graph.num_arcs if self.on == ON_ARCS else self.graph.num_vertices
+
+    def size(self, num_sources: int, num_threads: int, memory_limit: int | None) -> Size:
+        """The size of the state on the CPU for `num_sources` sources, with as many at a time as the limit allows."""
+        copies = 0 if self.checkpoint is None else COPIES
+        size = Size(self.graph.num_vertices, self.num_sums, num_threads, self.dtype, copies)
+        return size.with_rows(num_sources, rest_of(memory_limit, self.beside))
+
+    def work(self, num_sources: int) -> float:
+        """About the nanoseconds that one CPU thread takes for `num_sources` sources."""
+        n, m = self.graph.num_vertices, self.graph.num_arcs
+        return num_sources * (20 * n + 5 * m) * (3 if self.weighted else 1)
