@@ -62,6 +62,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/contract": ("test_program.py", "test_result.py"),
     "engine/cpu/messages": ("test_buffered.py", *_PROGRAMS),
     "engine/cpu/program": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
+    "engine/cpu/workspace": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
     "engine/cpu": _PROGRAMS,
     "engine/delivery": ("test_delivery.py", *_PROGRAMS),
     "engine/endless": ("test_endless.py",),

@@ -16,8 +16,8 @@ from edgewise.primitives.control import TURNS, control_words
 WHOLE, MORE = -1, -2
 #: How many words a strategy may count in at each superstep. They are 0 before vertices are listed.
 COUNTERS = TURNS
-#: Words of `control`: SHARED counts the supersteps that a strategy which chooses pushed in equal shares, SHARING_NS adds
-#: up the nanoseconds that scans for equal shares took, by the clock of thread 0.
+#: Words of `control`: SHARED counts the supersteps that a strategy which chooses pushed in equal shares, SHARING_NS
+#: adds up the nanoseconds that scans for equal shares took, by the clock of thread 0.
 CONTROL = control_words()
 SHARED, SHARING_NS = CONTROL.take_line(), CONTROL.take()
 

@@ -1,7 +1,7 @@
 """How messages reach vertices: the one place that says what a schedule means for a program on a graph.
 
-Every engine but the reference, which has no choice, takes the `Delivery` that `decide` gives. No engine asks the schedule how messages go, which threads do
-which arcs on a GPU, or where these lie.
+Every engine but the reference, which has no choice, takes the `Delivery` that `decide` gives. No engine asks the
+schedule how messages go, which threads do which arcs on a GPU, or where these lie.
 """
 
 from typing import NamedTuple

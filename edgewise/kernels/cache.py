@@ -13,6 +13,7 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -59,26 +60,31 @@ def _environment_key(module: str) -> str:
     host, bounds = llvmlite.binding.get_host_cpu_name(), str(config.BOUNDSCHECK)
     for part in (sys.version, numba.__version__, llvmlite.__version__, host, features, bounds):
         digest.update(part.encode())
-    for name in sorted(_modules_behind(module)):
+    for name, source in sorted(_sources_behind(module).items()):
         digest.update(name.encode())
-        digest.update(Path(sys.modules[name].__file__ or "").read_bytes())
+        digest.update(source)
     return digest.hexdigest()
 
 
-def _modules_behind(module: str) -> set[str]:
-    """A module of edgewise with those that it imports from, directly and indirectly."""
-    found, waiting = {module}, [module]
+#: A module of edgewise of which names are imported. Constants do not say where they come from.
+_IMPORTED_FROM = re.compile(rb"^from (edgewise[.\w]*) import ", re.MULTILINE)
+
+
+def _sources_behind(module: str) -> dict[str, bytes]:
+    """The sources, by name, of a module of edgewise and of those that it imports from, directly and indirectly."""
+    sources: dict[str, bytes] = {}
+    waiting = [module]
     while waiting:
-        for value in vars(sys.modules[waiting.pop()]).values():
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if (
-                isinstance(name, str)
-                and name.split(".")[0] == "edgewise"
-                and name in sys.modules.keys() - found
-            ):
-                found.add(name)
-                waiting.append(name)
-    return found
+        name = waiting.pop()
+        if name.split(".")[0] == "edgewise" and name in sys.modules.keys() - sources:
+            sources[name] = Path(sys.modules[name].__file__ or "").read_bytes()
+            waiting += (each.decode() for each in _IMPORTED_FROM.findall(sources[name]))
+            for value in vars(sys.modules[name]).values():
+                is_module = isinstance(value, ModuleType)
+                where = value.__name__ if is_module else getattr(value, "__module__", None)
+                if isinstance(where, str):
+                    waiting.append(where)
+    return sources
 
 
 _seconds = 0.0

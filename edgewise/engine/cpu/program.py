@@ -76,14 +76,21 @@ class CpuProgram(AbstractEngine):
 
     def lay_out(self) -> None:
         spec, graph, delivery = self._binding.spec, self._binding.graph, self._delivery
-        rows, columns, in_arcs = (graph.offsets, graph.targets), (graph.offsets, graph.targets), graph.offsets
+        in_offsets, in_sources, in_arcs = graph.offsets, graph.targets, graph.offsets
         if delivery.in_edges:
-            columns = graph.in_offsets, graph.in_sources
+            in_offsets, in_sources = graph.in_offsets, graph.in_sources
             in_arcs = graph.in_arcs if spec.needs_arc_index else in_arcs
         if delivery.buffered:
             in_offsets, self._slot_of = graph.slots
-            columns = in_offsets, graph.targets
-        self._arcs = Arcs(graph.num_vertices, graph.num_arcs, *rows, *columns, in_arcs)
+        self._arcs = Arcs(
+            n=graph.num_vertices,
+            m=graph.num_arcs,
+            offsets=graph.offsets,
+            targets=graph.targets,
+            in_offsets=in_offsets,
+            in_sources=in_sources,
+            in_arcs=in_arcs,
+        )
         self._graph_table = rows_of(self._arcs)
         self._constants = self._lay_out({}, None)
         self.memory_kept = laying_out(self._binding).kept + self._workspace(available_threads())
@@ -113,7 +120,9 @@ class CpuProgram(AbstractEngine):
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         spec, arcs = self._binding.spec, self._arcs
-        constants, constant_table = self._lay_out(given, self._constants[0]) if given else self._constants
+        constants, constant_table = self._constants
+        if given:
+            constants, constant_table = self._lay_out(given, constants)
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
@@ -171,6 +180,7 @@ class CpuProgram(AbstractEngine):
         return Workspace(self._make_work(num_threads), num_threads)
 
     def _make_work(self, num_threads: int) -> Work | NearFar:
+        """The arrays for a new workspace."""
         spec, graph, message = self._binding.spec, self._binding.graph, self._message
         if self._delivery.best_first:
             return make_near_far(graph.num_vertices, message, num_threads)
