@@ -6,8 +6,11 @@ from textwrap import dedent
 import pytest
 
 import edgewise as ew
+from edgewise.algorithms.bfs import BFSResult
+from edgewise.cli import tasks
 from edgewise.cli.tasks import find_task, literal, parse_settings, vertex_id
 from edgewise.errors import GraphError, ProgramError
+from edgewise.graph import VertexId
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -172,3 +175,16 @@ def test_a_program_that_draws_takes_a_seed(tmp_path: Path, path: ew.Graph) -> No
         for seed in ("1", "1", "2")
     )
     assert first == again != other
+
+
+def test_vertices_are_told_by_their_annotation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the name of the parameter."""
+
+    def reach(graph: ew.Graph, origin: VertexId, steps: int = 3) -> BFSResult:
+        raise NotImplementedError
+
+    monkeypatch.setattr(tasks, "algorithms", lambda: {"reach": reach})
+    task = find_task("reach")
+    graph = ew.Graph.from_edges(["1", "2"], ["2", "3"])
+    assert task.vertices == ("origin",) and task.required == ("origin",)
+    assert task.arguments(graph, {"origin": "1", "steps": "1"}) == {"origin": "1", "steps": 1}

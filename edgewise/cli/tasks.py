@@ -18,7 +18,7 @@ import numpy as np
 import edgewise
 from edgewise import generate
 from edgewise.errors import GraphError, ProgramError
-from edgewise.graph import Graph
+from edgewise.graph import Graph, VertexId
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
@@ -144,7 +144,8 @@ def find_algorithm(name: str) -> Task:
     required = tuple(p.name for p in declared.values() if p.default is p.empty)
     booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
     kind = inspect.signature(function).return_annotation
-    return Task(name, function, kind, tuple(declared), required, ("source",), booleans)
+    vertices = tuple(p.name for p in declared.values() if p.annotation == VertexId)
+    return Task(name, function, kind, tuple(declared), required, vertices, booleans)
 
 
 def _program_task(name: str) -> Task:

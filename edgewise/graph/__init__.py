@@ -1,6 +1,6 @@
 """The graph: rows of arcs, the user's ids, and what is derived from them on demand."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from edgewise.errors import GraphTypeError
 from edgewise.graph.graph import Graph
@@ -8,7 +8,10 @@ from edgewise.graph.making import Made
 from edgewise.graph.resident import Arrays, Resident
 from edgewise.text import shown
 
-__all__ = ["Arrays", "Graph", "Made", "Resident", "check_graph"]
+__all__ = ["Arrays", "Graph", "Made", "Resident", "VertexId", "check_graph"]
+
+#: The annotation of parameters of algorithms that take the user's id of a vertex, or several ids.
+VertexId = Annotated[Any, "id of a vertex"]
 
 
 def check_graph(where: str, graph: Any) -> None:

@@ -21,7 +21,7 @@ class Units(NamedTuple):
         heaviest, heavy, groups: how many units there are of each kind.
         group_size: rows in a group; the last may have fewer, and has as many places.
         size: all places.
-        numbers: int64, (4,): heaviest, heavy, group_size and size, where the rest lies.
+        numbers: int64, (4,): heaviest, heavy, group_size and size, beside the other arrays in memory.
     """
 
     vertices: Any

@@ -30,7 +30,7 @@ from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Arrays, Graph, check_graph
+from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -104,7 +104,7 @@ class BFSResult(Result):
 
 def bfs(
     graph: Graph,
-    source: Any,
+    source: VertexId,
     *,
     max_depth: int | None = None,
     device: str = "auto",

@@ -30,7 +30,7 @@ from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Arrays, Graph, check_graph
+from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
@@ -101,7 +101,7 @@ class SSSPResult(Result):
 
 def sssp(
     graph: Graph,
-    source: Any,
+    source: VertexId,
     *,
     delta: float | Literal["auto"] = "auto",
     device: str = "auto",
