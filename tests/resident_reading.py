@@ -32,7 +32,7 @@ def measure(kind: str) -> list[tuple[int, int, bool]]:
     for name, lines in (("small.txt", 20), ("large.txt", count)):
         (folder / name).write_text("".join(map(line, range(lines))), encoding="utf-8")
     warnings.simplefilter("ignore")
-    ew.read(folder / "small.txt")
+    ew.read(folder / "small.txt")  # loads compiled code
     limit, measured = 0, []
     while not measured or measured[-1][2]:
         _settle()

@@ -58,7 +58,8 @@ def test_resident_memory_stays_within_what_was_said_of_all(name):
 def test_reading_stays_within_its_limit(kind):
     """Whether it is refused or not; and what a refusal says is soon enough."""
     command = [sys.executable, "resident_reading.py", kind]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
+    for _ in range(2):  # the first process compiles, which takes memory, too
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
     measured = json.loads(done.stdout)
     assert len(measured) <= 4
     for limit, peak, _ in measured:
