@@ -4,13 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-kernels test-bounds test-gpu mutants bench lint clean
+.PHONY: help demo test test-all test-more test-bounds test-gpu mutants bench lint clean
 
 help:
 	@echo "make demo      rank Debian's packages by PageRank over their dependencies"
 	@echo "make test      run the tests"
 	@echo "make test-all  run the tests, those too long for CI included"
-	@echo "make test-kernels  compile CUDA kernels for more architectures, and run algorithms in the simulator"
+	@echo "make test-more  run what make test leaves out: more architectures, algorithms in the simulator, long tests of programs"
 	@echo "make test-bounds  run tests with kernels on the CPU that check array bounds"
 	@echo "make test-gpu  run the tests that need an NVIDIA GPU (CUDA 13)"
 	@echo "make mutants   change 60 places of the algorithms and engines, one at a time: do tests notice?"
@@ -25,11 +25,11 @@ demo: $(VENV)/.core
 	@echo "a program of your own: examples/, and README.md for the Python interface."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not kernels and not gpu"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not more and not gpu"
 
-# CUDA kernels for more architectures than `make test` compiles them for, and algorithms in the simulator.
-test-kernels: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist load -m "kernels and not slow"
+# What takes longer: CUDA kernels for more architectures, algorithms in the simulator, programs that are compiled often.
+test-more: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist load -m "more and not slow and not gpu"
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"

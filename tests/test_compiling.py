@@ -269,6 +269,7 @@ print(len(compiled))
 """
 
 
+@pytest.mark.more
 def test_programs_that_different_processes_compiled_do_not_run_each_others_code(tmp_path):
     twins = {"one.Twin": "1", "square.Twin": "edge.source * edge.source", "last.Other": "edge.source - 7"}
     for place, message in twins.items():

@@ -141,6 +141,7 @@ def test_a_run_on_one_processor_is_on_one_thread(monkeypatch):
     assert "threads" not in result.explain() and result.verify(graph)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     "name", ["sssp", "float sums", "logic and aggregates", "core numbers", "phases and random numbers"]
 )

@@ -62,7 +62,7 @@ EVERY_PROGRAM = [
     pytest.param(name, capability, marks=marks if name in ALL_PARTS or name in also else pytest.mark.slow)
     for capability, also, marks in (
         (NEWEST_MEASURED, ("pagerank", "user combiner"), ()),
-        (OLDEST, (), pytest.mark.kernels),
+        (OLDEST, (), pytest.mark.more),
     )
     for name in PROGRAMS
 ]
@@ -95,16 +95,16 @@ def test_asynchronous_programs_compile(name, capability):
             "logic and aggregates",
             (8, 0),
             ew.Schedule(ew.Pull(), balance=ew.WorkloadDecomposition()),
-            marks=pytest.mark.kernels,
+            marks=pytest.mark.more,
         ),
         pytest.param(
             "edge fields",
             (10, 0),
             ew.Schedule(balance=ew.EdgeBased(chunking=False)),
-            marks=pytest.mark.kernels,
+            marks=pytest.mark.more,
         ),
         pytest.param(
-            "sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing()), marks=pytest.mark.kernels
+            "sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing()), marks=pytest.mark.more
         ),
     ],
     ids=str,
@@ -170,7 +170,8 @@ def test_arguments_are_declared_once():
 
 
 def test_control_words_are_given_out_once():
-    from edgewise.primitives.control import LINE, control_words
+    from edgewise.primitives.control import control_words
+    from edgewise.primitives.words import LINE
 
     words = control_words()
     assert (words.take(), words.take(3), words.take_line(3), words.take()) == (1, 2, LINE, LINE + 3)

@@ -94,7 +94,7 @@ SLOW = [
     ("distances", NEWEST_MEASURED, SMALL),
     ("distances", OLDEST, BIG),
 ]
-MARKS = {NEWEST_MEASURED: (), OLDEST: pytest.mark.kernels}
+MARKS = {NEWEST_MEASURED: (), OLDEST: pytest.mark.more}
 CASES = [
     pytest.param(*each, marks=pytest.mark.slow if each in SLOW else MARKS.get(each[1], ())) for each in CASES
 ]
@@ -144,6 +144,7 @@ def programs_of(algorithm):
 WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("make", "values", "capability", "balance"),
     [
@@ -203,6 +204,7 @@ def test_algorithms_as_programs_compile(make, values, capability, balance):
     assert b".text.kernel" in code_of(make(), values, capability, schedule=ew.Schedule(balance=balance))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", ["Trim", "Reach", "Colours"])
 def test_strong_components_as_programs_compile(name):
     from edgewise.algorithms.scc import program as scc_program

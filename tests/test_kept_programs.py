@@ -12,6 +12,7 @@ import edgewise as ew
 from edgewise.errors import ProgramError
 from edgewise.program.inspect import specification
 
+pytestmark = pytest.mark.more
 runs = importlib.import_module("edgewise.run")  # edgewise.run is its function
 
 LIMIT = 3

@@ -6,7 +6,7 @@ from simulated import simulated
 pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.more
 
 GRAPHS = ["one vertex", "path", "star", "loops and parallel arcs", "two parts", "directed", "undirected"]
 

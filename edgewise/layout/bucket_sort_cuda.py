@@ -46,14 +46,13 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import capability, cupy, empty, room, zeros
+from edgewise.primitives.words import LINE, Allocator
 
 #: The most buckets: one for each thread of a block.
 MOST_BUCKETS = THREADS
 #: Keys of a tile that a thread holds, a warp, and the block.
 AHEAD = 16
-CHUNK = AHEAD * WARP
-TILE = AHEAD * THREADS
-WARPS = THREADS // WARP
+CHUNK, TILE, WARPS = AHEAD * WARP, AHEAD * THREADS, THREADS // WARP
 #: A warp's counters have 16 bits: a word counts a bucket, and the one COLUMNS after it.
 COLUMNS = MOST_BUCKETS // 2
 #: Words that a block shares: counters for each warp, or counters of whole words, or a tile in its new order. One more
@@ -70,9 +69,10 @@ LEAST = TILE // 4
 GROUP = 16
 #: Words of the workspace: the barrier, the largest key, the largest complement of a key, blocks that need no more of
 #: it. Then come sums of groups, and counts of blocks, for each bucket.
-LARGEST, COMPLEMENT, DONE, HEAD = 1, 2, 3, 32
-_ALL_BITS = np.uint32(0xFFFFFFFF)
-_HALF = np.uint32(0xFFFF)
+_WORDS = Allocator(1, line=2 * LINE)  # of 32 bits
+LARGEST, COMPLEMENT, DONE = (_WORDS.take() for _ in range(3))
+HEAD = _WORDS.take_line()
+_ALL_BITS, _HALF = np.uint32(0xFFFFFFFF), np.uint32(0xFFFF)
 
 
 @device_function

@@ -34,9 +34,10 @@ from edgewise.kernels.cuda.device import (
     warp_barrier,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
-from edgewise.primitives.control import LINE, control_words
+from edgewise.primitives.control import control_words
 from edgewise.primitives.deal import TALLY_WORDS, WARPS
 from edgewise.primitives.warp_buffers import BOX_WORDS
+from edgewise.primitives.words import LINE
 
 #: This form takes at most FEW_VERTICES vertices with at most FEW_EDGES out-edges. A whole block takes the arcs of a
 #: vertex with more than MANY. As a hub would keep its block busy, edges <= HUB_EDGES + MANY * vertices must hold, too.

@@ -46,12 +46,13 @@ from edgewise.primitives.block_queues import (
     keep,
     make_few,
 )
-from edgewise.primitives.control import TURNS, Allocator, host_words, turns_after
+from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
+from edgewise.primitives.words import Allocator
 
 #: Words of `control` and of the host's array; kernels may have more behind them.
 #: These take turns: how many vertices are near, how many out-edges they have, how many pieces a superstep deals with;

@@ -11,20 +11,22 @@ import numpy as np
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.primitives.endings import CANCELLED
+from edgewise.primitives.words import Allocator
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
 #: RESUMED says whether vertices were asked to resume since the last superstep. SPENT is how many vertices and arcs have
 #: been looked at, AHEAD_WORK how many the next superstep will look at.
-COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPENT, AHEAD_WORK = range(
-    0, 96, 8
+_WORDS = Allocator(0, line=8)
+COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPENT, AHEAD_WORK = (
+    _WORDS.take_line() for _ in range(12)
 )
-#: The first word of the counts of supersteps by form.
-FORMS = 96
-#: The words of `Sizes`, which the host sets.
-RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = range(FORMS + 8, FORMS + 14)
-SHARED_WORDS = FORMS + 16
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
+#: The first word of the counts of supersteps by form.
+FORMS = _WORDS.take_line(RESUME + 1)
+#: The words of `Sizes`, which the host sets.
+RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = (_WORDS.take() for _ in range(6))
+SHARED_WORDS = _WORDS.size
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 #: Why a kernel returned: its budget is spent. Called again, it goes on where it was.
 GO_ON = CANCELLED + 1

@@ -1,0 +1,32 @@
+"""The words of arrays by which the threads of a kernel agree, each given out once."""
+
+#: How many words a cache line has on a GPU. A thread that waits for a word does not slow down those that change other
+#: lines.
+LINE = 16
+
+
+class Allocator:
+    """Gives out words of 64 bits, so that none has two meanings.
+
+    Attributes:
+        size: how many words were given out, at last the length of the array.
+        line: how many words a cache line has.
+    """
+
+    def __init__(self, size: int, line: int = LINE) -> None:
+        self.size, self.line = size, line
+
+    def take(self, count: int = 1) -> int:
+        """Give out `count` words; the index of the first."""
+        first = self.size
+        self.size += count
+        return first
+
+    def take_line(self, count: int = 1) -> int:
+        """Give out `count` words that begin a cache line; the index of the first."""
+        self.size += -self.size % self.line
+        return self.take(count)
+
+    def more(self) -> "Allocator":
+        """An allocator of the words behind these, for one of several kernels that share the first words."""
+        return Allocator(self.size, self.line)
