@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.more
+
 KERNELS = """
 import numpy as np
 import edgewise as ew

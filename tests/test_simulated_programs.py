@@ -7,6 +7,7 @@ from test_engines import PROGRAMS
 pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
+pytestmark = pytest.mark.more
 
 
 def test_programs_give_the_right_answers_in_the_simulator():
