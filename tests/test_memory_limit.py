@@ -202,3 +202,36 @@ def test_a_program_counts_what_looking_its_vertex_up_takes():
         assert ("_position" in vars(graph._ids)) == (len(needed) == 2)
         graph.index_of("v0")
     assert needed[0] - needed[1] == 130 * graph.num_vertices
+
+
+class Worth(ew.Program):
+    """What neighbours are worth, from values that may be given."""
+
+    value = ew.vertex("float64", init=1.0)
+    share = ew.parameter(default=0.5)
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.share * state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.HALT
+
+
+@pytest.mark.parametrize("values", [{}, {"share": True}, {"share": 2}])
+def test_an_array_of_the_right_dtype_takes_nothing(values):
+    graph = ew.generate.uniform(500, 8000, seed=1)
+    push = ew.Schedule(delivery=ew.Push())
+
+    def asked(**given) -> int:
+        return needed(lambda **options: ew.run(Worth(**given), graph, device="cpu", schedule=push, **options))
+
+    assert asked(**values, value=np.ones(500)) == asked(**values)
+    assert asked(**values, value=np.ones(500, np.float32)) == asked(**values) + 8 * 500
+    result = ew.run(Worth(**values), graph, device="cpu", schedule=push)
+    expected = float(values.get("share", 0.5)) * np.bincount(graph.targets, minlength=500)
+    np.testing.assert_allclose(result.value, expected)
