@@ -181,10 +181,11 @@ def test_vertices_are_told_by_their_annotation(monkeypatch: pytest.MonkeyPatch) 
     """Not by the name of the parameter."""
 
     def reach(graph: ew.Graph, origin: VertexId, steps: int = 3) -> BFSResult:
-        raise NotImplementedError
+        return ew.bfs(graph, origin, max_depth=steps)
 
     monkeypatch.setattr(tasks, "algorithms", lambda: {"reach": reach})
     task = find_task("reach")
     graph = ew.Graph.from_edges(["1", "2"], ["2", "3"])
     assert task.vertices == ("origin",) and task.required == ("origin",)
     assert task.arguments(graph, {"origin": "1", "steps": "1"}) == {"origin": "1", "steps": 1}
+    assert task.function(graph, **task.arguments(graph, {"origin": "1"})).level.tolist() == [0, 1, 2]
