@@ -214,6 +214,7 @@ def test_entries_that_do_not_fit_are_found_again(threads, monkeypatch):
     assert result.verify(graph)
 
 
+@pytest.mark.more
 def test_long_paths():
     n = 20_000
     path = ew.Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 3, np.int32))

@@ -84,8 +84,7 @@ class AutomaticStrategy(Strategy):
         if pulls:
             # The share of a warp with one block on each multiprocessor.
             share = rows.num_arcs // max(1, cuda_memory.most_threads() // (2 * WARP))
-            needed = 8 * rows.num_vertices
-            largest = rows.kept(True, ("largest degree",), needed, largest_degree)
+            largest = rows.kept(True, "the largest degree", 8 * rows.num_vertices, largest_degree)
             shares = bool(largest > share)
             notes.append(
                 f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "

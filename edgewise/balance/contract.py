@@ -72,15 +72,15 @@ class Rows(NamedTuple):
     Attributes:
         num_vertices, num_arcs: of the graph.
         offsets: the dtype of offsets, unsigned.
-        kept: ``kept(inward, key, needed, make)``: the result of ``make(offsets)`` for the offsets of out-edges or,
-            inward, of in-edges, on the GPU. It is made at the first call, which takes `needed` bytes, and stays with
-            the graph under `key`, whose first item names it in words. Raises MemoryLimitError if the GPU has no room.
+        kept: ``kept(inward, what, needed, make, *arguments)``: the result of ``make(offsets, *arguments)`` for the
+            offsets of out-edges or, inward, of in-edges, on the GPU. The first call makes it, which takes `needed`
+            bytes; the graph keeps it. `what` names it in messages. Raises MemoryLimitError if the GPU has no room.
     """
 
     num_vertices: int
     num_arcs: int
     offsets: np.dtype
-    kept: Callable[[bool, tuple[Any, ...], int, Callable[[Any], Any]], Any]
+    kept: Callable[..., Any]
 
 
 @dataclass(frozen=True)

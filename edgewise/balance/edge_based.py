@@ -102,7 +102,7 @@ class EdgeBasedStrategy(Strategy):
     def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
         m = rows.num_arcs
         ends = [
-            rows.kept(inward, ("sources of edges",), ENDS_BYTES * m, lambda offsets: own_ends(offsets, m))
+            rows.kept(inward, "the sources of edges", ENDS_BYTES * m, own_ends, m)
             for inward, used in ((False, pushes), (True, pulls))
             if used
         ]

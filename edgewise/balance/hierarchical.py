@@ -168,8 +168,7 @@ class HierarchicalStrategy(Strategy):
         inward, heavy = 0, cuda_memory.empty(0, np.uint32)
         if pulls:
             inward = bound_of(self._choice, rows, inward=True) if n >= THREADS and depth != 0 else 0
-            key, needed = ("heavy", inward), 24 * n
-            heavy = rows.kept(True, key, needed, lambda offsets: heavy_vertices(offsets, inward))
+            heavy = rows.kept(True, "listing heavy vertices", 24 * n, heavy_vertices, inward)
         numbers = [out, inward, NO_LIMIT if depth is None else min(depth, NO_LIMIT), len(heavy)]
         bounds = cuda_memory.copy_of(np.array(numbers, np.int64))
         listed = Own(n if pushes else 0)

@@ -74,8 +74,7 @@ def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, inward:
     """The most arcs of a vertex that a thread has at a time, by out-edges or, inward, by in-edges."""
     if choice.max_degree != "auto":
         return min(choice.max_degree, max(1, rows.num_arcs))
-    needed, bins = 16 * rows.num_vertices, choice.bins
-    found: int = rows.kept(inward, ("degrees", bins), needed, lambda offsets: likely_degree(offsets, bins))
+    found: int = rows.kept(inward, "the degrees", 16 * rows.num_vertices, likely_degree, choice.bins)
     return found
 
 
@@ -167,8 +166,7 @@ class NodeSplittingStrategy(Strategy):
     def _split(self, rows: Rows, inward: bool, what: str) -> tuple[Children, str]:
         """The children of all vertices in one direction, and a note."""
         n, bound = rows.num_vertices, bound_of(self._choice, rows, inward)
-        key, needed = ("node splitting", bound), SPLIT_BYTES * n
-        children: Children = rows.kept(inward, key, needed, lambda offsets: split_vertices(offsets, bound))
+        children: Children = rows.kept(inward, "node splitting", SPLIT_BYTES * n, split_vertices, bound)
         count = int(children.split[0])
         note = f"node splitting: {count:,} of {n:,} vertices have more than {bound:,} {what}; they became "
         return children, f"{note}{len(children.parent) - n + count:,}"

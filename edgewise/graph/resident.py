@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from enum import Flag, auto
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
-from edgewise.graph import csr, gpu_rows
+from edgewise.graph import gpu_rows
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import Step
+
+_Kept = TypeVar("_Kept")
 
 
 class Arrays(Flag):
@@ -58,13 +60,15 @@ class Resident:
     def out_degree(self) -> Any:
         """The number of arcs out of each vertex."""
         graph = self._graph
-        return self._lengths(graph.stored) if graph.built_on_gpu else self._copied(graph.out_degree)
+        return self.kept(_row_lengths, False) if graph.built_on_gpu else self._copied(graph.out_degree)
 
     @property
     def in_degree(self) -> Any:
         """The number of arcs into each vertex."""
         graph = self._graph
-        return self._lengths(graph.stored_in_edges) if graph.built_on_gpu else self._copied(graph.in_degree)
+        if not graph.directed:
+            return self.out_degree
+        return self.kept(_row_lengths, True) if graph.built_on_gpu else self._copied(graph.in_degree)
 
     def making(self, arrays: Arrays) -> Step:
         """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
@@ -75,19 +79,24 @@ class Resident:
         missing = {
             array if array in unmade else id(values): values.nbytes
             for array, values in zip(Arrays, parts, strict=True)
-            if array in arrays and (array in unmade or not (graph.built_on_gpu or self.has(id(values))))
+            if array in arrays
+            and (array in unmade or not (graph.built_on_gpu or id(values) in graph.residents))
         }
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
 
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What belongs to the graph and lies on the GPU, made when it is first asked for."""
+    def kept(self, make: Callable[..., _Kept], *arguments: Any) -> _Kept:
+        """The result of ``make(graph, *arguments)``, which lies on the GPU: made once, kept as long as the graph."""
+        made: _Kept = self._held((make, *arguments), lambda: make(self._graph, *arguments))
+        return made
+
+    def has(self, make: Callable[..., Any], *arguments: Any) -> bool:
+        """Whether that result is `kept` already."""
+        return (make, *arguments) in self._graph.residents
+
+    def _held(self, key: Any, make: Callable[[], Any]) -> Any:
         held = self._graph.residents
         return held[key] if key in held else held.setdefault(key, make())
-
-    def has(self, key: Any) -> bool:
-        """Whether something `kept` is there already."""
-        return key in self._graph.residents
 
     def _there(self, values: Any) -> Any:
         """An array of rows, copied unless the graph was built on the GPU."""
@@ -100,9 +109,10 @@ class Resident:
             with cuda_door().room("the graph's copy", values.nbytes):
                 return values, cuda_door().copy_of(values)
 
-        return self.kept(id(values), copy)[1]
+        return self._held(id(values), copy)[1]
 
-    def _lengths(self, rows: csr.Rows) -> Any:
-        """The number of arcs in each row, of rows on the GPU."""
-        offsets = rows.offsets
-        return self.kept(("lengths", id(offsets)), lambda: (offsets[1:] - offsets[:-1]).astype(np.int32))
+
+def _row_lengths(graph: Any, inward: bool) -> Any:
+    """The number of arcs in each row of out-edges or, inward, of in-edges."""
+    offsets = (graph.stored_in_edges if inward else graph.stored).offsets
+    return (offsets[1:] - offsets[:-1]).astype(np.int32)

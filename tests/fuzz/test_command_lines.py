@@ -170,6 +170,7 @@ class Drawing:
         return [name, self.file(), self.file("result.csv"), *options, *self.reading()]
 
 
+@pytest.mark.more
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_odd_command_lines_end_in_a_message(

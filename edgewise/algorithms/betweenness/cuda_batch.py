@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import GraphOnGpu
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicUint32s, Float64s, Int32s, Int64s, Uint32s
 from edgewise.kernels.cuda.device import (
@@ -288,11 +287,7 @@ def add_ends(batch: Any, state: Any, sources: Any, generation: Any) -> Any:
     return grid_barrier(state.control, generation)
 
 
-def has_long_rows(graph: Graph, on_gpu: GraphOnGpu) -> bool:
+def has_long_rows(graph: Graph) -> bool:
     """Whether some vertex has more than `LONG` out-edges or in-edges, which a block takes."""
-
-    def look() -> bool:
-        return any(bool((ends[1:] - ends[:-1] > LONG).any()) for ends in (on_gpu.offsets, on_gpu.in_offsets))
-
-    found: bool = graph.gpu.kept("long rows", look)
-    return found
+    both = graph.gpu.offsets, graph.gpu.in_offsets
+    return any(bool((offsets[1:] - offsets[:-1] > LONG).any()) for offsets in both)

@@ -439,7 +439,7 @@ def accumulate(
     """
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu = graph_on_gpu(graph, run)
-    has_long = has_long_rows(graph, on_gpu)
+    has_long = graph.gpu.kept(has_long_rows)
     masks, listed, listed_masks = (empty(length, np.uint32) for length in (4 * n, n * width, n * width))
     starts, d_sources = empty(n + 2, np.int64), copy_of(sources)
     values, long_rows = empty(n * width, np.float64), empty(m // LONG + 1, np.int64)

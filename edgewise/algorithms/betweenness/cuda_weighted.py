@@ -387,7 +387,7 @@ def accumulate(
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = _on_gpu(graph, weighted, run)
     kinds = offset_dtype(on_gpu), weight, distance
-    has_long = has_long_rows(graph, graph_on_gpu(graph, run))
+    has_long = graph.gpu.kept(has_long_rows)
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
     piles = make_piles(n, m, distance, host=HOST)
     host, control = piles.host, zeros(CONTROL.size, np.int64)

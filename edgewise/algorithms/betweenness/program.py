@@ -106,18 +106,10 @@ def accumulate(
 
     Messages go along edges and back, so the edges of a directed graph are laid out both ways; the graph keeps that.
     """
-    n, xp, program, both_ways = graph.num_vertices, cupy(), Dependencies, graph
+    program, both_ways = Dependencies, graph
     if graph.directed:
-
-        def make() -> Graph:
-            here, there = copy_of(graph.sources), graph.gpu.targets
-            ends = xp.concatenate([here, there]), xp.concatenate([there, here])
-            ways = xp.full(2 * graph.num_arcs, THERE, np.int32)
-            ways[graph.num_arcs :] = BACK
-            return Graph.from_edges(*ends, ways, num_vertices=n)
-
         program = DirectedDependencies
-        both_ways = laid_out(graph, "there and back", make, "laid out the edges both ways", run)
+        both_ways = laid_out(run, "laid out the edges both ways", graph, _there_and_back)
     prepared = prepared_for(program, both_ways, run)
     for over, source in enumerate(sources[done:].tolist(), done + 1):
         with run.telling(None):  # its progress counts sources
@@ -129,3 +121,12 @@ def accumulate(
             total[source] += after.sum()
         yield over
     explain(run, outcome)
+
+
+def _there_and_back(graph: Graph) -> Graph:
+    """The graph with each arc and its reverse, which the weights tell apart."""
+    xp, here, there = cupy(), copy_of(graph.sources), graph.gpu.targets
+    ends = xp.concatenate([here, there]), xp.concatenate([there, here])
+    ways = xp.full(2 * graph.num_arcs, THERE, np.int32)
+    ways[graph.num_arcs :] = BACK
+    return Graph.from_edges(*ends, ways, num_vertices=graph.num_vertices)

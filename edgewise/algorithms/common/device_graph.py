@@ -1,6 +1,7 @@
 """A graph's arrays on the GPU, brought there when a run first asks for them."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s, Weights
 from edgewise.kernels.cuda.memory import finish
+
+_Made = TypeVar("_Made")
 
 
 class GraphOnGpu(NamedTuple):
@@ -37,13 +40,7 @@ def offset_dtype(on_gpu: GraphOnGpu | WeightedOnGpu) -> np.dtype:
 
 def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOnGpu:
     """The graph on the GPU with its in-edges, made if it has none; or with its out-edges in their place."""
-
-    def arrays() -> GraphOnGpu:
-        rows = (graph.gpu.offsets, graph.gpu.targets)
-        into = (graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows
-        return GraphOnGpu(*rows, *into)
-
-    return laid_out(graph, ("arrays", in_edges), arrays, "brought the arrays to the GPU", run)
+    return laid_out(run, "brought the arrays to the GPU", graph, _arrays, in_edges)
 
 
 def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, np.dtype | None]:
@@ -51,24 +48,26 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, 
     offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run)
     lengths, in_lengths = targets, in_sources
     if graph.weighted:
-        lengths, in_lengths = laid_out(
-            graph,
-            "weights",
-            lambda: (graph.gpu.weights, graph.gpu.in_weights),
-            "brought the weights to the GPU",
-            run,
-        )
+        lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights)
     on_gpu = WeightedOnGpu(offsets, targets, lengths, in_offsets, in_sources, in_lengths)
     return on_gpu, lengths.dtype if graph.weighted else None
 
 
-def laid_out(graph: Graph, key: Any, make: Any, what: str, run: Execution) -> Any:
-    """The result of `make`, once for a graph; it stays on the GPU. Making it is explained and timed apart."""
+def laid_out(run: Execution, what: str, graph: Graph, make: Callable[..., _Made], *arguments: Any) -> _Made:
+    """The result of ``make(graph, *arguments)``, made once and kept on the GPU (`Resident.kept`). Making it is
+    explained, by `what`, and timed apart."""
+    if graph.gpu.has(make, *arguments):
+        return graph.gpu.kept(make, *arguments)
+    with run.laying_out(what):
+        made = graph.gpu.kept(make, *arguments)
+        finish()
+    return made
 
-    def timed() -> Any:
-        with run.laying_out(what):
-            made = make()
-            finish()
-            return made
 
-    return graph.gpu.kept(key, timed)
+def _arrays(graph: Graph, in_edges: bool) -> GraphOnGpu:
+    rows = graph.gpu.offsets, graph.gpu.targets
+    return GraphOnGpu(*rows, *((graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows))
+
+
+def _weights(graph: Graph) -> tuple[Any, Any]:
+    return graph.gpu.weights, graph.gpu.in_weights

@@ -40,13 +40,14 @@ def explain(run: Execution, outcome: Outcome) -> None:
 
 def with_both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
     """The graph with every edge both ways, with or without its weights; it is made once, and the graph keeps it."""
+    return (
+        laid_out(run, "laid out the edges both ways", graph, _both_ways, weighted)
+        if graph.directed
+        else graph
+    )
 
-    def make() -> Graph:
-        ends = copy_of(graph.sources), graph.gpu.targets
-        weights = graph.gpu.weights if weighted else None
-        return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
 
-    if not graph.directed:
-        return graph
-    made: Graph = laid_out(graph, ("both ways", weighted), make, "laid out the edges both ways", run)
-    return made
+def _both_ways(graph: Graph, weighted: bool) -> Graph:
+    ends = copy_of(graph.sources), graph.gpu.targets
+    weights = graph.gpu.weights if weighted else None
+    return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)

@@ -136,20 +136,8 @@ def rank(
     """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
     graph, weighted, jump = walk.graph, walk.weighted, walk.jump
     n, xp = graph.num_vertices, cupy()
-    in_edges = laid_out(
-        graph,
-        ("in-edges", weighted),
-        lambda: make_in_edges(graph.gpu.offsets, graph.gpu.targets, weighted),
-        "laid in-edges out on the GPU",
-        run,
-    )
-    scale, weights = laid_out(
-        graph,
-        ("scale", weighted, dtype),
-        lambda: _scale(graph, in_edges, weighted, dtype),
-        "laid scales and weights out on the GPU",
-        run,
-    )
+    in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
+    scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
     kernel = _kernel(dtype, weighted, jump is not None)
     begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[in_edges.vertices]
     shares, other_shares, result = empty(n + 1, dtype), empty(n + 1, dtype), empty(n, dtype)
@@ -191,9 +179,9 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
     n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
     rows = graph.gpu.making(Arrays.rows(weighted))
     steps = [rows]
-    if not graph.gpu.has(("in-edges", weighted)):
+    if not graph.gpu.has(_in_edges, weighted):
         steps.append(making_in_edges(n, m, graph.stored.offsets.itemsize * weighted))
-    if not graph.gpu.has(("scale", weighted, dtype)):
+    if not graph.gpu.has(_scale, weighted, dtype):
         weights = of_rank * places(m) * weighted
         # Weights twice, sources, and both as `bincount` takes them.
         of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)
@@ -201,9 +189,13 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
     return in_turn(*steps, held(6 * of_rank * (n + 1)))
 
 
-def _scale(graph: Graph, in_edges: InEdges, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+def _in_edges(graph: Graph, weighted: bool) -> InEdges:
+    return make_in_edges(graph.gpu.offsets, graph.gpu.targets, weighted)
+
+
+def _scale(graph: Graph, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
     """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
-    xp = cupy()
+    xp, in_edges = cupy(), graph.gpu.kept(_in_edges, weighted)
     if weighted:
         weights = xp.concatenate([graph.gpu.weights.astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
         out = xp.bincount(

@@ -118,7 +118,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
     """
     tell_schedule(run, "programs")
     n = graph.num_vertices
-    ways = graph, laid_out(graph, "turned round", lambda: _turned_round(graph), "turned all arcs round", run)
+    ways = graph, laid_out(run, "turned all arcs round", graph, _turned_round)
     trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
     colours = prepared_for(Colours, graph, run)
 

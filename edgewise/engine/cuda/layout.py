@@ -61,9 +61,7 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
     Raises:
         MemoryLimitError: the GPU has no room for it.
     """
-    arguments = (graph, layout, buffered, with_arcs)
-    found: LaidOut = graph.gpu.kept(("layout", *arguments[1:]), lambda: _made(*arguments))
-    return found
+    return graph.gpu.kept(_made, layout, buffered, with_arcs)
 
 
 def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
