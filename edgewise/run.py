@@ -194,14 +194,14 @@ class Prepared:
         beside: int = 0,
     ) -> Outcome:
         """Carry the program out by an engine with all parameters given, vertices as indices."""
-        given = _without(parameters, values)
-        if not engine.is_laid_out:
+        given, allowed = _without(parameters, values), rest_of(run.memory_limit, beside)
+        if not engine.is_laid_out(allowed):
             with run.laying_out():
-                engine.lay_out()
+                engine.lay_out(allowed)
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
             needed = engine.running(run.num_threads, given).most
-            check_limit(self.spec.name, rest_of(run.memory_limit, beside), needed)
+            check_limit(self.spec.name, rest_of(allowed, engine.graph_bytes), needed)
             room = cuda_door().room(self.spec.name, needed)
         with room:
             return engine(run, parameters, given, limit)

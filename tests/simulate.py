@@ -1,10 +1,14 @@
 """Run programs on a GPU that tests/simulator.py pretends, and compare every delivery with the reference."""
 
+import re
+
 import numpy as np
+import pytest
 from simulator import pretend
 from test_engines import PROGRAMS, Components, Least, Widest, assert_same
 
 import edgewise as ew
+from edgewise.errors import MemoryLimitError
 from edgewise.run import Prepared
 
 GRAPHS = {
@@ -54,14 +58,13 @@ def compare_least():
 
 
 def compare_reasons():
-    """A program says why its messages go which way, and does not pull where in-edges do not fit."""
-    from edgewise.engine.cuda import program as engine
+    """A program says why its messages go which way, and where the graph lies if it does not fit."""
 
-    def explained(name, delivery="auto", in_edges=False):
+    def explained(name, delivery="auto", in_edges=False, memory_limit=None):
         program, values = PROGRAMS[name]
         graph = ew.generate.uniform(8, 24, seed=1, weights=(0, 9))
         prepared = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges)
-        result = prepared(**values)
+        result = prepared(**values, memory_limit=memory_limit)
         assert_same(result, prepared.reference(values, program.max_supersteps), False)
         return result.explain()
 
@@ -69,9 +72,17 @@ def compare_reasons():
     assert "pushed: one message decides what ANY gives" in explained("bfs", in_edges=True)
     assert "messages by SUM are combined in a fixed order" in explained("float sums", ew.Push())
     assert "pulled when more than one in 3 edges sends" in explained("edge fields", in_edges=True)
-    fits, engine.fits = engine.fits, lambda needed: needed < 360
-    assert "pushed: with in-edges, the graph takes 360 bytes" in explained("edge fields", in_edges=True)
-    engine.fits = fits
+    for name, in_edges, of_graph in (
+        ("edge fields", True, 72),
+        ("edge fields", False, 36),
+        ("float sums", True, 72),
+    ):
+        with pytest.raises(MemoryLimitError) as refused:
+            explained(name, in_edges=in_edges, memory_limit=0)
+        (least,) = re.findall(r"needs ([\d,]+) bytes on the GPU for what vertices have", str(refused.value))
+        least = int(least.replace(",", ""))
+        assert f"{of_graph} of the graph's" in explained(name, in_edges=in_edges, memory_limit=least)
+        assert "of the graph's" not in explained(name, in_edges=in_edges, memory_limit=10**6)
 
 
 def main():

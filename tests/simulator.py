@@ -18,6 +18,7 @@ from edgewise.kernels.cuda import compile as cuda_compile
 from edgewise.kernels.cuda import device as cuda_device
 from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.kernels.cuda import memory as cuda_memory
+from edgewise.kernels.cuda import placed as cuda_placed
 
 
 class SimulatedKernel:
@@ -120,7 +121,7 @@ def pretend():
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.device_number = lambda: 0
     cuda_memory.wait = lambda host, progress: None
-    cuda_memory.finish = lambda: None
+    cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
     cuda_memory.most_threads = lambda: cuda_device.THREADS
     cuda_memory.capability = lambda: (9, 0)
@@ -128,5 +129,6 @@ def pretend():
     cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None
+    cuda_placed.place = lambda values, on_gpu: np.array(values)
     simulation.BlockManager = Block
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()

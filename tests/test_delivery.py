@@ -12,6 +12,7 @@ from edgewise.program.inspect import inspect_program
 AUTO, LAYOUT, MERGED = ew.Schedule(), ew.Layout(group_size=1), ew.Schedule(balance=ew.MergePath())
 FLOAT, WORD, BOOL = (np.dtype(name) for name in ("float64", "int64", "bool"))
 BY_FRONTIER = ("pulled when more than one in 3 edges sends, else pushed",)
+SPARE = {"layout": ew.Layout(), "layout_is_spare": True}
 IN_ORDER = ("pulled: float64 messages by SUM are combined in a fixed order",)
 NO_OPERATION = ("pulled: int64 messages by PRODUCT have no atomic operation",)
 ONE_DECIDES = ("pushed: one message decides what ANY gives",)
@@ -87,7 +88,12 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
         ("integer sums", AUTO, False, Delivery(True, True, False, why=NO_IN_EDGES)),
         ("integer sums", AUTO, True, Delivery(True, True, True, why=BY_FRONTIER)),
         ("integer sums", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
-        ("integer sums", ew.Schedule(ew.Pull()), True, Delivery(False, True, True, layout=ew.Layout())),
+        (
+            "integer sums",
+            ew.Schedule(ew.Pull()),
+            True,
+            Delivery(False, True, True, **SPARE),
+        ),
         (
             "integer sums",
             ew.Schedule(layout=LAYOUT),
@@ -95,9 +101,19 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
             Delivery(True, True, True, layout=LAYOUT, why=BY_FRONTIER),
         ),
         ("integer sums", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
-        ("float sums", AUTO, False, Delivery(False, True, True, layout=ew.Layout(), why=IN_ORDER)),
+        (
+            "float sums",
+            AUTO,
+            False,
+            Delivery(False, True, True, why=IN_ORDER, **SPARE),
+        ),
         ("float sums", MERGED, False, Delivery(False, True, True, balance=ew.MergePath(), why=IN_ORDER)),
-        ("product", AUTO, False, Delivery(False, True, True, layout=ew.Layout(), why=NO_OPERATION)),
+        (
+            "product",
+            AUTO,
+            False,
+            Delivery(False, True, True, why=NO_OPERATION, **SPARE),
+        ),
         ("search", AUTO, True, Delivery(True, False, False, why=ONE_DECIDES)),
         ("search", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),
         (
@@ -108,7 +124,12 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
         ),
         ("best first", AUTO, True, Delivery(True, True, False, best_first=True)),
         ("best first", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
-        ("best first", ew.Schedule(ew.Pull()), True, Delivery(False, True, True, layout=ew.Layout())),
+        (
+            "best first",
+            ew.Schedule(ew.Pull()),
+            True,
+            Delivery(False, True, True, **SPARE),
+        ),
         (
             "float sums",
             ew.Schedule(ew.Buffered(), balance=ew.EdgeBased()),
@@ -127,14 +148,15 @@ def test_deliveries_on_a_gpu(kind, schedule, in_edges, expected):
     assert decided(kind, schedule, in_edges, on_gpu=True) == expected
 
 
-def test_only_where_both_ways_are_open_can_a_run_do_without_in_edges():
+def test_only_a_layout_that_nobody_asked_for_is_spare():
     for kind, schedule, expected in (
-        ("integer sums", AUTO, True),
-        ("integer sums", ew.Schedule(layout=LAYOUT), False),
-        ("integer sums", ew.Schedule(ew.Push()), False),
+        ("float sums", AUTO, True),
+        ("product", AUTO, True),
+        ("float sums", ew.Schedule(layout=LAYOUT), False),
         ("float sums", MERGED, False),
-        ("best first", AUTO, False),
+        ("integer sums", AUTO, False),
+        ("all messages", AUTO, False),
     ):
-        assert decided(kind, schedule, True, on_gpu=True).may_do_without_in_edges == expected
-    pushed = decided("integer sums", AUTO, True, on_gpu=True).without_in_edges("no room")
-    assert pushed == Delivery(True, True, False, why=("pushed: no room",))
+        assert decided(kind, schedule, True, on_gpu=True).layout_is_spare == expected
+    found = decided("float sums", AUTO, True, on_gpu=True).without_layout()
+    assert found == Delivery(False, True, True, why=(*IN_ORDER, "there was no room for a layout"))

@@ -66,16 +66,25 @@ class AbstractEngine(ABC):
     """A program for one graph and messages of one dtype: laid out once, then run any number of times.
 
     Attributes:
-        is_laid_out: whether `lay_out` has ended.
         memory_kept: about how many bytes are kept from one run to the next.
+        graph_bytes: the bytes of a GPU's memory that the graph takes, which count towards a run's limit there; 0 on a
+            CPU, where the limit is for what a run takes beyond the graph.
     """
 
-    is_laid_out: bool
     memory_kept: int
+    graph_bytes: int = 0
 
     @abstractmethod
-    def lay_out(self) -> None:
+    def is_laid_out(self, limit: int | None) -> bool:
+        """Whether `lay_out` has ended, for runs with this limit."""
+
+    @abstractmethod
+    def lay_out(self, limit: int | None) -> None:
         """Make what all runs share: arrays of the graph, of fields, of a strategy.
+
+        Args:
+            limit: on a GPU, the most bytes of its memory that a run may take, the graph included. What does not fit is
+                read from the host's memory.
 
         Raises:
             MemoryLimitError: there is no room for them.

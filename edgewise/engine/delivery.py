@@ -26,6 +26,7 @@ class Delivery(NamedTuple):
         layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
+        layout_is_spare: whether the graph's own in-edges would do in place of the layout.
     """
 
     pushes: bool
@@ -36,15 +37,13 @@ class Delivery(NamedTuple):
     layout: Layout | None = None
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
+    layout_is_spare: bool = False
 
-    @property
-    def may_do_without_in_edges(self) -> bool:
-        """Whether a run that uses the graph's own in-edges could push instead."""
-        return self.pushes and self.in_edges and self.layout is None
-
-    def without_in_edges(self, why: str) -> "Delivery":
-        """This delivery for a run without in-edges, which only pushes."""
-        return self._replace(in_edges=False, why=(f"pushed: {why}",))
+    def without_layout(self) -> "Delivery":
+        """This delivery for a GPU that has no room for a layout."""
+        return self._replace(
+            layout=None, layout_is_spare=False, why=(*self.why, "there was no room for a layout")
+        )
 
 
 def may_push(spec: Specification, message: np.dtype) -> bool:
@@ -97,15 +96,16 @@ def decide(
     if not on_gpu:
         return Delivery(not only_pull, in_edges, in_edges, best_first=best_first)
     pushes = may_push(spec, message) and not only_pull
-    if not pushes and by_itself:
-        layout = layout or Layout()
+    spare = not pushes and by_itself and layout is None
+    layout = Layout() if spare else layout
     # If one message decides, pushing is as fast as pulling for a frontier of any size.
     pulls = not pushes or not (only_push or (layout is None and stops_early(spec, message)))
-    way = Delivery(pushes, pulls, pulls, layout=layout, balance=schedule.balance)
+    way = Delivery(pushes, pulls, pulls, layout=layout, layout_is_spare=spare, balance=schedule.balance)
     if best_first and by_itself and layout is None:
         return way._replace(in_edges=False, best_first=True)
     if pushes and pulls and layout is None and not in_edges:
-        return way.without_in_edges("the graph has no in-edges; edgewise.prepare makes them")
+        lacking = "pushed: the graph has no in-edges; edgewise.prepare makes them"
+        return way._replace(in_edges=False, why=(lacking,))
     asked_for = only_push if pushes else only_pull
     return way if asked_for else way._replace(why=(_reason(spec, message, pushes, pulls),))
 

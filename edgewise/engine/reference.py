@@ -137,13 +137,16 @@ class Reference(AbstractEngine):
         strict: report integers that do not fit their dtype instead of wrapping them.
     """
 
-    is_laid_out = True
     memory_kept = 0
 
     def __init__(self, binding: Binding, message: np.dtype, strict: bool = False) -> None:
         self._binding, self._message, self._strict = binding, message, strict
 
-    def lay_out(self) -> None:
+    def is_laid_out(self, limit: int | None) -> bool:
+        """Nothing is shared."""
+        return True
+
+    def lay_out(self, limit: int | None) -> None:
         """Nothing is shared."""
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:

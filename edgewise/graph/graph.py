@@ -23,7 +23,7 @@ from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
 from edgewise.graph.making import Made, making_array, stored
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
-from edgewise.graph.resident import Resident
+from edgewise.graph.resident import Placement, Resident
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
@@ -70,10 +70,12 @@ class Graph:
         self.programs: OrderedDict[Any, Any] = OrderedDict()
         #: What lies on the GPU for this graph, see `edgewise.graph.resident`.
         self.residents: dict[Any, Any] = {}
+        #: Which parts of its arrays lie there, if not all do.
+        self.placement: Placement | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has: all but what is laid out for this graph."""
-        return {**vars(self), "programs": OrderedDict(), "residents": {}}
+        return {**vars(self), "programs": OrderedDict(), "residents": {}, "placement": None}
 
     @property
     def itself(self) -> "Graph":

@@ -1,14 +1,20 @@
-"""A graph's arrays on the GPU: each is copied or made there once, and stays as long as the graph."""
+"""Where a graph's arrays lie for runs on a GPU: on the GPU, or, if they do not fit, in part in the host's memory.
 
-from collections.abc import Callable
+Each array is copied or made there once, and stays as long as the graph. Kernels take the same addresses in both cases
+(`edgewise.kernels.cuda.placed`). Offsets always lie on the GPU: every row is found by them.
+"""
+
+from collections.abc import Callable, Mapping
 from enum import Flag, auto
-from typing import Any, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
+from edgewise.errors import MemoryLimitError
 from edgewise.graph import gpu_rows
+from edgewise.graph.making import Made
 from edgewise.kernels.door import cuda_door
-from edgewise.memory import Step
+from edgewise.memory import LARGE_PAGE, Step
 
 _Kept = TypeVar("_Kept")
 
@@ -22,6 +28,7 @@ class Arrays(Flag):
     IN_OFFSETS = auto()
     IN_SOURCES = auto()
     IN_WEIGHTS = auto()
+    IN_ARCS = auto()
     ROWS = OFFSETS | TARGETS
     IN_EDGES = IN_OFFSETS | IN_SOURCES
     BOTH_WAYS = ROWS | IN_EDGES
@@ -37,30 +44,66 @@ class Arrays(Flag):
         return cls.BOTH_WAYS | cls.WEIGHTS | cls.IN_WEIGHTS if weighted else cls.BOTH_WAYS
 
 
+#: Arrays with one value for each vertex; and which array of out-edges each one of in-edges is like.
+_OF_VERTICES = Arrays.OFFSETS | Arrays.IN_OFFSETS
+_OUTWARD = {
+    Arrays.IN_OFFSETS: Arrays.OFFSETS,
+    Arrays.IN_SOURCES: Arrays.TARGETS,
+    Arrays.IN_WEIGHTS: Arrays.WEIGHTS,
+}
+_NAMES = {Arrays.OFFSETS: "offsets", Arrays.TARGETS: "targets", Arrays.WEIGHTS: "weights"}
+
+
+class Placement(NamedTuple):
+    """Which parts of a graph's arrays of arcs lie on the GPU.
+
+    Attributes:
+        on_gpu: how many of an array's bytes lie there, its first ones; all bytes of arrays that are not named.
+        there: the bytes on the GPU, those of the offsets included.
+        elsewhere: the bytes that kernels read from the host's memory.
+    """
+
+    on_gpu: dict[Arrays, int]
+    there: int
+    elsewhere: int
+
+    def __str__(self) -> str:
+        whole = self.there + self.elsewhere
+        return f"{self.there:,} of the graph's {whole:,} bytes on the GPU; the others are read from the host's memory"
+
+
+def divided(room: int, sizes: Mapping[Arrays, int]) -> dict[Arrays, int]:
+    """How many bytes of each array lie on the GPU if they have `room` bytes together: in proportion to their sizes, in
+    whole pages, or all."""
+    whole = sum(sizes.values())
+    if whole <= room:
+        return dict(sizes)
+    return {each: room * size // whole // LARGE_PAGE * LARGE_PAGE for each, size in sizes.items()}
+
+
 @final
 class Resident:
     """A graph's arrays as CuPy arrays, under the names that they have in the graph; `in_arcs` are made on the host.
 
     It holds the graph, which has the cache: so it is made anew each time, and no cycle keeps the graph in memory.
-    Reading an array raises MemoryLimitError if the GPU has no room for it.
+    Reading an array raises MemoryLimitError if there is no room for it.
     """
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
 
-    offsets = property(lambda self: self._there(self._graph.stored.offsets))
-    targets = property(lambda self: self._there(self._graph.stored.targets))
-    weights = property(lambda self: self._there(self._graph.stored.weights))
-    in_offsets = property(lambda self: self._there(self._graph.stored_in_edges.offsets))
-    in_sources = property(lambda self: self._there(self._graph.stored_in_edges.targets))
-    in_weights = property(lambda self: self._there(self._graph.stored_in_edges.weights))
-    in_arcs = property(lambda self: self._copied(self._graph.in_arcs))
+    offsets = property(lambda self: self._there(Arrays.OFFSETS, self._graph.stored.offsets))
+    targets = property(lambda self: self._there(Arrays.TARGETS, self._graph.stored.targets))
+    weights = property(lambda self: self._there(Arrays.WEIGHTS, self._graph.stored.weights))
+    in_offsets = property(lambda self: self._there(Arrays.IN_OFFSETS, self._graph.stored_in_edges.offsets))
+    in_sources = property(lambda self: self._there(Arrays.IN_SOURCES, self._graph.stored_in_edges.targets))
+    in_weights = property(lambda self: self._there(Arrays.IN_WEIGHTS, self._graph.stored_in_edges.weights))
+    in_arcs = property(lambda self: self._copied(Arrays.IN_ARCS, self._graph.in_arcs))
 
     @property
     def out_degree(self) -> Any:
         """The number of arcs out of each vertex."""
-        graph = self._graph
-        return self.kept(_row_lengths, False) if graph.built_on_gpu else self._copied(graph.out_degree)
+        return self.of_offsets(False, "degrees", 4 * self._graph.num_vertices, _row_lengths)
 
     @property
     def in_degree(self) -> Any:
@@ -68,25 +111,75 @@ class Resident:
         graph = self._graph
         if not graph.directed:
             return self.out_degree
-        return self.kept(_row_lengths, True) if graph.built_on_gpu else self._copied(graph.in_degree)
+        if graph.built_on_gpu or graph.has_in_edges:
+            return self.of_offsets(True, "degrees", 4 * graph.num_vertices, _row_lengths)
+        return self._copied(None, graph.in_degree)
 
     def making(self, arrays: Arrays) -> Step:
         """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
-        graph, rows = self._graph, self._graph.stored
+        graph = self._graph
         unmade = Arrays(0) if graph.has_in_edges else arrays & (Arrays.IN_EDGES | Arrays.IN_WEIGHTS)
-        in_edges = graph.stored_in_edges if graph.has_in_edges else rows  # of the same size
-        parts = [part for each in (rows, in_edges) for part in (each.offsets, each.targets, each.weights)]
         missing = {
-            array if array in unmade else id(values): values.nbytes
-            for array, values in zip(Arrays, parts, strict=True)
-            if array in arrays
-            and (array in unmade or not (graph.built_on_gpu or id(values) in graph.residents))
+            each: self._on_gpu(each, size)
+            for each, size in self._sizes(arrays).items()
+            if each in unmade or not (graph.built_on_gpu or id(self._values(each)) in graph.residents)
         }
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
 
+    def place(self, name: str, arrays: Arrays, beside: int, limit: int | None) -> Step:
+        """Decide how much of these arrays lies on the GPU: all, or as much as there is room for.
+
+        What is there, but lies otherwise, is given up, and so are programs laid out for the graph.
+
+        Args:
+            name: what runs, for messages.
+            beside: bytes that the run takes beside them.
+            limit: the most bytes that it may take, these arrays included; None for what is free.
+
+        Returns:
+            What `making` says of them then.
+
+        Raises:
+            MemoryLimitError: there is no room for the offsets and for what the run takes beside the arrays.
+        """
+        graph = self._graph
+        if limit is None:
+            making = self.making(arrays)
+            if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + beside)):
+                return making
+            limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
+        whole, offsets = self.sizes(arrays)
+        if beside + offsets > limit:
+            what = "with the graph, which was built there" if graph.built_on_gpu else "for what vertices have"
+            raise MemoryLimitError(
+                f"{name} needs {beside + offsets:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
+                "memory_limit, free some memory, or run on the CPU with device='cpu'"
+            )
+        placement = None
+        if whole + beside > limit:
+            sizes = self._sizes(arrays).items()
+            on_gpu = divided(
+                limit - beside - offsets, {each: size for each, size in sizes if each not in _OF_VERTICES}
+            )
+            there = offsets + sum(on_gpu.values())
+            placement = Placement(on_gpu, there, whole - there)
+        self._placed(placement)
+        return self.making(arrays)
+
+    def sizes(self, arrays: Arrays) -> tuple[int, int]:
+        """The bytes of these arrays, and those that always lie on the GPU."""
+        sizes = self._sizes(arrays)
+        whole, offsets = sum(sizes.values()), sum(sizes[each] for each in sizes if each in _OF_VERTICES)
+        return whole, whole if self._graph.built_on_gpu else offsets
+
+    def there(self, arrays: Arrays) -> int:
+        """How many bytes of these arrays lie on the GPU, or will when they are read."""
+        return sum(self._on_gpu(each, size) for each, size in self._sizes(arrays).items())
+
     def kept(self, make: Callable[..., _Kept], *arguments: Any) -> _Kept:
-        """The result of ``make(graph, *arguments)``, which lies on the GPU: made once, kept as long as the graph."""
+        """The result of ``make(graph, *arguments)``, which lies on the GPU: made once, and kept as long as the graph is
+        and its arrays lie where they do."""
         made: _Kept = self._held((make, *arguments), lambda: make(self._graph, *arguments))
         return made
 
@@ -94,25 +187,100 @@ class Resident:
         """Whether that result is `kept` already."""
         return (make, *arguments) in self._graph.residents
 
+    def of_offsets(
+        self, inward: bool, what: str, needed: int, make: Callable[..., Any], *arguments: Any
+    ) -> Any:
+        """The result of ``make(offsets, *arguments)``, made once and kept like others.
+
+        Args:
+            inward: whether for the offsets of in-edges.
+            what: names the result in messages.
+            needed: the bytes that making it takes.
+            make: makes it.
+            arguments: further ones.
+
+        Raises:
+            MemoryLimitError: the GPU has no room for it.
+        """
+
+        def made() -> Any:
+            offsets = self.in_offsets if inward else self.offsets
+            with cuda_door().room(what, needed):
+                return make(offsets, *arguments)
+
+        return self._held((make, inward, *arguments), made)
+
     def _held(self, key: Any, make: Callable[[], Any]) -> Any:
         held = self._graph.residents
         return held[key] if key in held else held.setdefault(key, make())
 
-    def _there(self, values: Any) -> Any:
+    def _there(self, array: Arrays, values: Any) -> Any:
         """An array of rows, copied unless the graph was built on the GPU."""
-        return values if values is None or self._graph.built_on_gpu else self._copied(values)
+        return values if values is None or self._graph.built_on_gpu else self._copied(array, values)
 
-    def _copied(self, values: np.ndarray) -> Any:
+    def _copied(self, array: Arrays | None, values: np.ndarray) -> Any:
         """The copy of an array of the host, which is kept with it: its `id` is the key."""
 
-        def copy() -> tuple[Any, Any]:
-            with cuda_door().room("the graph's copy", values.nbytes):
-                return values, cuda_door().copy_of(values)
+        def copy() -> _Copy:
+            from edgewise.kernels.cuda.placed import place
 
-        return self._held(id(values), copy)[1]
+            size = values.nbytes if array is None else self._on_gpu(self._own(array), values.nbytes)
+            with cuda_door().room("the graph's copy", size):
+                return _Copy(values, place(values, size), size)
+
+        found: _Copy = self._held(id(values), copy)
+        return found.seen
+
+    def _copies(self) -> list["_Copy"]:
+        """The copies of arrays that there are."""
+        return [each for each in self._graph.residents.values() if isinstance(each, _Copy)]
+
+    def _placed(self, placement: Placement | None) -> None:
+        """Set where arrays lie, and give up what lies otherwise."""
+        graph = self._graph
+        if placement == graph.placement:
+            return
+        graph.residents.clear()
+        graph.programs.clear()
+        graph.itself.placement = placement
+        cuda_door().give_back()
+
+    def _own(self, array: Arrays) -> Arrays:
+        """The array that stands for this one: an undirected graph's rows are its in-edges, too."""
+        return array if self._graph.directed else _OUTWARD.get(array, array)
+
+    def _sizes(self, arrays: Arrays) -> dict[Arrays, int]:
+        """The bytes of each of these arrays, wherever they lie, made or not."""
+        graph, rows = self._graph, self._graph.stored
+        sizes = {
+            Arrays.OFFSETS: rows.offsets.nbytes,
+            Arrays.TARGETS: rows.targets.nbytes,
+            Arrays.WEIGHTS: 0 if rows.weights is None else rows.weights.nbytes,
+            Arrays.IN_ARCS: graph.num_arcs * rows.offsets.itemsize,
+        }
+        return {self._own(each): sizes[_OUTWARD.get(each, each)] for each in Arrays if each in arrays}
+
+    def _values(self, array: Arrays) -> Any:
+        """An array of the graph, made if it is not there; arcs of in-edges only if they are."""
+        graph = self._graph
+        if array is Arrays.IN_ARCS:
+            return vars(graph.itself).get(Made.IN_ARCS.value)
+        rows = graph.stored_in_edges if array in _OUTWARD else graph.stored
+        return getattr(rows, _NAMES[_OUTWARD.get(array, array)])
+
+    def _on_gpu(self, array: Arrays, size: int) -> int:
+        """How many of the bytes of an array lie on the GPU."""
+        placement = self._graph.placement
+        return size if placement is None else placement.on_gpu.get(array, size)
 
 
-def _row_lengths(graph: Any, inward: bool) -> Any:
-    """The number of arcs in each row of out-edges or, inward, of in-edges."""
-    offsets = (graph.stored_in_edges if inward else graph.stored).offsets
+class _Copy(NamedTuple):
+    """An array of the host, what kernels read in its place, and how many bytes of that lie on the GPU."""
+
+    values: np.ndarray
+    seen: Any
+    on_gpu: int
+
+
+def _row_lengths(offsets: Any) -> Any:
     return (offsets[1:] - offsets[:-1]).astype(np.int32)

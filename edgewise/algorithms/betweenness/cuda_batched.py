@@ -63,10 +63,10 @@ from edgewise.algorithms.betweenness.cuda_batch import (
 )
 from edgewise.algorithms.betweenness.cuda_batched_writes import make_write_paths, make_write_shares
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, SMALL, make_plus
-from edgewise.algorithms.betweenness.memory import batch_bytes
+from edgewise.algorithms.betweenness.memory import MOST_SOURCES, batch_bytes, widest
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 from edgewise.kernels.cuda.arguments import Int64s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
@@ -404,13 +404,12 @@ def _kernel(offsets: np.dtype, with_powers: bool) -> Kernel:
 
 
 def sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
-    """A power of two, no more than there is memory for."""
-    width = WARP
-    while width > 1:
-        needed = batch_bytes(graph.num_vertices, graph.num_arcs, width)
-        allowed = memory_limit is None or needed <= memory_limit
-        if width < 2 * num_sources and allowed and fits(needed):
-            break
+    """A power of two, no more than there is memory for beside the graph."""
+    n, m = graph.num_vertices, graph.num_arcs
+    width = widest(n, m, num_sources, batch_bytes(n, m, MOST_SOURCES))
+    if memory_limit is not None:
+        width = widest(n, m, width, memory_limit - graph.gpu.there(Arrays.BOTH_WAYS))
+    while width > 1 and not fits(batch_bytes(n, m, width)):
         width //= 2
     return width
 

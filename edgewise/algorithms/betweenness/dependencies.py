@@ -10,7 +10,7 @@ from edgewise.algorithms.betweenness.checkpoint import Checkpoint
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, accumulate, make_accumulation
 from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refusal_of_weights
-from edgewise.algorithms.betweenness.memory import batch_bytes, source_bytes
+from edgewise.algorithms.betweenness.memory import MOST_SOURCES, batch_beside, batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin
 from edgewise.execution import Execution, Progress, threads_of
@@ -18,9 +18,6 @@ from edgewise.graph import Arrays
 from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
-
-#: The most sources that a GPU does at a time without weights.
-_BATCH = 32
 
 
 def sum_dependencies(
@@ -56,9 +53,12 @@ def sum_dependencies(
         return in_turn(choosing, held(size.num_bytes)).most
 
     def gpu_memory(_: Schedule) -> int:
-        in_batches = not (weighted or on == ON_ARCS)
-        run = batch_bytes(n, m, 1) if in_batches else source_bytes(n, m, job.num_sums)
-        return in_turn(graph.gpu.making(Arrays.both_ways(weighted)), held(run)).most
+        if weighted or on == ON_ARCS:
+            return source_bytes(n, m, job.num_sums)
+        limit = as_bytes(f"{name}: memory_limit", memory_limit)
+        if limit is None:
+            return batch_bytes(n, m, 1)
+        return batch_beside(n, m, asked.number, limit, *graph.gpu.sizes(Arrays.BOTH_WAYS))
 
     program: Form | str = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
     if weighted or on == ON_ARCS:
@@ -71,10 +71,10 @@ def sum_dependencies(
         progress,
         memory_limit,
         work=job.work(asked.number),
-        rounds=(asked.number if weighted else -(-asked.number // _BATCH)) * 2 * levels(n, m),
+        rounds=(asked.number if weighted else -(-asked.number // MOST_SOURCES)) * 2 * levels(n, m),
         arrays=Arrays.BOTH_WAYS,
         cpu=Form(_sum_on_cpu, memory),
-        cuda=Form("betweenness.cuda.sum_over", gpu_memory),
+        cuda=Form("betweenness.cuda.sum_over", gpu_memory, arrays=Arrays.both_ways(weighted)),
         program=program,
     )
     sources = asked.indices()

@@ -31,7 +31,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
-from edgewise.memory import held, in_turn
+from edgewise.memory import in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
@@ -151,7 +151,7 @@ def bfs(
         cpu=Form(
             search, lambda schedule: in_turn(looking_up, search_memory(graph, schedule)).most, (Push, Pull)
         ),
-        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph), (Push, Pull)),
+        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph), (Push, Pull), Arrays.BOTH_WAYS),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
@@ -175,6 +175,5 @@ def as_depth(max_depth: Any) -> int:
 
 
 def _gpu_memory(graph: Graph) -> int:
-    """The GPU's memory that a search takes, with the graph both ways."""
-    search = held(graph.num_vertices * 28 + graph.num_arcs // 4)
-    return in_turn(graph.gpu.making(Arrays.BOTH_WAYS), search).most
+    """The GPU's memory that a search takes beside the graph."""
+    return graph.num_vertices * 28 + graph.num_arcs // 4

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from edgewise.errors import ScheduleError
+from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
 from edgewise.graph import Arrays, Graph
+from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Schedule
 
 
@@ -23,11 +24,15 @@ class Form(NamedTuple):
         memory: gives, for a schedule, the most bytes that a run takes at one time: of the GPU's memory if it runs
             there. A program counts its own arrays itself.
         deliveries: the forms of delivery that it has.
+        arrays: the graph's arrays that a form for a GPU reads, wherever they lie; its `memory` does not count them.
+        otherwise: the form for a GPU that has no room for this one.
     """
 
     find: Callable[..., Any] | str
     memory: Callable[[Schedule], int]
     deliveries: tuple[type, ...] = ()
+    arrays: Arrays | None = None
+    otherwise: "Form | None" = None
 
 
 def no_memory(_: Schedule) -> int:
@@ -39,10 +44,12 @@ class Task(NamedTuple):
     """A call that was checked, and may begin.
 
     Attributes:
+        graph: what it runs on.
         admission: the run that it will be.
         form: finds the answer.
     """
 
+    graph: Graph
     admission: Admission
     form: Callable[..., Any]
 
@@ -57,6 +64,8 @@ class Task(NamedTuple):
             MemoryLimitError: the GPU has less memory free than is needed.
         """
         with self.admission.execution(total) as run:
+            if self.graph.placement is not None and run.on_gpu:
+                run.explain(str(self.graph.placement))
             found = self.form(*args, run)
         return found, run
 
@@ -98,15 +107,32 @@ def begin(
             f"{name}: {form} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
             "Leave them at 'auto'"
         )
+    taken = form
+
+    def memory() -> int:
+        nonlocal taken
+        beside = taken.memory(chosen.schedule)
+        if taken.arrays is None:
+            return beside
+        limit = as_bytes(f"{name}: memory_limit", memory_limit)
+        try:
+            making = graph.gpu.place(name, taken.arrays, beside, limit)
+        except MemoryLimitError:
+            if taken.otherwise is None:
+                raise
+            taken = taken.otherwise
+            return memory()
+        return in_turn(making, held(beside)).most
+
     admission = admit(
         name,
         chosen,
         progress=progress,
         memory_limit=memory_limit,
-        memory=lambda: form.memory(chosen.schedule),
+        memory=memory,
         deliveries=form.deliveries,
     )
-    return Task(admission, _imported((form if graph.num_vertices else cpu).find))
+    return Task(graph, admission, _imported((taken if graph.num_vertices else cpu).find))
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

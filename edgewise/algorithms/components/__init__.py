@@ -27,7 +27,6 @@ from edgewise.algorithms.components.cpu import components, components_memory, co
 from edgewise.algorithms.components.verify import verify_components
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
-from edgewise.memory import held, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, check_count
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -133,12 +132,10 @@ def begin_components(
         work=components_work(graph),
         rounds=10,
         cpu=Form(components, lambda _: components_memory(graph).most),
-        cuda=Form("components.cuda.components", lambda _: _gpu_memory(graph)),
+        cuda=Form(
+            "components.cuda.components",
+            lambda _: 4 * graph.num_vertices,
+            arrays=Arrays.BOTH_WAYS if graph.has_in_edges else Arrays.ROWS,
+        ),
         program=Form("components.program.components", no_memory, (Push, Pull, Buffered)),
     )
-
-
-def _gpu_memory(graph: Graph) -> int:
-    """The GPU's memory that a run takes: in-edges are copied there if the graph has them."""
-    arrays = Arrays.BOTH_WAYS if graph.has_in_edges else Arrays.ROWS
-    return in_turn(graph.gpu.making(arrays), held(4 * graph.num_vertices)).most

@@ -32,7 +32,6 @@ from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.memory import held, in_turn
 from edgewise.result import HostArray, Result
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -155,7 +154,11 @@ def mst(
         rounds=60,
         arrays=Arrays.rows(graph.weighted),
         cpu=Form(forest, lambda _: forest_memory(graph, dtype)),
-        cuda=Form("mst.cuda.spanning_forest", lambda _: _gpu_memory(graph, dtype)),
+        cuda=Form(
+            "mst.cuda.spanning_forest",
+            lambda _: _gpu_memory(graph, dtype),
+            arrays=Arrays.both_ways(graph.weighted),
+        ),
         program=Form(
             "mst.program.forest", lambda _: joining_bytes(graph.num_vertices), (Push, Pull, Buffered)
         ),
@@ -165,7 +168,5 @@ def mst(
 
 
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:
-    """The GPU's memory that a run takes."""
-    making = graph.gpu.making(Arrays.both_ways(graph.weighted))
-    arcs = graph.num_arcs * (1 + graph.directed)
-    return in_turn(making, held(rounds_bytes(graph.num_vertices, arcs, weight))).most
+    """The GPU's memory that a run takes beside the graph."""
+    return rounds_bytes(graph.num_vertices, graph.num_arcs * (1 + graph.directed), weight)

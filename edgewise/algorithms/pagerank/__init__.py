@@ -176,6 +176,7 @@ def pagerank(
     """
     check_graph("pagerank", graph)
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
+    program = Form("pagerank.program.rank", no_memory, (Pull, Buffered))
     task = begin(
         "pagerank",
         graph,
@@ -187,8 +188,14 @@ def pagerank(
         rounds=ROUNDS,
         arrays=Arrays.IN_EDGES,
         cpu=Form(rank, lambda _: rank_memory(graph, kind, weighted, personalization, start), (Pull,)),
-        cuda=Form("pagerank.cuda.rank", lambda _: _gpu_memory(graph, kind, weighted), (Pull,)),
-        program=Form("pagerank.program.rank", no_memory, (Pull, Buffered)),
+        cuda=Form(
+            "pagerank.cuda.rank",
+            lambda _: _gpu_memory(graph, kind, weighted, anew=memory_limit is not None),
+            (Pull,),
+            Arrays.rows(weighted),
+            otherwise=program,
+        ),
+        program=program,
     )
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin_with = None if start is None else distribution(graph, "start", start)
@@ -202,11 +209,11 @@ def default_tolerance(kind: np.dtype) -> float:
     return 1e-6 if kind == np.float32 else 1e-8
 
 
-def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool) -> int:
-    """The GPU's memory that a run takes."""
+def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:
+    """The GPU's memory that a run takes beside the graph's rows; `anew`: count what is kept from other runs, too."""
     from edgewise.algorithms.pagerank import cuda
 
-    return cuda.running(graph, kind, weighted).most
+    return cuda.running(graph, kind, weighted, anew).most
 
 
 class Parameters(NamedTuple):

@@ -16,7 +16,7 @@ from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges, places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
-from edgewise.graph import Arrays, Graph
+from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
@@ -173,15 +173,14 @@ def rank(
     return Ranked(result, iterations, float(residual[0]), last_shares)
 
 
-def running(graph: Graph, dtype: np.dtype, weighted: bool) -> Step:
-    """The GPU's memory that a run takes: the graph's rows, its in-edges laid out and what belongs to them, unless they
-    are there, and six arrays of ranks."""
+def running(graph: Graph, dtype: np.dtype, weighted: bool, anew: bool) -> Step:
+    """The GPU's memory that a run takes beside the graph's rows: its in-edges laid out and what belongs to them, unless
+    they are there and it is not `anew`, and six arrays of ranks."""
     n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
-    rows = graph.gpu.making(Arrays.rows(weighted))
-    steps = [rows]
-    if not graph.gpu.has(_in_edges, weighted):
+    steps: list[Step] = []
+    if anew or not graph.gpu.has(_in_edges, weighted):
         steps.append(making_in_edges(n, m, graph.stored.offsets.itemsize * weighted))
-    if not graph.gpu.has(_scale, weighted, dtype):
+    if anew or not graph.gpu.has(_scale, weighted, dtype):
         weights = of_rank * places(m) * weighted
         # Weights twice, sources, and both as `bincount` takes them.
         of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)

@@ -67,7 +67,7 @@ def make_in_edges(offsets: Any, targets: Any, with_arcs: bool) -> InEdges:
             numbers[units.vertices],
             units.begin,
             ends[arcs],
-            arcs if with_arcs else arcs[:0],
+            arcs if with_arcs else arcs[:0].copy(),
             units.heaviest,
             units.heavy,
             units.groups,

@@ -33,7 +33,6 @@ from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.execution import Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.costs import levels
-from edgewise.memory import held, in_turn
 from edgewise.result import Columns, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
@@ -106,7 +105,7 @@ def scc(
             rounds=3 * levels(graph.num_vertices, graph.num_arcs),
             arrays=Arrays.BOTH_WAYS,
             cpu=Form(strong_components, lambda schedule: strong_components_memory(graph, schedule)),
-            cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph)),
+            cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph), arrays=Arrays.BOTH_WAYS),
             program=Form("scc.program.strong_components", no_memory, (Push, Pull, Buffered)),
         )
     found, run = task.find(graph)
@@ -114,7 +113,6 @@ def scc(
 
 
 def _gpu_memory(graph: Graph) -> int:
-    """The GPU's memory that a run takes: the graph both ways, arrays of vertices, and two lists of pieces of arcs
-    both ways."""
-    run = held(72 * graph.num_vertices + graph.num_arcs // 2)
-    return in_turn(graph.gpu.making(Arrays.BOTH_WAYS), run).most
+    """The GPU's memory that a run takes beside the graph: arrays of vertices, and two lists of pieces of arcs both
+    ways."""
+    return 72 * graph.num_vertices + graph.num_arcs // 2

@@ -32,7 +32,7 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
-from edgewise.memory import held, in_turn
+from edgewise.memory import in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
@@ -143,7 +143,12 @@ def sssp(
         delta = max(given, LEAST_DELTA)
     dtype = distance_dtype(graph)
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
-    paths_on_gpu = Form("sssp.cuda.shortest_paths", lambda _: _gpu_memory(graph, dtype), (Push,))
+    paths_on_gpu = Form(
+        "sssp.cuda.shortest_paths",
+        lambda _: _gpu_memory(graph, dtype),
+        (Push,),
+        Arrays.both_ways(graph.weighted),
+    )
     task = begin(
         "sssp",
         graph,
@@ -170,7 +175,5 @@ def sssp(
 
 
 def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
-    """The GPU's memory that a run takes."""
-    making = graph.gpu.making(Arrays.both_ways(graph.weighted))
-    run = graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
-    return in_turn(making, held(run)).most
+    """The GPU's memory that a run takes beside the graph."""
+    return graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8

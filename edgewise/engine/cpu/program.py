@@ -72,9 +72,12 @@ class CpuProgram(AbstractEngine):
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
         self._row = {key: i for i, key in enumerate(own_array_order(binding.spec))}
-        self.is_laid_out, self.memory_kept = False, 0
+        self._laid_out, self.memory_kept = False, 0
 
-    def lay_out(self) -> None:
+    def is_laid_out(self, limit: int | None) -> bool:
+        return self._laid_out
+
+    def lay_out(self, limit: int | None) -> None:
         spec, graph, delivery = self._binding.spec, self._binding.graph, self._delivery
         in_offsets, in_sources, in_arcs = graph.offsets, graph.targets, graph.offsets
         if delivery.in_edges:
@@ -94,13 +97,13 @@ class CpuProgram(AbstractEngine):
         self._graph_table = rows_of(self._arcs)
         self._constants = self._lay_out({}, None)
         self.memory_kept = laying_out(self._binding).kept + self._workspace(available_threads())
-        self.is_laid_out = True
+        self._laid_out = True
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph, pull = self._binding, self._binding.graph, self._delivery.in_edges
         steps: list[Step] = []
         made: list[Made] = []
-        if not self.is_laid_out:
+        if not self._laid_out:
             made = [*made_for(binding, {}, pull), *[Made.SLOTS] * self._delivery.buffered]
             steps += graph.making(*made), laying_out(binding)
         if given:

@@ -23,16 +23,17 @@ from edgewise.engine.cuda.kernel import make_gpu_kernel
 from edgewise.engine.cuda.layout import LaidOut, lay_out
 from edgewise.engine.cuda.rows import rows_of
 from edgewise.engine.cuda.vertices import FOLDS
+from edgewise.engine.cuda.words import Words
 from edgewise.engine.delivery import Delivery, may_push
 from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding, starts_as_weights
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays
+from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out
 from edgewise.engine.lowering.message_buffer import slot_dtypes
-from edgewise.errors import ScheduleError
+from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution
-from edgewise.graph import Arrays, Graph
+from edgewise.graph import Arrays, Graph, Placement
 from edgewise.kernels.cuda.arguments import address, packed, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
@@ -43,17 +44,15 @@ from edgewise.kernels.cuda.memory import (
     device_number,
     empty,
     finish,
-    fits,
     full,
     pinned,
-    receive,
     room,
-    send,
     snapshot,
     wait,
     written_forms,
     zeros,
 )
+from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives import near_far
 from edgewise.program.inspect import Specification
@@ -73,40 +72,6 @@ class Report(NamedTuple):
     ending: Ending
     forms: str
     phases: dict[str, float]
-
-
-class Words:
-    """The few words that the host writes before a run and reads after it: the kernel's control words, parameters,
-    aggregates. They lie together on the GPU and in the host's memory, so one copy takes all of them each way."""
-
-    def __init__(self, control: int, dtypes: dict[tuple[str, str], np.dtype]) -> None:
-        self._device, self.host = (
-            zeros(control + len(dtypes), np.int64),
-            pinned(control + len(dtypes), np.int64),
-        )
-        self.control = self._device[:control]
-        self._values = _slots(self.host, control, dtypes)
-        self.arrays = _slots(self._device, control, dtypes)
-
-    def send(self, parameters: dict[str, Any]) -> None:
-        """Start to set parameters, and all other words to 0."""
-        self.host[...] = 0
-        for name, value in parameters.items():
-            self._values["parameter", name][0] = value
-        send(self._device, self.host)
-
-    def receive(self) -> None:
-        """Start to copy the words to `host`."""
-        receive(self.host, self._device)
-
-    def aggregate(self, name: str) -> Any:
-        """What was received of an aggregate."""
-        return self._values["aggregate", name][0].item()
-
-
-def _slots(words: Any, first: int, dtypes: dict[tuple[str, str], np.dtype]) -> dict[tuple[str, str], Any]:
-    """Arrays of one element in the words from `first` on."""
-    return {key: words[first + i :][:1].view(dtype)[:1] for i, (key, dtype) in enumerate(dtypes.items())}
 
 
 class SuperstepRuns:
@@ -263,21 +228,45 @@ class GpuProgram(AbstractEngine):
                 f"operations, which {message} messages by {spec.combine.name} do not allow; WorkloadDecomposition() "
                 "has equal shares, too"
             )
-        self._delivery, self._strategy = delivery, strategy
+        self._asked = self._delivery = delivery
+        self._strategy = strategy
         self._form: type[SuperstepRuns] | type[BestFirstRuns] = (
             BestFirstRuns if delivery.best_first else SuperstepRuns
         )
         self._free: list[_Workspace] = []
         self._order = own_array_order(spec)
-        self.is_laid_out, self.memory_kept = False, 0
-
-    def lay_out(self) -> None:
-        spec, graph = self._binding.spec, self._binding.graph
-        self._delivery = delivery = self._in_edges_fit(self._delivery)
-        inward = delivery.in_edges and delivery.layout is None
-        arrays = Arrays.BOTH_WAYS if inward else Arrays.ROWS
         self._layout: LaidOut | None = None
-        with room(f"{spec.name}: the graph", graph.gpu.making(arrays).most):
+        self._laid_out_for: _For | None = None
+        self.memory_kept = 0
+
+    def is_laid_out(self, limit: int | None) -> bool:
+        made, placement = self._laid_out_for, self._binding.graph.placement
+        if made is None or made.placement != placement:
+            return False
+        return made.limit == limit or (placement is None and (limit is None or made.whole <= limit))
+
+    def lay_out(self, limit: int | None) -> None:
+        try:
+            self._lay_out_as(self._asked, limit)
+        except MemoryLimitError:
+            if not self._asked.layout_is_spare:
+                raise
+            self._lay_out_as(self._asked.without_layout(), limit)
+
+    def _lay_out_as(self, delivery: Delivery, limit: int | None) -> None:
+        """Lay out what this delivery needs."""
+        spec, graph, self._delivery = self._binding.spec, self._binding.graph, delivery
+        inward = delivery.in_edges and delivery.layout is None
+        arrays = self._arrays_read(inward)
+        self._layout = self._laid_out_for = None
+        self._free.clear()
+        pushes = delivery.pushes and not delivery.best_first
+        self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
+        beside = self.running(0, {}).most + self._plan.shared_nbytes() + laying_out(self._binding).kept
+        if delivery.layout is not None:
+            beside += ARC_BYTES * graph.num_arcs
+        making = graph.gpu.place(spec.name, arrays, beside, limit)
+        with room(f"{spec.name}: the graph", making.most):
             offsets, targets = graph.gpu.offsets, graph.gpu.targets
             in_offsets, in_sources, in_arcs = offsets, targets, offsets
             if inward:
@@ -291,23 +280,32 @@ class GpuProgram(AbstractEngine):
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({}, None)
-            pushes = delivery.pushes and not delivery.best_first
-            self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
         self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
         self.memory_kept = self.running(0, {}).most
-        laid_out = {id(values): values.nbytes for values in (*self._arcs, *self._constants.copies.values())}
         own = self._layout.sizes() if self._layout else {}
+        copies = self._constants.copies
+        weights = {name for name in spec.edge_fields if starts_as_weights(self._binding, name, {})}
+        fields = {id(each): each.nbytes for (_, name), each in copies.items() if name not in weights}
+        self.graph_bytes = graph.gpu.there(arrays)
         self._memory = {
-            "graph": sum(size for key, size in laid_out.items() if key not in own),
+            "graph": self.graph_bytes + sum(fields.values()),
             "strategy": self._plan.shared_nbytes(),
             "layout": sum(own.values()),
             "run": self.memory_kept,
         }
         finish()
-        self.is_laid_out = True
+        self._laid_out_for = _For(limit, graph.placement, self.graph_bytes + beside)
+        self._where = () if graph.placement is None else (str(graph.placement),)
+
+    def _arrays_read(self, inward: bool) -> Arrays:
+        """The graph's arrays that runs read."""
+        spec, arrays = self._binding.spec, Arrays.BOTH_WAYS if inward else Arrays.ROWS
+        if any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields):
+            arrays |= Arrays.WEIGHTS | (Arrays.IN_WEIGHTS if inward else Arrays.WEIGHTS)
+        return arrays | Arrays.IN_ARCS if inward and spec.needs_arc_index else arrays
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph, layout = self._binding, self._binding.graph, self._layout
@@ -353,26 +351,13 @@ class GpuProgram(AbstractEngine):
             report.ending,
             (
                 *((f"supersteps on the GPU: {report.forms}",) if report.forms else ()),
+                *self._where,
                 *self._delivery.why,
                 *self._plan.notes,
                 *(self._layout.notes if self._layout else ()),
             ),
             report.phases,
             self._memory,
-        )
-
-    def _in_edges_fit(self, delivery: Delivery) -> Delivery:
-        """The delivery, without in-edges if it can do without and the GPU has no room for them."""
-        spec, graph = self._binding.spec, self._binding.graph
-        if not delivery.may_do_without_in_edges:
-            return delivery
-        weighted = any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields)
-        in_arcs = graph.num_arcs * graph.stored.offsets.itemsize if spec.needs_arc_index else 0
-        needed = graph.gpu.making(Arrays.both_ways(weighted)).most + in_arcs
-        if fits(needed):
-            return delivery
-        return delivery.without_in_edges(
-            f"with in-edges, the graph takes {needed:,} bytes more, which are not free"
         )
 
     def _lay_out(self, given: dict[str, Any], shared: "_Constants | None") -> "_Constants":
@@ -448,6 +433,15 @@ class GpuProgram(AbstractEngine):
         form = self._form(binding.graph, *arguments, own)
         passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
         return _Workspace(form, own, partials, passed)
+
+
+class _For(NamedTuple):
+    """What a program was laid out for: the limit of a run, where the graph lies, and the bytes that both take if the
+    graph lies on the GPU as a whole."""
+
+    limit: int | None
+    placement: Placement | None
+    whole: int
 
 
 class _Constants(NamedTuple):

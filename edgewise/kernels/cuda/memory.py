@@ -203,9 +203,14 @@ def _memory() -> int:
     return int(cupy().cuda.runtime.memGetInfo()[1])
 
 
-def _free() -> int:
+def free() -> int:
     """How many bytes of the GPU's memory are free, those in CuPy's pool included."""
     return int(cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes())
+
+
+def give_back() -> None:
+    """Give the driver the memory that CuPy holds for arrays to come."""
+    cupy().get_default_memory_pool().free_all_blocks()
 
 
 #: Functions that free memory which is kept only for speed. They are called when memory is short.
@@ -218,11 +223,11 @@ def fits(needed: int) -> bool:
     To ask the driver takes as long as a search, so it is asked only if the bytes may be too many.
     """
     pool = cupy().get_default_memory_pool()
-    if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2 or needed <= _free():
+    if needed <= pool.free_bytes() or pool.total_bytes() + needed <= _memory() // 2 or needed <= free():
         return True
-    for give_back in spare:
-        give_back()
-    return needed <= _free()
+    for drop in spare:
+        drop()
+    return needed <= free()
 
 
 @contextmanager
@@ -234,7 +239,7 @@ def room(name: str, needed: int) -> Iterator[None]:
     """
     if not fits(needed):
         raise MemoryLimitError(
-            f"{name} needs {needed:,} bytes on the GPU, of which {_free():,} are free; free some, use a smaller "
+            f"{name} needs {needed:,} bytes on the GPU, of which {free():,} are free; free some, use a smaller "
             "dtype, or run on the CPU with device='cpu'"
         )
     try:

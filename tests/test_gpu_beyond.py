@@ -1,0 +1,151 @@
+"""Runs on a GPU with less memory than the graph takes: the same answers, within the limit. These tests need an NVIDIA
+GPU: `pytest -m gpu`."""
+
+import gc
+import re
+
+import numpy as np
+import pytest
+from test_engines import PROGRAMS, assert_same
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+from edgewise.memory import LARGE_PAGE
+from edgewise.run import Prepared
+
+pytestmark = pytest.mark.gpu
+
+
+def graph_of(directed=True, weights=(1, 100)):
+    """A graph whose arrays of arcs take several pages each."""
+    return ew.generate.rmat(18, 10, seed=5, weights=weights, directed=directed)
+
+
+ALGORITHMS = {
+    "bfs": (True, lambda graph, **how: ew.bfs(graph, 1, **how), ("level", "parent")),
+    "bfs undirected": (False, lambda graph, **how: ew.bfs(graph, 1, **how), ("level", "parent")),
+    "bfs by pushing": (
+        True,
+        lambda graph, **how: ew.bfs(graph, 1, schedule=ew.Schedule(ew.Push()), **how),
+        ("level", "parent"),
+    ),
+    "sssp": (True, lambda graph, **how: ew.sssp(graph, 1, **how), ("distance", "parent")),
+    "components": (True, ew.connected_components, ("component",)),
+    "components undirected": (False, ew.connected_components, ("component",)),
+    "scc": (True, ew.scc, ("component",)),
+    "mst": (False, ew.mst, ("source", "target", "weight")),
+    "mst symmetrized": (
+        True,
+        lambda graph, **how: ew.mst(graph, symmetrize=True, **how),
+        ("source", "target", "weight"),
+    ),
+    "betweenness": (True, lambda graph, **how: ew.betweenness(graph, k=16, **how), ("centrality",)),
+    "weighted betweenness": (
+        True,
+        lambda graph, **how: ew.betweenness(graph, k=2, weighted=True, **how),
+        ("centrality",),
+    ),
+}
+
+
+def least(call, graph):
+    """The fewest bytes with which a call runs."""
+    with pytest.raises(MemoryLimitError) as refused:
+        call(graph, device="cuda", memory_limit=0)
+    (number,) = re.findall(r"needs ([\d,]+) bytes on the GPU for what vertices have", str(refused.value))
+    return int(number.replace(",", ""))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_algorithms_give_the_same_answers_within_the_limit(name):
+    directed, call, fields = ALGORITHMS[name]
+    graph = graph_of(directed)
+    expected = call(graph_of(directed), device="cuda")
+    lowest = least(call, graph)
+    arcs = graph.targets.nbytes * (1 + graph.directed)
+    for limit in (lowest, lowest + arcs // 3, lowest + arcs, lowest):
+        result = call(graph, device="cuda", memory_limit=limit)
+        assert "are read from the host's memory" in result.explain()
+        for field in fields:
+            if field == "centrality":
+                np.testing.assert_allclose(getattr(result, field), getattr(expected, field), rtol=1e-9)
+            else:
+                np.testing.assert_array_equal(getattr(result, field), getattr(expected, field))
+        assert result.verify(graph)
+    again = call(graph, device="cuda")
+    assert "are read from the host's memory" not in again.explain()
+    np.testing.assert_allclose(getattr(again, fields[0]), getattr(expected, fields[0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pagerank_without_room_for_its_layout(weighted):
+    graph = graph_of()
+    expected = ew.pagerank(graph_of(), device="cuda", weighted=weighted)
+
+    def call(graph, **how):
+        return ew.pagerank(graph, weighted=weighted, **how)
+
+    for limit in (least(call, graph), least(call, graph) + graph.targets.nbytes):
+        result = call(graph, device="cuda", memory_limit=limit)
+        assert "are read from the host's memory" in result.explain()
+        np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-9)
+        assert result.verify(graph)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("delivery", [ew.Push(), ew.Pull(), "auto"])
+def test_programs_give_the_same_answers_within_the_limit(name, delivery):
+    program, values = PROGRAMS[name]
+    graph = ew.generate.rmat(17, 40, seed=5, weights=(1, 9))
+    prepared = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges=True)
+    most = min(program.max_supersteps or 30, 30)
+
+    def call(graph, **how):
+        return prepared(**values, max_supersteps=most, **how)
+
+    try:
+        expected = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges=True)(
+            **values, max_supersteps=most
+        )
+    except ew.errors.ScheduleError as refused:
+        pytest.skip(str(refused))
+    lowest = least(lambda graph, device, **how: call(graph, **how), graph)
+    for limit in (lowest, lowest + graph.targets.nbytes):
+        assert_same(call(graph, memory_limit=limit), expected, program.asynchronous)
+
+
+@pytest.mark.parametrize("name", ["bfs", "components", "scc", "mst symmetrized"])
+def test_the_driver_sees_no_more_taken_than_the_limit(name):
+    import cupy
+
+    _, call, _ = ALGORITHMS[name]
+    call(ew.generate.rmat(8, 8, seed=1, weights=(1, 9)), device="cuda")
+    graph = ew.generate.rmat(20, 16, seed=5, weights=(1, 100))
+    lowest = least(call, graph)
+    for limit in (lowest, lowest + graph.targets.nbytes):
+        gc.collect()
+        cupy.get_default_memory_pool().free_all_blocks()
+        before = cupy.cuda.runtime.memGetInfo()[0]
+        result = call(graph, device="cuda", memory_limit=limit)
+        taken = before - cupy.cuda.runtime.memGetInfo()[0]
+        assert taken <= limit + 4 * LARGE_PAGE
+        del result
+
+
+def test_graphs_share_what_is_locked():
+    graph = ew.generate.rmat(20, 20, seed=5)
+    other = ew.Graph.from_csr(graph.offsets, graph.targets)
+    assert graph.targets.nbytes >= 2**26
+    for each in (graph, other):
+        lowest = least(lambda graph, **how: ew.bfs(graph, 1, **how), each)
+        result = ew.bfs(each, 1, device="cuda", memory_limit=lowest)
+        assert result.verify(each)
+
+
+def test_a_graph_built_on_the_gpu_counts():
+    import cupy
+
+    graph = graph_of()
+    there = ew.Graph.from_edges(cupy.asarray(graph.sources), cupy.asarray(graph.targets))
+    with pytest.raises(MemoryLimitError, match="with the graph, which was built there"):
+        ew.bfs(there, 1, device="cuda", memory_limit=2**20)
