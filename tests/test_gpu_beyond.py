@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from test_engines import PROGRAMS, assert_same
+from test_engines import PROGRAMS
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
@@ -63,7 +63,7 @@ def test_algorithms_give_the_same_answers_within_the_limit(name):
     expected = call(graph_of(directed), device="cuda")
     lowest = least(call, graph)
     arcs = graph.targets.nbytes * (1 + graph.directed)
-    for limit in (lowest, lowest + arcs // 3, lowest + arcs, lowest):
+    for limit in (lowest, lowest + arcs // 3, lowest + 2 * arcs // 3, lowest):
         result = call(graph, device="cuda", memory_limit=limit)
         assert "are read from the host's memory" in result.explain()
         for field in fields:
@@ -111,7 +111,13 @@ def test_programs_give_the_same_answers_within_the_limit(name, delivery):
         pytest.skip(str(refused))
     lowest = least(lambda graph, device, **how: call(graph, **how), graph)
     for limit in (lowest, lowest + graph.targets.nbytes):
-        assert_same(call(graph, memory_limit=limit), expected, program.asynchronous)
+        result = call(graph, memory_limit=limit)
+        assert "are read from the host's memory" in result.explain()
+        for field, values in expected.fields.items():
+            np.testing.assert_allclose(result.fields[field], values, rtol=1e-5, err_msg=field)
+        for field, values in expected.edge_fields.items():
+            np.testing.assert_array_equal(result.edge_fields[field], values, err_msg=field)
+        assert program.asynchronous or result.supersteps == expected.supersteps
 
 
 @pytest.mark.parametrize("name", ["bfs", "components", "scc", "mst symmetrized"])
