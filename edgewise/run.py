@@ -195,13 +195,13 @@ class Prepared:
     ) -> Outcome:
         """Carry the program out by an engine with all parameters given, vertices as indices."""
         given, allowed = _without(parameters, values), rest_of(run.memory_limit, beside)
-        if not engine.is_laid_out(allowed):
+        if not engine.is_laid_out(allowed, given):
             with run.laying_out():
-                engine.lay_out(allowed)
+                engine.lay_out(allowed, given)
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
             needed = engine.running(run.num_threads, given).most
-            check_limit(self.spec.name, rest_of(allowed, engine.graph_bytes), needed)
+            check_limit(self.spec.name, rest_of(allowed, engine.held_bytes), needed)
             room = cuda_door().room(self.spec.name, needed)
         with room:
             return engine(run, parameters, given, limit)

@@ -5,14 +5,16 @@ tests/simulated_warps.py.
 """
 
 import itertools
+import re
 import sys
 
 import numpy as np
+import pytest
 from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
-from edgewise.errors import NegativeCycleError, ScheduleError
+from edgewise.errors import MemoryLimitError, NegativeCycleError, ScheduleError
 from edgewise.graph.gpu_rows import build
 
 GRAPHS = {
@@ -48,6 +50,30 @@ def same(got, expected, *attributes):
         )
 
 
+def compare_beyond(graph):
+    """Compare algorithms that have the least memory with which they run."""
+
+    def limited(algorithm, *arguments, **options):
+        if graph.num_arcs == 0:
+            return algorithm(graph, *arguments, device="cuda", **options)
+        with pytest.raises(MemoryLimitError) as refused:
+            algorithm(graph, *arguments, device="cuda", memory_limit=0, **options)
+        (least,) = re.findall(r"needs ([\d,]+) bytes on the GPU", str(refused.value))
+        least = int(least.replace(",", ""))
+        got = algorithm(graph, *arguments, device="cuda", memory_limit=least, **options)
+        assert "read from the host's memory" in got.explain()
+        return got
+
+    same(limited(ew.bfs, 0), ew.bfs(graph, 0, device="cpu"), "level", "parent_index")
+    same(limited(ew.sssp, 0), ew.sssp(graph, 0, device="cpu"), "distance", "parent_index")
+    for options in ({}, {"weighted": True, "personalization": np.arange(graph.num_vertices) + 1.0}):
+        if "weighted" in options and not graph.weighted:
+            continue
+        got, expected = limited(ew.pagerank, **options), ew.pagerank(graph, device="cpu", **options)
+        np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+        assert got.verify(graph)
+
+
 def compare(graph):
     """Compare all algorithms on a graph with the CPU."""
     for delivery in ("auto", ew.Push(), ew.Pull()):
@@ -57,6 +83,7 @@ def compare(graph):
     for delta in ("auto", 2.0):
         got, expected = (ew.sssp(graph, 0, device=device, delta=delta) for device in ("cuda", "cpu"))
         same(got, expected, "distance", "parent_index")
+    compare_beyond(graph)
     compare_components(graph)
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}

@@ -123,6 +123,7 @@ def pretend():
     cuda_memory.wait = lambda host, progress: None
     cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
+    cuda_memory.free = lambda: 2**40
     cuda_memory.most_threads = lambda: cuda_device.THREADS
     cuda_memory.capability = lambda: (9, 0)
     cuda_memory.pinned, cuda_launch.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room
@@ -130,5 +131,6 @@ def pretend():
     cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None
     cuda_placed.place = lambda values, on_gpu: np.array(values)
+    cuda_placed.empty_divided = lambda length, dtype, on_gpu: np.empty(length, dtype)
     simulation.BlockManager = Block
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()

@@ -10,7 +10,7 @@ from test_engines import PROGRAMS
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
-from edgewise.memory import LARGE_PAGE
+from edgewise.graph.resident import RESERVE
 from edgewise.run import Prepared
 
 pytestmark = pytest.mark.gpu
@@ -62,10 +62,10 @@ def test_algorithms_give_the_same_answers_within_the_limit(name):
     graph = graph_of(directed)
     expected = call(graph_of(directed), device="cuda")
     lowest = least(call, graph)
-    arcs = graph.targets.nbytes * (1 + graph.directed)
-    for limit in (lowest, lowest + arcs // 3, lowest + 2 * arcs // 3, lowest):
+    arcs = graph.targets.nbytes
+    for limit in (lowest, lowest + arcs // 3, lowest + arcs * 3 // 4, lowest):
         result = call(graph, device="cuda", memory_limit=limit)
-        assert "are read from the host's memory" in result.explain()
+        assert "read from the host's memory" in result.explain()
         for field in fields:
             if field == "centrality":
                 np.testing.assert_allclose(getattr(result, field), getattr(expected, field), rtol=1e-9)
@@ -73,7 +73,7 @@ def test_algorithms_give_the_same_answers_within_the_limit(name):
                 np.testing.assert_array_equal(getattr(result, field), getattr(expected, field))
         assert result.verify(graph)
     again = call(graph, device="cuda")
-    assert "are read from the host's memory" not in again.explain()
+    assert "read from the host's memory" not in again.explain()
     np.testing.assert_allclose(getattr(again, fields[0]), getattr(expected, fields[0]), rtol=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_pagerank_without_room_for_its_layout(weighted):
 
     for limit in (least(call, graph), least(call, graph) + graph.targets.nbytes):
         result = call(graph, device="cuda", memory_limit=limit)
-        assert "are read from the host's memory" in result.explain()
+        assert "read from the host's memory" in result.explain()
         np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-9)
         assert result.verify(graph)
 
@@ -110,13 +110,13 @@ def test_programs_give_the_same_answers_within_the_limit(name, delivery):
     except ew.errors.ScheduleError as refused:
         pytest.skip(str(refused))
     lowest = least(lambda graph, device, **how: call(graph, **how), graph)
-    for limit in (lowest, lowest + graph.targets.nbytes):
+    for limit in (lowest, lowest + graph.targets.nbytes * 3 // 4):
         result = call(graph, memory_limit=limit)
-        assert "are read from the host's memory" in result.explain()
-        for field, values in expected.fields.items():
-            np.testing.assert_allclose(result.fields[field], values, rtol=1e-5, err_msg=field)
-        for field, values in expected.edge_fields.items():
-            np.testing.assert_array_equal(result.edge_fields[field], values, err_msg=field)
+        assert "read from the host's memory" in result.explain()
+        for field, right in expected.fields.items():
+            np.testing.assert_allclose(result.fields[field], right, rtol=1e-5, err_msg=field)
+        for field, right in expected.edge_fields.items():
+            np.testing.assert_array_equal(result.edge_fields[field], right, err_msg=field)
         assert program.asynchronous or result.supersteps == expected.supersteps
 
 
@@ -128,13 +128,13 @@ def test_the_driver_sees_no_more_taken_than_the_limit(name):
     call(ew.generate.rmat(8, 8, seed=1, weights=(1, 9)), device="cuda")
     graph = ew.generate.rmat(20, 16, seed=5, weights=(1, 100))
     lowest = least(call, graph)
-    for limit in (lowest, lowest + graph.targets.nbytes):
+    for limit in (lowest + RESERVE, lowest + graph.targets.nbytes):
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
         before = cupy.cuda.runtime.memGetInfo()[0]
         result = call(graph, device="cuda", memory_limit=limit)
         taken = before - cupy.cuda.runtime.memGetInfo()[0]
-        assert taken <= limit + 4 * LARGE_PAGE
+        assert taken <= limit, result.explain()
         del result
 
 

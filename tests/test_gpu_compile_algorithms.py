@@ -48,7 +48,7 @@ def kernels(offsets, weight, distance, rank):
         "edges placed": (forest_edges.place_kernel, forest_edges.place_types(weight)),
         "strong components": (scc_cuda.scc_kernel, scc_cuda.signature(offsets)),
         "pagerank": (
-            pagerank_cuda.make_kernel(rank, special, special),
+            pagerank_cuda.make_kernel(rank, special, special, not special),
             pagerank_cuda.signature(rank),
         ),
         "betweenness": (cuda_batched.make_kernel(special), cuda_batched.signature(offsets)),

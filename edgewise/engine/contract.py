@@ -67,24 +67,25 @@ class AbstractEngine(ABC):
 
     Attributes:
         memory_kept: about how many bytes are kept from one run to the next.
-        graph_bytes: the bytes of a GPU's memory that the graph takes, which count towards a run's limit there; 0 on a
-            CPU, where the limit is for what a run takes beyond the graph.
+        held_bytes: the bytes of a GPU's memory that the graph and what all runs share take, which count towards a run's
+            limit there; 0 on a CPU, where the limit is for what a run takes beyond these.
     """
 
     memory_kept: int
-    graph_bytes: int = 0
+    held_bytes: int = 0
 
     @abstractmethod
-    def is_laid_out(self, limit: int | None) -> bool:
-        """Whether `lay_out` has ended, for runs with this limit."""
+    def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
+        """Whether `lay_out` has ended, so that a run like this fits."""
 
     @abstractmethod
-    def lay_out(self, limit: int | None) -> None:
+    def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         """Make what all runs share: arrays of the graph, of fields, of a strategy.
 
         Args:
             limit: on a GPU, the most bytes of its memory that a run may take, the graph included. What does not fit is
                 read from the host's memory.
+            given: arrays for fields of the run to come, by name.
 
         Raises:
             MemoryLimitError: there is no room for them.

@@ -142,11 +142,11 @@ class Reference(AbstractEngine):
     def __init__(self, binding: Binding, message: np.dtype, strict: bool = False) -> None:
         self._binding, self._message, self._strict = binding, message, strict
 
-    def is_laid_out(self, limit: int | None) -> bool:
+    def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         """Nothing is shared."""
         return True
 
-    def lay_out(self, limit: int | None) -> None:
+    def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         """Nothing is shared."""
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:

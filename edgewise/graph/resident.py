@@ -4,7 +4,7 @@ Each array is copied or made there once, and stays as long as the graph. Kernels
 (`edgewise.kernels.cuda.placed`). Offsets always lie on the GPU: every row is found by them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Flag, auto
 from typing import Any, NamedTuple, TypeVar, final
 
@@ -14,7 +14,7 @@ from edgewise.errors import MemoryLimitError
 from edgewise.graph import gpu_rows
 from edgewise.graph.making import Made
 from edgewise.kernels.door import cuda_door
-from edgewise.memory import LARGE_PAGE, Step
+from edgewise.memory import LARGE_PAGE, Step, held, in_turn
 
 _Kept = TypeVar("_Kept")
 
@@ -51,34 +51,35 @@ _OUTWARD = {
     Arrays.IN_SOURCES: Arrays.TARGETS,
     Arrays.IN_WEIGHTS: Arrays.WEIGHTS,
 }
+#: Of the room that is left for them, lists get this share; and what is left for what the driver and CuPy round up.
+LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
 _NAMES = {Arrays.OFFSETS: "offsets", Arrays.TARGETS: "targets", Arrays.WEIGHTS: "weights"}
 
 
 class Placement(NamedTuple):
-    """Which parts of a graph's arrays of arcs lie on the GPU.
+    """How a graph lies that does not fit in the GPU's memory: offsets lie there, and of other arrays the first parts.
 
     Attributes:
-        on_gpu: how many of an array's bytes lie there, its first ones; all bytes of arrays that are not named.
-        there: the bytes on the GPU, those of the offsets included.
-        elsewhere: the bytes that kernels read from the host's memory.
+        arcs: the share of each array of arcs that lies on the GPU.
+        lists: the share of each list that a run makes (`edgewise.algorithms.common.device_graph.lists`).
+        there: the bytes of the graph and of lists on the GPU.
+        elsewhere: the bytes of both in the host's memory.
     """
 
-    on_gpu: dict[Arrays, int]
+    arcs: float
+    lists: float
     there: int
     elsewhere: int
 
     def __str__(self) -> str:
         whole = self.there + self.elsewhere
-        return f"{self.there:,} of the graph's {whole:,} bytes on the GPU; the others are read from the host's memory"
+        what = f"{self.there:,} of {whole:,} bytes of the graph and lists on the GPU"
+        return f"{what}; the others are read from the host's memory"
 
 
-def divided(room: int, sizes: Mapping[Arrays, int]) -> dict[Arrays, int]:
-    """How many bytes of each array lie on the GPU if they have `room` bytes together: in proportion to their sizes, in
-    whole pages, or all."""
-    whole = sum(sizes.values())
-    if whole <= room:
-        return dict(sizes)
-    return {each: room * size // whole // LARGE_PAGE * LARGE_PAGE for each, size in sizes.items()}
+def part(size: int, share: float) -> int:
+    """How many of the bytes of an array lie on the GPU: whole pages, or all."""
+    return size if share >= 1 else int(size * share) // LARGE_PAGE * LARGE_PAGE
 
 
 @final
@@ -127,7 +128,7 @@ class Resident:
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
 
-    def place(self, name: str, arrays: Arrays, beside: int, limit: int | None) -> Step:
+    def place(self, name: str, arrays: Arrays, beside: int, limit: int | None, lists: int = 0) -> Step:
         """Decide how much of these arrays lies on the GPU: all, or as much as there is room for.
 
         What is there, but lies otherwise, is given up, and so are programs laid out for the graph.
@@ -136,36 +137,45 @@ class Resident:
             name: what runs, for messages.
             beside: bytes that the run takes beside them.
             limit: the most bytes that it may take, these arrays included; None for what is free.
+            lists: bytes of lists that it takes, too, and that may lie in the host's memory.
 
         Returns:
-            What `making` says of them then.
+            What `making` says of the arrays then, and the lists.
 
         Raises:
             MemoryLimitError: there is no room for the offsets and for what the run takes beside the arrays.
         """
         graph = self._graph
         if limit is None:
-            making = self.making(arrays)
+            making = in_turn(self.making(arrays), held(lists))
             if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + beside)):
                 return making
             limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
         whole, offsets = self.sizes(arrays)
-        if beside + offsets > limit:
+        least = beside + offsets
+        if graph.built_on_gpu:
+            making = in_turn(self.making(arrays), held(lists))
+            least = whole - making.kept + lists + in_turn(making, held(beside)).most
+        if least > limit:
             what = "with the graph, which was built there" if graph.built_on_gpu else "for what vertices have"
             raise MemoryLimitError(
-                f"{name} needs {beside + offsets:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
+                f"{name} needs {least:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
                 "memory_limit, free some memory, or run on the CPU with device='cpu'"
             )
         placement = None
-        if whole + beside > limit:
-            sizes = self._sizes(arrays).items()
-            on_gpu = divided(
-                limit - beside - offsets, {each: size for each, size in sizes if each not in _OF_VERTICES}
+        if whole + lists + beside > limit:
+            room = max(0, limit - beside - offsets - RESERVE)
+            of_lists = min(1.0, (LISTS if whole > offsets else 1) * room / max(lists, 1))
+            of_arcs = min(1.0, (room - of_lists * lists) / max(whole - offsets, 1))
+            there = offsets + sum(
+                part(size, of_arcs) for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES
             )
-            there = offsets + sum(on_gpu.values())
-            placement = Placement(on_gpu, there, whole - there)
+            there += part(lists, of_lists)
+            placement = Placement(of_arcs, of_lists, there, whole + lists - there)
         self._placed(placement)
-        return self.making(arrays)
+        return in_turn(
+            self.making(arrays), held(lists if placement is None else int(lists * placement.lists))
+        )
 
     def sizes(self, arrays: Arrays) -> tuple[int, int]:
         """The bytes of these arrays, and those that always lie on the GPU."""
@@ -271,7 +281,7 @@ class Resident:
     def _on_gpu(self, array: Arrays, size: int) -> int:
         """How many of the bytes of an array lie on the GPU."""
         placement = self._graph.placement
-        return size if placement is None else placement.on_gpu.get(array, size)
+        return size if placement is None or array in _OF_VERTICES else part(size, placement.arcs)
 
 
 class _Copy(NamedTuple):

@@ -103,12 +103,23 @@ def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
     return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
 
 
+def list_shapes(num_vertices: int, num_arcs: int) -> list[tuple[int, Any]]:
+    """The length and the dtype of each list: near, other_near, far, other_far, pieces."""
+    return [*[(num_vertices, np.uint32)] * 4, (most_pieces(num_vertices, num_arcs), np.int64)]
+
+
 def make_piles(
-    num_vertices: int, num_arcs: int, value: np.dtype, control: Allocator = CONTROL, host: Allocator = HOST
+    num_vertices: int,
+    num_arcs: int,
+    value: np.dtype,
+    control: Allocator = CONTROL,
+    host: Allocator = HOST,
+    lists: list[Any] | None = None,
 ) -> Piles:
-    """Arrays for a run. Only `control` and `host` have particular values: zeros."""
-    n, pieces = num_vertices, empty(most_pieces(num_vertices, num_arcs), np.int64)
-    near, other_near, far, other_far = (empty(n, np.uint32) for _ in range(4))
+    """Arrays for a run. Only `control` and `host` have particular values: zeros. `lists` are those of `list_shapes`, if
+    they are there already."""
+    n = num_vertices
+    near, other_near, far, other_far, pieces = lists or [empty(*each) for each in list_shapes(n, num_arcs)]
     words = zeros(control.size, np.int64), signals(host.size)
     best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
     return Piles(best, stamps, near, other_near, pieces, far, other_far, *words)

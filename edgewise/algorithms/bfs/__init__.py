@@ -151,7 +151,13 @@ def bfs(
         cpu=Form(
             search, lambda schedule: in_turn(looking_up, search_memory(graph, schedule)).most, (Push, Pull)
         ),
-        cuda=Form("bfs.cuda.search", lambda _: _gpu_memory(graph), (Push, Pull), Arrays.BOTH_WAYS),
+        cuda=Form(
+            "bfs.cuda.search",
+            lambda _: 8 * graph.num_vertices,
+            (Push, Pull),
+            Arrays.BOTH_WAYS,
+            _list_bytes(graph),
+        ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
@@ -174,6 +180,6 @@ def as_depth(max_depth: Any) -> int:
     return min(depth, 2**31)
 
 
-def _gpu_memory(graph: Graph) -> int:
-    """The GPU's memory that a search takes beside the graph."""
-    return graph.num_vertices * 28 + graph.num_arcs // 4
+def _list_bytes(graph: Graph) -> int:
+    """The memory of a search's lists on a GPU."""
+    return graph.num_vertices * 20 + graph.num_arcs // 4

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.direction import forced_direction
-from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, Uint32s, type_of
@@ -409,26 +409,27 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     on_gpu = graph_on_gpu(graph, run)
     kernel, count = _kernel(offset_dtype(on_gpu)), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)
-    pieces, other_pieces = (empty(most_pieces(n, m), np.int64) for _ in range(2))
     control, host, seen = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(count, np.int64)
     seen[:] = sources
-    given = Search(
-        graph=on_gpu,
-        level=level,
-        parent=parent,
-        pieces=pieces,
-        other_pieces=other_pieces,
-        spilled=empty(n, np.uint32),
-        sources=seen,
-        control=control,
-        host=host,
-        n=n,
-        m=m,
-        num_sources=count,
-        limit=min(limit, n),
-        forced=forced_direction(run.schedule),
-    )
-    kernel.start([given])
-    wait(host, run.progress)
+    of_pieces = most_pieces(n, m), np.int64
+    with lists(graph, of_pieces, of_pieces, (n, np.uint32)) as (pieces, other_pieces, spilled):
+        given = Search(
+            graph=on_gpu,
+            level=level,
+            parent=parent,
+            pieces=pieces,
+            other_pieces=other_pieces,
+            spilled=spilled,
+            sources=seen,
+            control=control,
+            host=host,
+            n=n,
+            m=m,
+            num_sources=count,
+            limit=min(limit, n),
+            forced=forced_direction(run.schedule),
+        )
+        kernel.start([given])
+        wait(host, run.progress)
     run.explain(f"levels on the GPU: {written_forms(host[FORMS:], FORM_NAMES) or 'none'}")
     return level, parent, int(host[LEVELS])

@@ -1,14 +1,18 @@
 """A graph's arrays on the GPU, brought there when a run first asks for them."""
 
-from collections.abc import Callable
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.resident import part
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s, Weights
-from edgewise.kernels.cuda.memory import finish
+from edgewise.kernels.cuda.memory import empty, finish
+from edgewise.kernels.cuda.placed import empty_divided
 
 _Made = TypeVar("_Made")
 
@@ -51,6 +55,33 @@ def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, 
         lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights)
     on_gpu = WeightedOnGpu(offsets, targets, lengths, in_offsets, in_sources, in_lengths)
     return on_gpu, lengths.dtype if graph.weighted else None
+
+
+@contextlib.contextmanager
+def lists(graph: Graph, *wanted: tuple[int, Any]) -> Iterator[list[Any]]:
+    """Arrays that a run fills from their beginning, and reads in order, by length and dtype.
+
+    They lie on the GPU. If the graph does not fit there, only their first parts do, as `Resident.place` decided; making
+    such arrays takes long, so the graph keeps them for later runs.
+    """
+    placement = graph.placement
+    if placement is None:
+        yield [empty(*each) for each in wanted]
+        return
+    spare = graph.gpu.kept(_spare_lists)
+    taken = [spare[each].pop() if spare[each] else _divided(*each, placement.lists) for each in wanted]
+    yield taken
+    for each, array in zip(wanted, taken, strict=True):
+        spare[each].append(array)
+
+
+def _spare_lists(graph: Graph) -> defaultdict[tuple[int, Any], list[Any]]:
+    """Lists that no run uses now, by length and dtype."""
+    return defaultdict(list)
+
+
+def _divided(length: int, dtype: Any, share: float) -> Any:
+    return empty_divided(length, dtype, part(length * np.dtype(dtype).itemsize, share))
 
 
 def laid_out(run: Execution, what: str, graph: Graph, make: Callable[..., _Made], *arguments: Any) -> _Made:

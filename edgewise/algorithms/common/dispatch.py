@@ -25,6 +25,7 @@ class Form(NamedTuple):
             there. A program counts its own arrays itself.
         deliveries: the forms of delivery that it has.
         arrays: the graph's arrays that a form for a GPU reads, wherever they lie; its `memory` does not count them.
+        lists: bytes of its lists, see `edgewise.algorithms.common.device_graph.lists`; nor does it count these.
         otherwise: the form for a GPU that has no room for this one.
     """
 
@@ -32,6 +33,7 @@ class Form(NamedTuple):
     memory: Callable[[Schedule], int]
     deliveries: tuple[type, ...] = ()
     arrays: Arrays | None = None
+    lists: int = 0
     otherwise: "Form | None" = None
 
 
@@ -116,7 +118,7 @@ def begin(
             return beside
         limit = as_bytes(f"{name}: memory_limit", memory_limit)
         try:
-            making = graph.gpu.place(name, taken.arrays, beside, limit)
+            making = graph.gpu.place(name, taken.arrays, beside, limit, taken.lists)
         except MemoryLimitError:
             if taken.otherwise is None:
                 raise

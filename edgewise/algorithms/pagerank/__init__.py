@@ -27,6 +27,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
+from edgewise.algorithms.pagerank.memory import apart_bytes, apart_lists
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distribution
 from edgewise.errors import GraphError, ParameterError
@@ -193,7 +194,16 @@ def pagerank(
             lambda _: _gpu_memory(graph, kind, weighted, anew=memory_limit is not None),
             (Pull,),
             Arrays.rows(weighted),
-            otherwise=program,
+            otherwise=Form(
+                "pagerank.cuda_apart.rank",
+                lambda _: apart_bytes(
+                    graph.num_vertices, graph.num_arcs, kind.itemsize, personalization is not None
+                ),
+                (Pull,),
+                Arrays(0),
+                apart_lists(graph.num_arcs, kind.itemsize, weighted),
+                otherwise=program,
+            ),
         ),
         program=program,
     )

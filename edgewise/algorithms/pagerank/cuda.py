@@ -13,7 +13,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges, places
+from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges
+from edgewise.algorithms.pagerank.memory import places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -60,6 +61,9 @@ ABORTED, DONE = CONTROL.take_line(2), HOST.take()
 #: What a block shares: what all threads changed and their dangling rank, then two sums of each warp.
 CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
 
+
+#: How many values are brought into another order at a time.
+_PIECE = 1 << 22
 
 Reals = Annotated[Any, Elements("rank")]
 
@@ -126,25 +130,54 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Kernel:
-    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps)
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, by_vertex: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, by_vertex)
 
 
 def rank(
     walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
     """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
-    graph, weighted, jump = walk.graph, walk.weighted, walk.jump
-    n, xp = graph.num_vertices, cupy()
+    graph, weighted = walk.graph, walk.weighted
     in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
     scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
-    kernel = _kernel(dtype, weighted, jump is not None)
-    begin = xp.full(n, 1 / n, dtype) if start is None else copy_of(start.astype(dtype))[in_edges.vertices]
-    shares, other_shares, result = empty(n + 1, dtype), empty(n + 1, dtype), empty(n, dtype)
-    jumps = scale if jump is None else copy_of(jump.astype(dtype))[in_edges.vertices]
+    return iterate(walk, in_edges, scale, weights, start, enough, limit, run)
+
+
+def iterate(
+    walk: Walk,
+    in_edges: InEdges,
+    scale: Any,
+    weights: Any,
+    start: np.ndarray | None,
+    enough: float,
+    limit: int,
+    run: Execution,
+) -> Ranked:
+    """Iterate over a layout; see `rank`.
+
+    Args:
+        in_edges: the layout; its `vertices` may lie on the host.
+        scale: by rows, on the GPU; its dtype is that of ranks.
+        weights: in the order of the layout; empty if all arcs count alike.
+    """
+    n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
+    vertices, on_host = in_edges.vertices, isinstance(in_edges.vertices, np.ndarray)
+
+    def by_rows(values: np.ndarray) -> Any:
+        values = values.astype(dtype)
+        return copy_of(values[vertices]) if on_host else copy_of(values)[vertices]
+
+    kernel = _kernel(dtype, walk.weighted, jump is not None, not on_host)
+    begin = xp.full(n, 1 / n, dtype) if start is None else by_rows(start)
+    shares, other_shares = empty(n + 1, dtype), empty(n + 1, dtype)
+    result = begin if on_host else empty(n, dtype)
+    jumps = scale if jump is None else by_rows(jump)
     control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
     given = Iteration(
-        rows=Rows(in_edges.vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights),
+        rows=Rows(
+            begin if on_host else vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights
+        ),
         ranks=Ranks(begin, shares, other_shares, scale, jumps, result),
         partial=empty(4 * kernel.blocks, np.float64),
         control=control,
@@ -163,14 +196,28 @@ def rank(
     iterations = int(host[DONE])
     alone = in_edges.heavy + in_edges.heaviest
     run.explain(f"pull on the GPU: {in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
+    last = shares if iterations & 1 else other_shares
+    del given, shares, other_shares
+    if on_host:
+        result = by_vertices(begin, vertices)
 
     def last_shares() -> np.ndarray:
+        if on_host:
+            return host_copy(by_vertices(last[in_edges.numbers], vertices))
         found = xp.empty(n, dtype)
-        last = shares if iterations & 1 else other_shares
-        found[in_edges.vertices] = last[in_edges.numbers]
+        found[vertices] = last[in_edges.numbers]
         return host_copy(found)
 
     return Ranked(result, iterations, float(residual[0]), last_shares)
+
+
+def by_vertices(values: Any, vertices: np.ndarray) -> Any:
+    """Values of rows on the GPU, brought into the order of vertices, whose numbers lie on the host; in pieces."""
+    ordered = empty(len(values), values.dtype)
+    for first in range(0, len(values), _PIECE):
+        piece = slice(first, first + _PIECE)
+        ordered[copy_of(vertices[piece])] = values[piece]
+    return ordered
 
 
 def running(graph: Graph, dtype: np.dtype, weighted: bool, anew: bool) -> Step:
@@ -400,8 +447,9 @@ def _add_up(
     return generation
 
 
-def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
-    """The kernel for ranks of this dtype, with or without weights and a jump distribution."""
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, by_vertex: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution; with `by_vertex`, it brings
+    the ranks into the order of vertices."""
     nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps)
 
     def pagerank_kernel(it):
@@ -436,8 +484,9 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool) -> Any:
                 control[ABORTED + (iteration & 1)] = it.host[CANCEL]
             generation = _add_up(changed, dangling, it.partial, iteration & 1, control, generation, sums)
             converged = enough > 0.0 and sums[CHANGED] <= enough
-        for row in range(me, n, num_threads()):
-            ranks.result[np.int64(rows.vertices[row])] = ranks.ranks[row]
+        if by_vertex:
+            for row in range(me, n, num_threads()):
+                ranks.result[np.int64(rows.vertices[row])] = ranks.ranks[row]
         if me == 0:
             it.host[DONE] = iteration
             it.residual[0] = sums[CHANGED]

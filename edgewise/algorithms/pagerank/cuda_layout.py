@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.pagerank.memory import places
 from edgewise.kernels.cuda.device import WARP
 from edgewise.kernels.cuda.memory import cupy, room
 from edgewise.layout.bucket_sort import bucket_sort
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
-from edgewise.layout.units import HEAVY
 from edgewise.memory import Step
 
 
@@ -36,12 +36,6 @@ class InEdges(NamedTuple):
     heaviest: int
     heavy: int
     groups: int
-
-
-def places(num_arcs: int) -> int:
-    """About how many places a layout has at most: heavy rows begin at multiples of `ALIGNED`, and in a group of sorted
-    rows few places stay empty."""
-    return num_arcs + num_arcs // 4 + WARP * HEAVY
 
 
 def making_in_edges(num_vertices: int, num_arcs: int, of_arc: int) -> Step:

@@ -145,9 +145,10 @@ def sssp(
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
     paths_on_gpu = Form(
         "sssp.cuda.shortest_paths",
-        lambda _: _gpu_memory(graph, dtype),
+        lambda _: graph.num_vertices * (dtype.itemsize + 12),
         (Push,),
         Arrays.both_ways(graph.weighted),
+        _list_bytes(graph),
     )
     task = begin(
         "sssp",
@@ -174,6 +175,6 @@ def sssp(
     return SSSPResult(graph, run, start, paths)
 
 
-def _gpu_memory(graph: Graph, dtype: np.dtype) -> int:
-    """The GPU's memory that a run takes beside the graph."""
-    return graph.num_vertices * (dtype.itemsize + 36) + graph.num_arcs // 8
+def _list_bytes(graph: Graph) -> int:
+    """The memory of a run's lists on a GPU."""
+    return graph.num_vertices * 24 + graph.num_arcs // 8

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import WeightedOnGpu, offset_dtype, weighted_graph_on_gpu
+from edgewise.algorithms.common.device_graph import WeightedOnGpu, lists, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp.path_tree import attach_rest
 from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, refuse_overflow
@@ -54,6 +54,7 @@ from edgewise.primitives.near_far import (
     RISES,
     SUPERSTEPS,
     Piles,
+    list_shapes,
     make_near_far,
     make_piles,
     prepare,
@@ -369,10 +370,12 @@ def shortest_paths(
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run)
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
-    piles, parent = make_piles(n, m, dtype, CONTROL, HOST), empty(n, np.uint32)
-    kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
+    parent = empty(n, np.uint32)
+    with lists(graph, *list_shapes(n, m)) as made:
+        piles = make_piles(n, m, dtype, CONTROL, HOST, made)
+        kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
+        wait(piles.host, run.progress)
     host = piles.host
-    wait(host, run.progress)
     forms = written_forms(host[FORMS:], FORM_NAMES)
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     paths = piles.best.view(dtype), parent.view(np.int32)

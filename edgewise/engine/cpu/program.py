@@ -74,10 +74,10 @@ class CpuProgram(AbstractEngine):
         self._row = {key: i for i, key in enumerate(own_array_order(binding.spec))}
         self._laid_out, self.memory_kept = False, 0
 
-    def is_laid_out(self, limit: int | None) -> bool:
+    def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         return self._laid_out
 
-    def lay_out(self, limit: int | None) -> None:
+    def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph, delivery = self._binding.spec, self._binding.graph, self._delivery
         in_offsets, in_sources, in_arcs = graph.offsets, graph.targets, graph.offsets
         if delivery.in_edges:

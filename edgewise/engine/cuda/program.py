@@ -55,6 +55,7 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives import near_far
+from edgewise.program.declarations import STATE_ARRAYS
 from edgewise.program.inspect import Specification
 
 
@@ -239,21 +240,24 @@ class GpuProgram(AbstractEngine):
         self._laid_out_for: _For | None = None
         self.memory_kept = 0
 
-    def is_laid_out(self, limit: int | None) -> bool:
+    def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         made, placement = self._laid_out_for, self._binding.graph.placement
         if made is None or made.placement != placement:
             return False
-        return made.limit == limit or (placement is None and (limit is None or made.whole <= limit))
+        if limit is None:
+            return made.limit is None or placement is None
+        fits = self.held_bytes + self.running(0, given).most <= limit
+        return fits and (placement is None or made.limit == limit)
 
-    def lay_out(self, limit: int | None) -> None:
+    def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         try:
-            self._lay_out_as(self._asked, limit)
+            self._lay_out_as(self._asked, limit, given)
         except MemoryLimitError:
             if not self._asked.layout_is_spare:
                 raise
-            self._lay_out_as(self._asked.without_layout(), limit)
+            self._lay_out_as(self._asked.without_layout(), limit, given)
 
-    def _lay_out_as(self, delivery: Delivery, limit: int | None) -> None:
+    def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""
         spec, graph, self._delivery = self._binding.spec, self._binding.graph, delivery
         inward = delivery.in_edges and delivery.layout is None
@@ -262,7 +266,7 @@ class GpuProgram(AbstractEngine):
         self._free.clear()
         pushes = delivery.pushes and not delivery.best_first
         self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
-        beside = self.running(0, {}).most + self._plan.shared_nbytes() + laying_out(self._binding).kept
+        beside = self.running(0, given).most + self._plan.shared_nbytes() + self._constant_bytes()
         if delivery.layout is not None:
             beside += ARC_BYTES * graph.num_arcs
         making = graph.gpu.place(spec.name, arrays, beside, limit)
@@ -289,16 +293,28 @@ class GpuProgram(AbstractEngine):
         copies = self._constants.copies
         weights = {name for name in spec.edge_fields if starts_as_weights(self._binding, name, {})}
         fields = {id(each): each.nbytes for (_, name), each in copies.items() if name not in weights}
-        self.graph_bytes = graph.gpu.there(arrays)
+        of_graph = graph.gpu.there(arrays)
+        self.held_bytes = of_graph + self._plan.shared_nbytes() + sum(fields.values()) + sum(own.values())
         self._memory = {
-            "graph": self.graph_bytes + sum(fields.values()),
+            "graph": of_graph + sum(fields.values()),
             "strategy": self._plan.shared_nbytes(),
             "layout": sum(own.values()),
             "run": self.memory_kept,
         }
         finish()
-        self._laid_out_for = _For(limit, graph.placement, self.graph_bytes + beside)
+        self._laid_out_for = _For(limit, graph.placement)
         self._where = () if graph.placement is None else (str(graph.placement),)
+
+    def _constant_bytes(self) -> int:
+        """The most bytes that arrays which all runs read take beside the graph's."""
+        binding = self._binding
+        fields = [
+            *binding.vertex.values(),
+            *binding.edge.values(),
+            *(np.dtype(np.int32) for _ in STATE_ARRAYS),
+        ]
+        degrees = 4 * binding.graph.num_vertices * len(binding.spec.state_reads.intersection(STATE_ARRAYS))
+        return laying_out(binding).kept + sum(dtype.itemsize for dtype in fields) + degrees
 
     def _arrays_read(self, inward: bool) -> Arrays:
         """The graph's arrays that runs read."""
@@ -436,12 +452,10 @@ class GpuProgram(AbstractEngine):
 
 
 class _For(NamedTuple):
-    """What a program was laid out for: the limit of a run, where the graph lies, and the bytes that both take if the
-    graph lies on the GPU as a whole."""
+    """What a program was laid out for: the limit of a run, and where the graph lies."""
 
     limit: int | None
     placement: Placement | None
-    whole: int
 
 
 class _Constants(NamedTuple):
