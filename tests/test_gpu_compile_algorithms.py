@@ -34,14 +34,14 @@ def kernels(offsets, weight, distance, rank):
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     return {
-        "bfs": (bfs_cuda.bfs_kernel, bfs_cuda.signature(offsets)),
+        "bfs": (bfs_cuda.make_kernel(special), bfs_cuda.signature(offsets)),
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
         "sssp": (sssp_cuda.make_kernel(distance, True), sssp_cuda.signature(offsets, weight, distance)),
         "parents of distances": (
             sssp_cuda.make_parents_kernel(distance, special),
             sssp_cuda.parents_signature(offsets, weight, distance),
         ),
-        "components": (components_cuda.components_kernel, components_cuda.signature(offsets)),
+        "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
         "edges counted": (forest_edges.count_kernel, forest_edges.COUNT_TYPES),

@@ -51,6 +51,8 @@ _OUTWARD = {
     Arrays.IN_SOURCES: Arrays.TARGETS,
     Arrays.IN_WEIGHTS: Arrays.WEIGHTS,
 }
+#: How many neighbours are the heads of a vertex, and the bytes that they take.
+HEADS, HEAD_BYTES = 2, 8
 #: Of the room that is left for them, lists get this share; and what is left for what the driver and CuPy round up.
 LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
 _NAMES = {Arrays.OFFSETS: "offsets", Arrays.TARGETS: "targets", Arrays.WEIGHTS: "weights"}
@@ -62,12 +64,14 @@ class Placement(NamedTuple):
     Attributes:
         arcs: the share of each array of arcs that lies on the GPU.
         lists: the share of each list that a run makes (`edgewise.algorithms.common.device_graph.lists`).
+        heads: whether the first neighbours of vertices lie on the GPU, too (`edgewise.algorithms.common.heads`).
         there: the bytes of the graph and of lists on the GPU.
         elsewhere: the bytes of both in the host's memory.
     """
 
     arcs: float
     lists: float
+    heads: bool
     there: int
     elsewhere: int
 
@@ -75,6 +79,22 @@ class Placement(NamedTuple):
         whole = self.there + self.elsewhere
         what = f"{self.there:,} of {whole:,} bytes of the graph and lists on the GPU"
         return f"{what}; the others are read from the host's memory"
+
+
+class Needs(NamedTuple):
+    """What a run needs of the GPU's memory.
+
+    Attributes:
+        arrays: the graph's arrays that it reads, wherever they lie.
+        beside: the bytes that it always takes beside them.
+        lists: bytes of lists that it takes, too, and that may lie in the host's memory.
+        heads: whether the first neighbours of vertices help it if there is no room for the graph.
+    """
+
+    arrays: Arrays
+    beside: int
+    lists: int = 0
+    heads: bool = False
 
 
 def part(size: int, share: float) -> int:
@@ -128,54 +148,55 @@ class Resident:
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
 
-    def place(self, name: str, arrays: Arrays, beside: int, limit: int | None, lists: int = 0) -> Step:
-        """Decide how much of these arrays lies on the GPU: all, or as much as there is room for.
+    def place(self, name: str, needs: Needs, limit: int | None) -> Step:
+        """Decide how much of the graph lies on the GPU for a run: all that it reads, or as much as there is room for.
 
         What is there, but lies otherwise, is given up, and so are programs laid out for the graph.
 
         Args:
             name: what runs, for messages.
-            beside: bytes that the run takes beside them.
-            limit: the most bytes that it may take, these arrays included; None for what is free.
-            lists: bytes of lists that it takes, too, and that may lie in the host's memory.
+            needs: what it needs.
+            limit: the most bytes that it may take, the graph included; None for what is free.
 
         Returns:
-            What `making` says of the arrays then, and the lists.
+            What has to be made on the GPU then, beside what the run always takes.
 
         Raises:
-            MemoryLimitError: there is no room for the offsets and for what the run takes beside the arrays.
+            MemoryLimitError: there is no room for the offsets and for what the run always takes.
         """
-        graph = self._graph
+        graph, arrays, lists = self._graph, needs.arrays, needs.lists
         if limit is None:
             making = in_turn(self.making(arrays), held(lists))
-            if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + beside)):
+            if graph.built_on_gpu or (
+                graph.placement is None and cuda_door().fits(making.most + needs.beside)
+            ):
                 return making
             limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
         whole, offsets = self.sizes(arrays)
-        least = beside + offsets
+        least = needs.beside + offsets
         if graph.built_on_gpu:
             making = in_turn(self.making(arrays), held(lists))
-            least = whole - making.kept + lists + in_turn(making, held(beside)).most
+            least = whole - making.kept + lists + in_turn(making, held(needs.beside)).most
         if least > limit:
             what = "with the graph, which was built there" if graph.built_on_gpu else "for what vertices have"
             raise MemoryLimitError(
                 f"{name} needs {least:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
                 "memory_limit, free some memory, or run on the CPU with device='cpu'"
             )
-        placement = None
-        if whole + lists + beside > limit:
-            room = max(0, limit - beside - offsets - RESERVE)
-            of_lists = min(1.0, (LISTS if whole > offsets else 1) * room / max(lists, 1))
-            of_arcs = min(1.0, (room - of_lists * lists) / max(whole - offsets, 1))
-            there = offsets + sum(
-                part(size, of_arcs) for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES
-            )
-            there += part(lists, of_lists)
-            placement = Placement(of_arcs, of_lists, there, whole + lists - there)
-        self._placed(placement)
-        return in_turn(
-            self.making(arrays), held(lists if placement is None else int(lists * placement.lists))
-        )
+        if whole + lists + needs.beside <= limit:
+            self._placed(None)
+            return in_turn(self.making(arrays), held(lists))
+        room = max(0, limit - needs.beside - offsets - RESERVE)
+        of_heads = HEAD_BYTES * graph.num_vertices * needs.heads
+        if of_heads > room:
+            of_heads = 0
+        room -= of_heads
+        of_lists = min(1.0, (LISTS if whole > offsets else 1) * room / max(lists, 1))
+        of_arcs = min(1.0, (room - of_lists * lists) / max(whole - offsets, 1))
+        arcs = (size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)
+        there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
+        self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, whole + lists - there))
+        return in_turn(self.making(arrays), held(int(lists * of_lists) + of_heads))
 
     def sizes(self, arrays: Arrays) -> tuple[int, int]:
         """The bytes of these arrays, and those that always lie on the GPU."""

@@ -157,6 +157,7 @@ def bfs(
             (Push, Pull),
             Arrays.BOTH_WAYS,
             _list_bytes(graph),
+            heads=True,
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )

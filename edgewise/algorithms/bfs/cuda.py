@@ -25,9 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.direction import forced_direction
-from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, laid_out, lists, offset_dtype
+from edgewise.algorithms.common.heads import NONE, in_heads
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.resident import HEADS
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
@@ -87,6 +89,7 @@ class Search(NamedTuple):
 
     Attributes:
         graph: the graph.
+        heads: the first in-neighbours of vertices, see `edgewise.algorithms.common.heads`, or any other array.
         level, parent: shape (n,).
         pieces, other_pieces: lists, shape (n + m / PIECE + 1,).
         spilled: vertices that queues had no room for, shape (n,).
@@ -98,6 +101,7 @@ class Search(NamedTuple):
     """
 
     graph: GraphOnGpu
+    heads: Uint32s
     level: AtomicInt32s
     parent: AtomicInt32s
     pieces: Int64s
@@ -199,18 +203,56 @@ def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any
 
 
 @device_function
-def _pull(n: Any, depth: Any, graph: Any, level: Any, parent: Any) -> Any:
-    """Let every unreached vertex look for a parent in the frontier; out-edges and number of those that found one."""
-    edges, found = np.int64(0), np.int64(0)
-    for begin in range(thread_index() - lane(), n, num_threads()):
-        v = begin + lane()
-        u = _find_parent(v < n and level[min(v, n - 1)] == -1, v, depth - 1, graph, level)
-        if u >= 0:
-            level[v] = depth
-            parent[v] = u
-            found += 1
-            edges += degree(v, graph.offsets)
-    return edges, found
+def _find_in_row(wanted: Any, v: Any, depth: Any, it: Any) -> Any:
+    return _find_parent(wanted, v, depth, it.graph, it.level)
+
+
+@device_function
+def _find_from_head(wanted: Any, v: Any, depth: Any, it: Any) -> Any:
+    """`_find_parent` where the first in-neighbours lie apart from the others."""
+    found, i = np.int64(-1), HEADS * v
+    while wanted and i < HEADS * (v + 1):
+        head = it.heads[i]
+        if head == NONE or _is_on_level(head, depth, it.level):
+            wanted = False
+            if head != NONE:
+                found = np.int64(head)
+        i += 1
+    rest = _find_parent(wanted, v, depth, it.graph, it.level)
+    return max(found, rest)
+
+
+def _make_pull(find_parent: Any) -> tuple[Any, Any]:
+    """Device functions that pull, and that choose parents at the end."""
+
+    @device_function
+    def pull(depth, it):
+        """Let each unreached vertex look for a parent in the frontier; out-edges and number of those that found one."""
+        n, level, edges, found = it.n, it.level, np.int64(0), np.int64(0)
+        for begin in range(thread_index() - lane(), n, num_threads()):
+            v = begin + lane()
+            u = find_parent(v < n and level[min(v, n - 1)] == -1, v, depth - 1, it)
+            if u >= 0:
+                level[v] = depth
+                it.parent[v] = u
+                found += 1
+                edges += degree(v, it.graph.offsets)
+        return edges, found
+
+    @inlined
+    def choose_parents(it):
+        """Give vertices that were found along several arcs a parent; the others without one get -1."""
+        for begin in range(thread_index() - lane(), it.n, num_threads()):
+            v, depth, several = begin + lane(), np.int64(0), False
+            if v < it.n:
+                depth, several = np.int64(it.level[v]), it.parent[v] == SEVERAL
+                if it.parent[v] == NOBODY:
+                    it.parent[v] = -1
+            u = find_parent(several, v, depth - 1, it)
+            if u >= 0:
+                it.parent[v] = u
+
+    return pull, choose_parents
 
 
 @inlined
@@ -257,95 +299,89 @@ def _list_level(depth, it, pieces, turn):
         list_pieces(v, wanted, pieces, it.control, PIECES + turn, it.graph.offsets)
 
 
-@inlined
-def _choose_parents(it):
-    """Give vertices that were found along several arcs a parent; the others without one get -1."""
-    for begin in range(thread_index() - lane(), it.n, num_threads()):
-        v, depth, several = begin + lane(), np.int64(0), False
-        if v < it.n:
-            depth, several = np.int64(it.level[v]), it.parent[v] == SEVERAL
-            if it.parent[v] == NOBODY:
-                it.parent[v] = -1
-        u = _find_parent(several, v, depth - 1, it.graph, it.level)
-        if u >= 0:
-            it.parent[v] = u
+def make_kernel(with_heads: bool) -> Any:
+    """The kernel, for vertices with or without heads of their own."""
+    pull, choose_parents = _make_pull(_find_from_head if with_heads else _find_in_row)
 
-
-def bfs_kernel(it):
-    """Levels and parents from sources; see the module, and `Search`."""
-    graph, level, parent, control, host, n = it.graph, it.level, it.parent, it.control, it.host, it.n
-    words_of_32 = cuda.shared.array(WORDS, UINT32)
-    words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
-    block = share(words_of_32, words_of_64)
-    me, generation = thread_index(), np.int64(0)
-    clear(block, control)
-    for v in range(me, n, num_threads()):
-        level[v] = -1
-        parent[v] = NOBODY
-    generation = grid_barrier(control, generation)
-    depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
-    few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
-    edges, found = _begin(it)
-    _count(edges, found, block.tally, control, turn)
-    generation = grid_barrier(control, generation)
-    while True:
-        edges, found = control[EDGES + turn], control[FOUND + turn]
-        if found == 0 or depth == it.limit or control[ENDED + turn] != 0:
-            break
-        explored += edges
-        following, spare = turns_after(turn)
-        pull = it.forced == PULL
-        if it.forced == AUTO:
-            pull = _pays_to_pull(edges, it.m - explored, SEARCH_RATIO) and edges > FEW_EDGES
-        pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
-        if not pull and not listed:
-            _list_level(depth, it, pieces, turn)
-            generation = grid_barrier(control, generation)
-        if me == 0:
-            control[PIECES + spare] = 0
-            control[EDGES + spare] = 0
-            control[FOUND + spare] = 0
-            host[PROGRESS] = depth
-            control[ENDED + following] = host[CANCEL]
-        # A vertex of many arcs has more pieces than one: a block has to have room for its share of all.
-        count = control[PIECES + turn]
-        if not pull and fits(found, edges) and count <= num_blocks() * LOCAL:
-            clear(block, control)
-            for i in range(block_index() + block_thread() * num_blocks(), count, num_threads()):
-                if pieces[i] >> 32 == 0:
-                    keep(np.int64(np.uint32(pieces[i])), np.int64(0), 0, block)
-            if me == 0:
-                control[SPILLED] = 0
-            generation = grid_barrier(control, generation)
-            before = depth
-            context = (level, parent, it.spilled)
-            depth, queue, _, _ = _few(depth, it.limit, graph, block, control, host, context)
-            few_levels += depth - before
-            generation = grid_barrier(control, generation)
-            edges, found = _list_queued(queue, block, it, next_pieces, following)
-            listed = True
-        elif pull:
-            depth += 1
-            pulled += 1
-            edges, found = _pull(n, depth, graph, level, parent)
-            listed = False
-        else:
-            depth += 1
-            pushed += 1
-            listing = (next_pieces, control, PIECES + following, graph.offsets)
-            edges, found = _push(pieces, count, graph.offsets, (graph, level, parent, depth, block, listing))
-            edges += _flush(block, listing)
-            listed = True
-        _count(edges, found, block.tally, control, following)
+    def bfs_kernel(it):
+        """Levels and parents from sources; see the module, and `Search`."""
+        graph, level, parent, control, host, n = it.graph, it.level, it.parent, it.control, it.host, it.n
+        words_of_32 = cuda.shared.array(WORDS, UINT32)
+        words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
+        block = share(words_of_32, words_of_64)
+        me, generation = thread_index(), np.int64(0)
+        clear(block, control)
+        for v in range(me, n, num_threads()):
+            level[v] = -1
+            parent[v] = NOBODY
         generation = grid_barrier(control, generation)
-        turn, flipped = following, not flipped
-    if me == 0:
-        host[LEVELS] = depth
-        host[FORMS] = few_levels
-        host[FORMS + 1] = pushed
-        host[FORMS + 2] = pulled
-    generation = grid_barrier(control, generation)
-    _choose_parents(it)
+        depth, turn, listed, flipped, explored = np.int64(0), np.int64(0), True, False, np.int64(0)
+        few_levels, pushed, pulled = np.int64(0), np.int64(0), np.int64(0)
+        edges, found = _begin(it)
+        _count(edges, found, block.tally, control, turn)
+        generation = grid_barrier(control, generation)
+        while True:
+            edges, found = control[EDGES + turn], control[FOUND + turn]
+            if found == 0 or depth == it.limit or control[ENDED + turn] != 0:
+                break
+            explored += edges
+            following, spare = turns_after(turn)
+            pulls = it.forced == PULL
+            if it.forced == AUTO:
+                pulls = _pays_to_pull(edges, it.m - explored, SEARCH_RATIO) and edges > FEW_EDGES
+            pieces, next_pieces = (it.other_pieces, it.pieces) if flipped else (it.pieces, it.other_pieces)
+            if not pulls and not listed:
+                _list_level(depth, it, pieces, turn)
+                generation = grid_barrier(control, generation)
+            if me == 0:
+                control[PIECES + spare] = 0
+                control[EDGES + spare] = 0
+                control[FOUND + spare] = 0
+                host[PROGRESS] = depth
+                control[ENDED + following] = host[CANCEL]
+            # A vertex of many arcs has more pieces than one: a block has to have room for its share of all.
+            count = control[PIECES + turn]
+            if not pulls and fits(found, edges) and count <= num_blocks() * LOCAL:
+                clear(block, control)
+                for i in range(block_index() + block_thread() * num_blocks(), count, num_threads()):
+                    if pieces[i] >> 32 == 0:
+                        keep(np.int64(np.uint32(pieces[i])), np.int64(0), 0, block)
+                if me == 0:
+                    control[SPILLED] = 0
+                generation = grid_barrier(control, generation)
+                before = depth
+                context = (level, parent, it.spilled)
+                depth, queue, _, _ = _few(depth, it.limit, graph, block, control, host, context)
+                few_levels += depth - before
+                generation = grid_barrier(control, generation)
+                edges, found = _list_queued(queue, block, it, next_pieces, following)
+                listed = True
+            elif pulls:
+                depth += 1
+                pulled += 1
+                edges, found = pull(depth, it)
+                listed = False
+            else:
+                depth += 1
+                pushed += 1
+                listing = (next_pieces, control, PIECES + following, graph.offsets)
+                edges, found = _push(
+                    pieces, count, graph.offsets, (graph, level, parent, depth, block, listing)
+                )
+                edges += _flush(block, listing)
+                listed = True
+            _count(edges, found, block.tally, control, following)
+            generation = grid_barrier(control, generation)
+            turn, flipped = following, not flipped
+        if me == 0:
+            host[LEVELS] = depth
+            host[FORMS] = few_levels
+            host[FORMS + 1] = pushed
+            host[FORMS + 2] = pulled
+        generation = grid_barrier(control, generation)
+        choose_parents(it)
+
+    return bfs_kernel
 
 
 class Parents(NamedTuple):
@@ -380,8 +416,8 @@ def parents_kernel(it):
 
 
 @functools.cache
-def _kernel(offsets: np.dtype) -> Kernel:
-    return fixed_kernel(bfs_kernel, signature(offsets))
+def _kernel(offsets: np.dtype, with_heads: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(offsets), with_heads)
 
 
 @functools.cache
@@ -407,7 +443,14 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     """
     n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
-    kernel, count = _kernel(offset_dtype(on_gpu)), len(sources)
+    heads, with_heads, count = (
+        on_gpu.targets,
+        graph.placement is not None and graph.placement.heads,
+        len(sources),
+    )
+    if with_heads:
+        heads = laid_out(run, "kept the first in-neighbours on the GPU", graph, in_heads)
+    kernel = _kernel(offset_dtype(on_gpu), with_heads)
     level, parent = empty(n, np.int32), empty(n, np.int32)
     control, host, seen = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(count, np.int64)
     seen[:] = sources
@@ -415,6 +458,7 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     with lists(graph, of_pieces, of_pieces, (n, np.uint32)) as (pieces, other_pieces, spilled):
         given = Search(
             graph=on_gpu,
+            heads=heads,
             level=level,
             parent=parent,
             pieces=pieces,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
-from edgewise.graph import Arrays, Graph
+from edgewise.graph import Arrays, Graph, Needs
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Schedule
 
@@ -26,6 +26,8 @@ class Form(NamedTuple):
         deliveries: the forms of delivery that it has.
         arrays: the graph's arrays that a form for a GPU reads, wherever they lie; its `memory` does not count them.
         lists: bytes of its lists, see `edgewise.algorithms.common.device_graph.lists`; nor does it count these.
+        heads: whether the first neighbours of vertices help it on a GPU that has no room for the graph, see
+            `edgewise.algorithms.common.heads`.
         otherwise: the form for a GPU that has no room for this one.
     """
 
@@ -34,6 +36,7 @@ class Form(NamedTuple):
     deliveries: tuple[type, ...] = ()
     arrays: Arrays | None = None
     lists: int = 0
+    heads: bool = False
     otherwise: "Form | None" = None
 
 
@@ -118,7 +121,8 @@ def begin(
             return beside
         limit = as_bytes(f"{name}: memory_limit", memory_limit)
         try:
-            making = graph.gpu.place(name, taken.arrays, beside, limit, taken.lists)
+            needs = Needs(taken.arrays, beside, taken.lists, taken.heads)
+            making = graph.gpu.place(name, needs, limit)
         except MemoryLimitError:
             if taken.otherwise is None:
                 raise

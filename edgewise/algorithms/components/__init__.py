@@ -136,6 +136,7 @@ def begin_components(
             "components.cuda.components",
             lambda _: 4 * graph.num_vertices,
             arrays=Arrays.BOTH_WAYS if graph.has_in_edges else Arrays.ROWS,
+            heads=True,
         ),
         program=Form("components.program.components", no_memory, (Push, Pull, Buffered)),
     )

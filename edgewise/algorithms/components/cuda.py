@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, laid_out, offset_dtype
+from edgewise.algorithms.common.heads import NONE, any_heads
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, type_of
+from edgewise.graph.resident import HEADS
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
@@ -47,7 +49,7 @@ CONTROL, HOST = control_words(), host_words()
 _ROOTS = CONTROL.take()
 ROOTS, SKIPPED, SAMPLED = (HOST.take() for _ in range(3))
 #: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
-SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, 2
+SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, HEADS
 #: Passes over all vertices.
 PASSES = 5
 
@@ -57,6 +59,7 @@ class Labelling(NamedTuple):
 
     Attributes:
         graph: in-edges are those of a directed graph that has them.
+        heads: the first neighbours of vertices, see `edgewise.algorithms.common.heads`, or any other array.
         label: shape (n,).
         control: zeros, see `CONTROL`.
         host: words in the host's memory, see `HOST`, for results.
@@ -64,6 +67,7 @@ class Labelling(NamedTuple):
     """
 
     graph: GraphOnGpu
+    heads: Uint32s
     label: AtomicInt32s
     control: AtomicInt64s
     host: Int64s
@@ -162,75 +166,110 @@ def _visit(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
 _link_all = make_deal(_visit)
 
 
-def components_kernel(it):
-    """Labels; see the module, and `Labelling`."""
-    graph, label, control, n, directed = it.graph, it.label, it.control, it.n, it.directed
-    offsets, targets = graph.offsets, graph.targets
-    me, generation = thread_index(), np.int64(0)
-    roots = cuda.shared.array(SLOTS, INT32)
-    counts = cuda.shared.array(SLOTS, INT32)
-    best = cuda.shared.array(1, INT64)
+@device_function
+def _link_first_arcs(it: Any, generation: Any) -> Any:
+    """Link each vertex along its first arcs; the turn of the barrier afterwards."""
+    label, n, offsets, targets = it.label, it.n, it.graph.offsets, it.graph.targets
+    me = thread_index()
     for v in range(me, n, num_threads()):
         parent, k, end = v, np.int64(offsets[v]), np.int64(offsets[v + 1])
         if k < end:
             parent = min(v, np.int64(targets[k]))
         label[v] = parent
-    generation = grid_barrier(control, generation)
+    generation = grid_barrier(it.control, generation)
     for v in range(me, n, num_threads()):
         k, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
         for arc in range(k, min(end, k + FIRST_ARCS)):
             target = np.int64(targets[arc])
             if arc > k or target > v:
                 link(v, target, label)
-    generation = grid_barrier(control, generation)
-    flatten(n, label)
-    generation = grid_barrier(control, generation)
-    most = most_frequent(n, label, roots, counts, best)
-    # Nobody links before all have sampled: every block has to skip the same tree.
-    generation = grid_barrier(control, generation)
-    largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)
-    sampled = most >> 32
-    # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen
-    # from its target only where there are in-edges.
-    skip = directed == 0 or it.has_in_edges != 0
-    if skip and sampled * 10 < SAMPLE:
-        skip = False
-    for begin in range(me - lane(), n, num_threads()):
-        v, nothing = begin + lane(), np.int64(0)
-        start, count, in_start, in_count = nothing, nothing, nothing, nothing
-        if v < n and not (skip and label[v] == largest):
-            start = np.int64(offsets[v]) + FIRST_ARCS
-            count = max(np.int64(0), np.int64(offsets[v + 1]) - start)
+    return generation
+
+
+@device_function
+def _link_heads(it: Any, generation: Any) -> Any:
+    """Link each vertex along its heads, which are its first arcs."""
+    label, n, heads = it.label, it.n, it.heads
+    me = thread_index()
+    for v in range(me, n, num_threads()):
+        head = heads[HEADS * v]
+        label[v] = v if head == NONE else min(v, np.int64(head))
+    generation = grid_barrier(it.control, generation)
+    for v in range(me, n, num_threads()):
+        for i in range(HEADS):
+            head = heads[HEADS * v + i]
+            if head != NONE and (i > 0 or head > v):
+                link(v, np.int64(head), label)
+    return generation
+
+
+def make_kernel(with_heads: bool) -> Any:
+    """The kernel, for vertices with or without heads of their own."""
+    link_first = _link_heads if with_heads else _link_first_arcs
+
+    def components_kernel(it):
+        """Labels; see the module, and `Labelling`."""
+        graph, label, control, n, directed = it.graph, it.label, it.control, it.n, it.directed
+        offsets, targets = graph.offsets, graph.targets
+        me, generation = thread_index(), np.int64(0)
+        roots = cuda.shared.array(SLOTS, INT32)
+        counts = cuda.shared.array(SLOTS, INT32)
+        best = cuda.shared.array(1, INT64)
+        generation = link_first(it, generation)
+        generation = grid_barrier(control, generation)
+        flatten(n, label)
+        generation = grid_barrier(control, generation)
+        most = most_frequent(n, label, roots, counts, best)
+        # Nobody links before all have sampled: every block has to skip the same tree.
+        generation = grid_barrier(control, generation)
+        largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)
+        sampled = most >> 32
+        # An arc that leads into the largest tree from outside is seen from its source; one that leads out of it is seen
+        # from its target only where there are in-edges.
+        skip = directed == 0 or it.has_in_edges != 0
+        if skip and sampled * 10 < SAMPLE:
+            skip = False
+        for begin in range(me - lane(), n, num_threads()):
+            v, nothing = begin + lane(), np.int64(0)
+            start, count, in_start, in_count = nothing, nothing, nothing, nothing
+            if v < n and not (skip and label[v] == largest):
+                start = np.int64(offsets[v]) + FIRST_ARCS
+                count = max(np.int64(0), np.int64(offsets[v + 1]) - start)
+                if skip and directed != 0:
+                    in_start = np.int64(graph.in_offsets[v])
+                    in_count = np.int64(graph.in_offsets[v + 1]) - in_start
+            _link_all(v, start, count, np.int64(0), (targets, label))
             if skip and directed != 0:
-                in_start = np.int64(graph.in_offsets[v])
-                in_count = np.int64(graph.in_offsets[v + 1]) - in_start
-        _link_all(v, start, count, np.int64(0), (targets, label))
-        if skip and directed != 0:
-            _link_all(v, in_start, in_count, np.int64(0), (graph.in_sources, label))
-    generation = grid_barrier(control, generation)
-    found = flatten(n, label)
-    found = warp_sum(found)
-    if lane() == 0 and found > 0:
-        atomic_add(control, _ROOTS, found)
-    generation = grid_barrier(control, generation)
-    if me == 0:
-        it.host[ROOTS] = control[_ROOTS]
-        it.host[SKIPPED] = skip
-        it.host[SAMPLED] = sampled
+                _link_all(v, in_start, in_count, np.int64(0), (graph.in_sources, label))
+        generation = grid_barrier(control, generation)
+        found = flatten(n, label)
+        found = warp_sum(found)
+        if lane() == 0 and found > 0:
+            atomic_add(control, _ROOTS, found)
+        generation = grid_barrier(control, generation)
+        if me == 0:
+            it.host[ROOTS] = control[_ROOTS]
+            it.host[SKIPPED] = skip
+            it.host[SAMPLED] = sampled
+
+    return components_kernel
 
 
 @functools.cache
-def _kernel(offsets: np.dtype) -> Kernel:
-    return fixed_kernel(components_kernel, signature(offsets))
+def _kernel(offsets: np.dtype, with_heads: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(offsets), with_heads)
 
 
 def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """Labels, int32 on the GPU, the number of components, and passes. In-edges are used if the graph has them."""
     n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
     on_gpu = graph_on_gpu(graph, run, in_edges)
-    kernel = _kernel(offset_dtype(on_gpu))
+    heads, with_heads = on_gpu.targets, graph.placement is not None and graph.placement.heads
+    if with_heads:
+        heads = laid_out(run, "kept the first neighbours on the GPU", graph, any_heads, in_edges)
+    kernel = _kernel(offset_dtype(on_gpu), with_heads)
     label, control, host = empty(n, np.int32), zeros(CONTROL.size, np.int64), signals(HOST.size)
-    kernel.start([Labelling(on_gpu, label, control, host, n, graph.directed, in_edges)])
+    kernel.start([Labelling(on_gpu, heads, label, control, host, n, graph.directed, in_edges)])
     wait(host, None)
     share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"
     run.explain(f"{share}: arcs inside it were {'skipped' if host[SKIPPED] else 'looked at, too'}")

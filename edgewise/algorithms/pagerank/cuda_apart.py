@@ -21,10 +21,13 @@ from edgewise.kernels.cuda.device import WARP
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.kernels.cuda.placed import place
 from edgewise.layout.bucket_sort import bucket_sort
+from edgewise.layout.contract import Units
 from edgewise.layout.units import make_units
 
 #: Units that a thread lays out at a time, and about the nanoseconds that an arc takes.
 _STEP, _ARC_NS = 64, 8
+#: Sources in a line of 128 bytes.
+_LINE = 32
 
 
 class _Apart(NamedTuple):
@@ -48,12 +51,12 @@ def _apart(graph: Graph, weighted: bool, dtype: np.dtype) -> _Apart:
     n = graph.num_vertices
     units = make_units(graph.in_degree.view(np.uint32), group_size=WARP)
     _, numbers = bucket_sort(graph.out_degree.view(np.uint32), scale="exact")
-    sources = np.empty(units.size, np.uint32)
-    weights = np.empty(units.size if weighted else 0, dtype)
-    alone = units.heaviest + units.heavy
+    alone, begin = units.heaviest + units.heavy, _aligned(units)
+    sources = np.empty(int(begin[-1]), np.uint32)
+    weights = np.empty(len(sources) if weighted else 0, dtype)
     in_weights = graph.in_weights if weighted else weights
     rows = graph.in_offsets, graph.in_sources.view(np.uint32), in_weights
-    how = units.vertices, units.begin, alone, numbers
+    how = units.vertices, begin, alone, numbers
     launch(_fill, *rows, *how, sources, weights, work=_ARC_NS * graph.num_arcs)
     out: Any = graph.out_degree
     if weighted:
@@ -64,7 +67,7 @@ def _apart(graph: Graph, weighted: bool, dtype: np.dtype) -> _Apart:
     in_edges = InEdges(
         units.vertices,
         copy_of(numbers[units.vertices]),
-        copy_of(units.begin),
+        copy_of(begin),
         placed[0],
         copy_of(sources[:0]),
         units.heaviest,
@@ -72,6 +75,14 @@ def _apart(graph: Graph, weighted: bool, dtype: np.dtype) -> _Apart:
         units.groups,
     )
     return _Apart(in_edges, copy_of(scale), placed[1])
+
+
+def _aligned(units: Units) -> np.ndarray:
+    """Where units begin if each row that a warp or a block reads begins with a line of 128 bytes, which the link to the
+    host takes in one request."""
+    sizes, alone = np.diff(units.begin), units.heaviest + units.heavy
+    sizes[:alone] = -(-sizes[:alone] // _LINE) * _LINE
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 @team_kernel

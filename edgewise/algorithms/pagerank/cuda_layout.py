@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise.algorithms.pagerank.memory import places
 from edgewise.kernels.cuda.device import WARP
-from edgewise.kernels.cuda.memory import cupy, room
+from edgewise.kernels.cuda.memory import cupy, room, scratch
 from edgewise.layout.bucket_sort import bucket_sort
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 from edgewise.memory import Step
@@ -50,18 +50,19 @@ def make_in_edges(offsets: Any, targets: Any, with_arcs: bool) -> InEdges:
     Raises:
         MemoryLimitError: the GPU has no room for them.
     """
-    xp, n = cupy(), len(offsets) - 1
-    with room("laying in-edges out", ARC_BYTES * len(targets)):
-        units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
-        _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
-        # The arc of an empty place comes after all others; so does its source.
-        ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, len(targets) + 1)]
+    xp, n, m = cupy(), len(offsets) - 1, len(targets)
+    with room("laying in-edges out", ARC_BYTES * m):
+        with scratch(ARC_BYTES * m):
+            units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
+            _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
+            # The arc of an empty place comes after all others; so does its source.
+            ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, m + 1)]
         return InEdges(
-            units.vertices,
+            units.vertices.copy(),
             numbers[units.vertices],
-            units.begin,
+            units.begin.copy(),
             ends[arcs],
-            arcs if with_arcs else arcs[:0].copy(),
+            (arcs if with_arcs else arcs[:0]).copy(),
             units.heaviest,
             units.heavy,
             units.groups,

@@ -33,7 +33,7 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays, layin
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution
-from edgewise.graph import Arrays, Graph, Placement
+from edgewise.graph import Arrays, Graph, Needs, Placement
 from edgewise.kernels.cuda.arguments import address, packed, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
@@ -269,7 +269,7 @@ class GpuProgram(AbstractEngine):
         beside = self.running(0, given).most + self._plan.shared_nbytes() + self._constant_bytes()
         if delivery.layout is not None:
             beside += ARC_BYTES * graph.num_arcs
-        making = graph.gpu.place(spec.name, arrays, beside, limit)
+        making = graph.gpu.place(spec.name, Needs(arrays, beside), limit)
         with room(f"{spec.name}: the graph", making.most):
             offsets, targets = graph.gpu.offsets, graph.gpu.targets
             in_offsets, in_sources, in_arcs = offsets, targets, offsets

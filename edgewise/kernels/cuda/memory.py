@@ -138,6 +138,8 @@ def finish() -> None:
     cupy().cuda.get_current_stream().synchronize()
 
 
+#: Work that takes more bytes than this has memory of its own.
+_MUCH = 1 << 30
 #: Words of `signals`: the host asks the kernel to end; the kernel's progress.
 CANCEL, PROGRESS = 0, 1
 #: The host polls without a pause for SPIN_SECONDS, then every PAUSE_SECONDS. It shows progress every SHOW_SECONDS.
@@ -206,6 +208,17 @@ def _memory() -> int:
 def free() -> int:
     """How many bytes of the GPU's memory are free, those in CuPy's pool included."""
     return int(cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes())
+
+
+@contextmanager
+def scratch(size: int) -> Iterator[None]:
+    """Arrays made meanwhile have memory of their own if they take much, so that it is given back as a whole. CuPy would
+    keep large pieces of it as long as a small array lies in one of them."""
+    if size < _MUCH:
+        yield
+        return
+    with cupy().cuda.using_allocator(cupy().cuda.MemoryPool().malloc):
+        yield
 
 
 def give_back() -> None:
