@@ -95,9 +95,7 @@ class Prepared:
         Args:
             max_supersteps: the most supersteps to run; None takes the program's own limit.
             progress: True for a bar on a terminal, or a function of the number of supersteps done.
-            memory_limit: bytes that the run may take beyond what exists: for results, temporary arrays, and in-edges
-                and other arrays that it makes for the graph. On a GPU, only the first two count: what is made once for
-                the graph (in-edges, copies, a strategy's arrays) is refused only if the GPU has no room for it.
+            memory_limit: bytes that the run may take: see `edgewise.execution.admit`.
             check: run in plain Python, with every index, write and overflow checked; slow.
             seed: of ``ew.random``, an integer of 64 bits; 0 if left out.
 

@@ -123,7 +123,7 @@ def pretend():
     cuda_memory.wait = lambda host, progress: None
     cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
-    cuda_memory.scratch = lambda size: contextlib.nullcontext()
+    cuda_memory.scratch = lambda size: contextlib.nullcontext(contextlib.nullcontext)
     cuda_memory.free = lambda: 2**40
     cuda_memory.most_threads = lambda: cuda_device.THREADS
     cuda_memory.capability = lambda: (9, 0)

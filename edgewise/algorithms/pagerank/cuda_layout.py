@@ -50,13 +50,18 @@ def make_in_edges(offsets: Any, targets: Any, with_arcs: bool) -> InEdges:
     Raises:
         MemoryLimitError: the GPU has no room for them.
     """
+    size = ARC_BYTES * len(targets)
+    with room("laying in-edges out", size), scratch(size) as outside:
+        return _in_edges(offsets, targets, with_arcs, outside)
+
+
+def _in_edges(offsets: Any, targets: Any, with_arcs: bool, outside: Any) -> InEdges:
     xp, n, m = cupy(), len(offsets) - 1, len(targets)
-    with room("laying in-edges out", ARC_BYTES * m):
-        with scratch(ARC_BYTES * m):
-            units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
-            _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
-            # The arc of an empty place comes after all others; so does its source.
-            ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, m + 1)]
+    units, _, arcs = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
+    _, numbers = bucket_sort((offsets[1:] - offsets[:-1]).astype(np.uint32), scale="exact")
+    # The arc of an empty place comes after all others; so does its source.
+    ends = xp.concatenate([numbers, xp.full(1, n, np.uint32)])[own_ends(offsets, m + 1)]
+    with outside():
         return InEdges(
             units.vertices.copy(),
             numbers[units.vertices],

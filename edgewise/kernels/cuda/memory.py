@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
@@ -211,14 +211,20 @@ def free() -> int:
 
 
 @contextmanager
-def scratch(size: int) -> Iterator[None]:
-    """Arrays made meanwhile have memory of their own if they take much, so that it is given back as a whole. CuPy would
-    keep large pieces of it as long as a small array lies in one of them."""
+def scratch(size: int) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Arrays made meanwhile have memory of their own if they take much, and that is given back at the end. CuPy would
+    keep large pieces of it as long as a small array lies in one of them.
+
+    Yields:
+        A function: what is made under it (``with outside():``) lies where other arrays lie, and stays.
+    """
     if size < _MUCH:
-        yield
+        yield nullcontext
         return
-    with cupy().cuda.using_allocator(cupy().cuda.MemoryPool().malloc):
-        yield
+    pool, usual = cupy().cuda.MemoryPool(), cupy().cuda.get_allocator()
+    with cupy().cuda.using_allocator(pool.malloc):
+        yield lambda: cupy().cuda.using_allocator(usual)
+    pool.free_all_blocks()
 
 
 def give_back() -> None:
