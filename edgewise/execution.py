@@ -227,8 +227,8 @@ def admit(
         chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may take. On the CPU, beyond what exists: for results, temporary arrays, and
-            in-edges and other arrays that it makes for the graph. On a GPU, of its memory, the graph included: what does
-            not fit is read from the host's memory (docs/memory.md).
+            in-edges and other arrays that it makes for the graph. On a GPU, of its memory, the graph included: what
+            does not fit is read from the host's memory (docs/memory.md).
         memory: gives the most bytes that it will take at one time: of the GPU's memory if it runs there.
         deliveries: the forms of delivery that this run has.
 

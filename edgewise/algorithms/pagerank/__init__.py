@@ -195,7 +195,7 @@ def pagerank(
             (Pull,),
             Arrays.rows(weighted),
             otherwise=Form(
-                "pagerank.cuda_apart.rank",
+                "pagerank.cuda.rank_apart",
                 lambda _: apart_bytes(
                     graph.num_vertices, graph.num_arcs, kind.itemsize, personalization is not None
                 ),

@@ -8,20 +8,30 @@ same ranks.
 """
 
 import functools
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
+from edgewise.algorithms.pagerank.cuda_gather import (
+    Gathering,
+    Reals,
+    Rows,
+    make_gathering,
+    make_unpacking,
+    rows_of,
+)
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges
 from edgewise.algorithms.pagerank.memory import places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Float64s, Int64s, Uint32s, type_of
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     THREADS,
+    UINT32,
     WARP,
     block_barrier,
     block_index,
@@ -32,7 +42,6 @@ from edgewise.kernels.cuda.device import (
     grid_barrier,
     inlined,
     lane,
-    load_once,
     num_blocks,
     num_threads,
     thread_index,
@@ -52,6 +61,7 @@ from edgewise.kernels.cuda.memory import (
     wait,
     zeros,
 )
+from edgewise.layout.packed_cuda import UNPACK_WORDS
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.control import control_words, host_words
 
@@ -64,18 +74,6 @@ CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
 
 #: How many values are brought into another order at a time.
 _PIECE = 1 << 22
-
-Reals = Annotated[Any, Elements("rank")]
-
-
-class Rows(NamedTuple):
-    """The layout, see `InEdges`, and weights in its order."""
-
-    vertices: Uint32s
-    numbers: Uint32s
-    begin: Int64s
-    sources: Uint32s
-    weights: Reals
 
 
 class Ranks(NamedTuple):
@@ -130,8 +128,8 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, by_vertex: bool) -> Kernel:
-    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, by_vertex)
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, apart)
 
 
 def rank(
@@ -141,14 +139,25 @@ def rank(
     graph, weighted = walk.graph, walk.weighted
     in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
     scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
-    return iterate(walk, in_edges, scale, weights, start, enough, limit, run)
+    rows = rows_of(in_edges, in_edges.vertices, weights)
+    return iterate(walk, in_edges, rows, scale, False, start, enough, limit, run)
+
+
+def rank_apart(
+    walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """`rank` where the GPU has no room for the layout."""
+    what = "laid in-edges out in the host's memory"
+    made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
+    return iterate(walk, made.in_edges, made.rows, made.scale, True, start, enough, limit, run)
 
 
 def iterate(
     walk: Walk,
     in_edges: InEdges,
+    rows: Rows,
     scale: Any,
-    weights: Any,
+    apart: bool,
     start: np.ndarray | None,
     enough: float,
     limit: int,
@@ -157,27 +166,26 @@ def iterate(
     """Iterate over a layout; see `rank`.
 
     Args:
-        in_edges: the layout; its `vertices` may lie on the host.
+        in_edges: the layout.
+        rows: what the kernel takes of it.
         scale: by rows, on the GPU; its dtype is that of ranks.
-        weights: in the order of the layout; empty if all arcs count alike.
+        apart: whether the layout lies apart, in the host's memory, with its `vertices`.
     """
     n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
-    vertices, on_host = in_edges.vertices, isinstance(in_edges.vertices, np.ndarray)
+    vertices = in_edges.vertices
 
     def by_rows(values: np.ndarray) -> Any:
         values = values.astype(dtype)
-        return copy_of(values[vertices]) if on_host else copy_of(values)[vertices]
+        return copy_of(values[vertices]) if apart else copy_of(values)[vertices]
 
-    kernel = _kernel(dtype, walk.weighted, jump is not None, not on_host)
+    kernel = _kernel(dtype, walk.weighted, jump is not None, apart)
     begin = xp.full(n, 1 / n, dtype) if start is None else by_rows(start)
     shares, other_shares = empty(n + 1, dtype), empty(n + 1, dtype)
-    result = begin if on_host else empty(n, dtype)
+    result = begin if apart else empty(n, dtype)
     jumps = scale if jump is None else by_rows(jump)
     control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
     given = Iteration(
-        rows=Rows(
-            begin if on_host else vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights
-        ),
+        rows=rows,
         ranks=Ranks(begin, shares, other_shares, scale, jumps, result),
         partial=empty(4 * kernel.blocks, np.float64),
         control=control,
@@ -198,11 +206,11 @@ def iterate(
     run.explain(f"pull on the GPU: {in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
     last = shares if iterations & 1 else other_shares
     del given, shares, other_shares
-    if on_host:
+    if apart:
         result = by_vertices(begin, vertices)
 
     def last_shares() -> np.ndarray:
-        if on_host:
+        if apart:
             return host_copy(by_vertices(last[in_edges.numbers], vertices))
         found = xp.empty(n, dtype)
         found[vertices] = last[in_edges.numbers]
@@ -254,49 +262,6 @@ def _scale(graph: Graph, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
     return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
 
 
-def _make_gather(nothing: Any, weighted: bool) -> Any:
-    """A device function that adds up shares along in-edges, multiplied with weights if there are any."""
-
-    @device_function
-    def gather(first, left, step, n, sources, weights, shares):
-        """The sum over arcs first, first + step, ... of the next `left`, eight at a time, so that accesses overlap."""
-        total, none, k = nothing, np.uint32(n), first
-        while left > 0:
-            u0 = load_once(sources, k)
-            u1 = load_once(sources, k + step) if step < left else none
-            u2 = load_once(sources, k + 2 * step) if 2 * step < left else none
-            u3 = load_once(sources, k + 3 * step) if 3 * step < left else none
-            u4 = load_once(sources, k + 4 * step) if 4 * step < left else none
-            u5 = load_once(sources, k + 5 * step) if 5 * step < left else none
-            u6 = load_once(sources, k + 6 * step) if 6 * step < left else none
-            u7 = load_once(sources, k + 7 * step) if 7 * step < left else none
-            if weighted:
-                last = left - 1
-                a = shares[u0] * weights[k] + shares[u1] * weights[k + min(step, last)]
-                b = (
-                    shares[u2] * weights[k + min(2 * step, last)]
-                    + shares[u3] * weights[k + min(3 * step, last)]
-                )
-                c = (
-                    shares[u4] * weights[k + min(4 * step, last)]
-                    + shares[u5] * weights[k + min(5 * step, last)]
-                )
-                d = (
-                    shares[u6] * weights[k + min(6 * step, last)]
-                    + shares[u7] * weights[k + min(7 * step, last)]
-                )
-                total += (a + b) + (c + d)
-            else:
-                a, b = shares[u0] + shares[u1], shares[u2] + shares[u3]
-                c, d = shares[u4] + shares[u5], shares[u6] + shares[u7]
-                total += (a + b) + (c + d)
-            k += 8 * step
-            left = np.int32(left - 8 * step)
-        return total
-
-    return gather
-
-
 def _make_apply(cast: Any, jumps: bool) -> Any:
     """A device function that makes a rank of the sum over a row."""
     nothing = cast(0)
@@ -315,26 +280,17 @@ def _make_apply(cast: Any, jumps: bool) -> Any:
     return apply
 
 
-@device_function
-def _bounds(unit: Any, units: Any, begin: Any) -> Any:
-    """Where a unit's arcs begin for this lane, and how many there are from there; none beyond the last unit."""
-    if unit < units:
-        first = begin[unit] + lane()
-        return first, np.int32(begin[unit + 1] - first)
-    return np.int64(0), np.int32(0)
-
-
-def _make_iterate_heaviest(gather: Any, apply: Any, nothing: Any, jumps: bool) -> Any:
+def _make_iterate_heaviest(gathering: Gathering, apply: Any, nothing: Any, jumps: bool) -> Any:
     """A device function that makes the ranks of the heaviest rows, each by a block."""
+    row_bounds, gather = gathering.row_bounds, gathering.gather
 
     @inlined
-    def iterate_heaviest(spread, keep, it, old, new, sums):
+    def iterate_heaviest(spread, keep, it, old, new, sums, box):
         """What this thread's rows changed, and their dangling rank."""
         rows, ranks, changed, dangling = it.rows, it.ranks, 0.0, 0.0
         for row in range(block_index(), it.heaviest, num_blocks()):
-            first = rows.begin[row] + block_thread()
-            left = np.int32(rows.begin[row + 1] - first)
-            total = np.float64(gather(first, left, np.int32(THREADS), it.n, rows.sources, rows.weights, old))
+            first, left = row_bounds(row, it)
+            total = np.float64(gather(first, left, np.int32(THREADS), it, old, box))
             total = warp_sum(total)
             block_barrier()
             if lane() == 0:
@@ -356,28 +312,29 @@ def _make_iterate_heaviest(gather: Any, apply: Any, nothing: Any, jumps: bool) -
     return iterate_heaviest
 
 
-def _make_iterate(cast: Any, weighted: bool, jumps: bool) -> Any:
+def _make_iterate(cast: Any, weighted: bool, jumps: bool, packed: bool) -> Any:
     """A device function that makes all ranks of the shares before."""
     nothing = cast(0)
-    gather, apply = _make_gather(nothing, weighted), _make_apply(cast, jumps)
-    iterate_heaviest = _make_iterate_heaviest(gather, apply, nothing, jumps)
+    gathering = make_unpacking(nothing) if packed else make_gathering(nothing, weighted)
+    (bounds, _, gather), apply = gathering, _make_apply(cast, jumps)
+    iterate_heaviest = _make_iterate_heaviest(gathering, apply, nothing, jumps)
 
     @device_function
-    def iterate(spread, keep, it, old, new, sums):
+    def iterate(spread, keep, it, old, new, sums, box):
         """One iteration over all units; what this thread's rows changed, and their dangling rank."""
-        damping, n, rows, ranks, begin = it.damping, it.n, it.rows, it.ranks, it.rows.begin
-        changed, dangling = iterate_heaviest(spread, keep, it, old, new, sums)
+        damping, n, rows, ranks = it.damping, it.n, it.rows, it.ranks
+        changed, dangling = iterate_heaviest(spread, keep, it, old, new, sums, box)
         # Units grow shorter, so warps take them in turns from the front and from the back of each round. What does not
         # depend on the sum is loaded before it.
         warp, warps = np.int32(thread_index() // WARP), np.int32(num_threads() // WARP)
         alone = np.int32(it.heaviest + it.heavy)
         units, base, forth = np.int32(alone + it.groups), np.int32(it.heaviest), True
         unit = np.int32(base + warp)
-        first, left = _bounds(unit, units, begin)
+        first, left = bounds(unit, units, it)
         while base < units:
             base, forth, now, here, count = np.int32(base + warps), not forth, unit, first, left
             unit = np.int32(base + (warp if forth else warps - 1 - warp))
-            first, left = _bounds(unit, units, begin)
+            first, left = bounds(unit, units, it)
             row = now
             if now >= alone:
                 row = np.int32(alone + (now - alone) * WARP + lane())
@@ -391,7 +348,7 @@ def _make_iterate(cast: Any, weighted: bool, jumps: bool) -> Any:
                     before = ranks.ranks[row]
                 if jumps:
                     jump = ranks.jump[row]
-            total = gather(here, count, np.int32(WARP), n, rows.sources, rows.weights, old)
+            total = gather(here, count, np.int32(WARP), it, old, box)
             if now < alone:
                 total = warp_sum(total)
             if has_row:
@@ -447,16 +404,22 @@ def _add_up(
     return generation
 
 
-def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, by_vertex: bool) -> Any:
-    """The kernel for ranks of this dtype, with or without weights and a jump distribution; with `by_vertex`, it brings
-    the ranks into the order of vertices."""
-    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps)
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> Any:
+    """The kernel for ranks of this dtype, with or without weights and a jump distribution.
+
+    If the layout lies `apart`, in the host's memory, sources are packed unless there are weights, and ranks stay in the
+    order of rows.
+    """
+    packed = apart and not weighted
+    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps, packed)
+    box_words = THREADS // WARP * UNPACK_WORDS if packed else 1
 
     def pagerank_kernel(it):
         """Iterate; see the module, and `Iteration`."""
         rows, ranks, control, n = it.rows, it.ranks, it.control, it.n
         damping, enough, limit = it.damping, it.enough, it.limit
         sums = cuda.shared.array(SUMS, FLOAT64)
+        box = cuda.shared.array(box_words, UINT32)
         me, generation = thread_index(), np.int64(0)
         dangling = 0.0
         for row in range(me, n, num_threads()):
@@ -478,13 +441,13 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, by_vertex: bool) -
             one, other = ranks.shares, ranks.other_shares
             old, new = (one, other) if iteration & 1 else (other, one)
             keep = enough > 0.0 or iteration >= limit - 1  # the last change is one from the iteration before
-            changed, dangling = iterate(spread, keep, it, old, new, sums)
+            changed, dangling = iterate(spread, keep, it, old, new, sums, box)
             if me == 0:
                 it.host[PROGRESS] = iteration
                 control[ABORTED + (iteration & 1)] = it.host[CANCEL]
             generation = _add_up(changed, dangling, it.partial, iteration & 1, control, generation, sums)
             converged = enough > 0.0 and sums[CHANGED] <= enough
-        if by_vertex:
+        if not apart:
             for row in range(me, n, num_threads()):
                 ranks.result[np.int64(rows.vertices[row])] = ranks.ranks[row]
         if me == 0:

@@ -14,9 +14,10 @@ def places(num_arcs: int) -> int:
 
 def apart_bytes(num_vertices: int, num_arcs: int, of_rank: int, jumps: bool) -> int:
     """The memory of a run whose layout need not lie on the GPU: of each vertex its number, its rank, its scale, two
-    shares and perhaps its jump; and where units begin."""
-    units = num_vertices // _WARP + num_arcs // HEAVY + 2
-    return num_vertices * (4 + (4 + jumps) * of_rank) + 2 * of_rank + 8 * units
+    shares and perhaps its jump; where units begin, and what blocks of packed sources have."""
+    units = num_vertices // _WARP + min(num_arcs // HEAVY, num_vertices) + 2
+    blocks = num_arcs // (8 * _WARP) + units
+    return num_vertices * (4 + (4 + jumps) * of_rank) + 2 * of_rank + 8 * units + 12 * blocks
 
 
 def apart_lists(num_arcs: int, of_rank: int, weighted: bool) -> int:
