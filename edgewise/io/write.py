@@ -17,8 +17,8 @@ from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
-from edgewise.io.whole import check_place, written_whole
 from edgewise.text import shown
+from edgewise.whole import check_place, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
