@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgewise.errors import GraphError
-from edgewise.graph import Graph, csr, numbering
+from edgewise.graph import Graph, buckets, csr, numbering
 from edgewise.kernels.cpu import launch
 
 WEIGHT_DTYPES = (np.int32, np.int64, np.float32, np.float64)
