@@ -1220,7 +1220,7 @@ def test_memory_that_the_system_does_not_give(file: Any, monkeypatch: pytest.Mon
     def allocate(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 64.0 GiB")
 
-    monkeypatch.setattr("edgewise.io.table.number_vertices", allocate)
+    monkeypatch.setattr("edgewise.io.reading.number_vertices", allocate)
     with pytest.raises(MemoryLimitError, match=r"more memory than the system gives \(Unable to allocate 64"):
         read(file("0 1\n"))
 

@@ -13,9 +13,10 @@ from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
+from edgewise.io.reading import read_planned
 from edgewise.io.source import TextFile
 from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
@@ -99,20 +100,20 @@ def read(
     )  # fmt: skip
     budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
     with budget.kept():
-        graph, mirrored = _read(budget, format, options)
+        graph, mirrored = read_planned(*plan_file(budget, format, options))
     if mirrored:
         warn(_listed_twice(path, mirrored, options), GraphWarning)
     return graph
 
 
-def _read(budget: Budget, name: Any, options: ReadOptions) -> tuple[Graph, int]:
-    """Find the format of a file, and read it."""
+def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile, Plan]:
+    """Find the format of a file, and how to read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return chosen.read(file, options)
+    return file, chosen.plan(file, options)
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
