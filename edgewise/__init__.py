@@ -14,7 +14,7 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
-from edgewise.graph import Graph
+from edgewise.graph import Graph, load
 from edgewise.io import read
 from edgewise.program.declare import (
     ACTIVE,
@@ -96,6 +96,7 @@ __all__ = [
     "edge_betweenness",
     "fields",
     "generate",
+    "load",
     "mst",
     "pagerank",
     "parameter",

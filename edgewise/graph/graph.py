@@ -1,5 +1,6 @@
 """The class `Graph`."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property
@@ -18,9 +19,20 @@ from edgewise.graph.checks import (
     check_symmetric,
     ids_in_order,
 )
+from edgewise.graph.file_rows import FileRows
+from edgewise.graph.file_save import save_rows
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
-from edgewise.graph.making import Made, making_array, stored
+from edgewise.graph.making import (
+    AnyRows,
+    Made,
+    bytes_held,
+    making_array,
+    needed_on_host,
+    stored,
+    transposed,
+    weight_dtype,
+)
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.resident import Resident
@@ -57,7 +69,7 @@ class Graph:
     """
 
     def __init__(
-        self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
+        self, rows: AnyRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
         check_flags(GraphError, directed=directed)
         self._ids, self._rows = ids, rows.sealed() if isinstance(rows, csr.Rows) else rows
@@ -65,7 +77,7 @@ class Graph:
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = bool(directed)
-        self.edge_numbers: np.ndarray | None = None
+        self._edge_numbers: np.ndarray | None = None
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
         #: What lies on the GPU for this graph, see `edgewise.graph.resident`.
@@ -96,14 +108,50 @@ class Graph:
         return self._rows.weights
 
     @property
+    def edge_numbers(self) -> np.ndarray | None:
+        """The edge of each arc, or None."""
+        return self._rows.edge_numbers if isinstance(self._rows, FileRows) else self._edge_numbers
+
+    @property
     def gpu(self) -> Resident:
         """This graph's arrays on the GPU; they are copied there once."""
         return Resident(self)
 
     @property
     def needed_on_host(self) -> int:
-        """Bytes that a graph built on a GPU will take on the host, for arrays not copied yet."""
-        return self._rows.not_on_host if isinstance(self._rows, GpuRows) else 0
+        """Bytes that a graph built on a GPU, or in a file, will take on the host, for arrays not copied yet."""
+        return needed_on_host(self._rows)
+
+    def check_unchanged(self) -> None:
+        """Refuse a graph from `edgewise.load` whose file was cut short or written to. Raises FileChangedError."""
+        if isinstance(self._rows, FileRows):
+            self._rows.file.check_unchanged()
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        in_edges: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Write the graph to a file, whole or not at all, which `edgewise.load` opens at once.
+
+        Everything is kept: ids, the order of arcs, dtypes, edge numbers. See `docs/files.md` for the format.
+
+        Args:
+            path: where; ``.edgewise`` is the usual suffix. The file appears when it is complete and on the disk.
+            in_edges: write the in-edges of a directed graph as well; they are made if they are not there yet.
+            progress: called with the number of bytes of arrays written.
+
+        Raises:
+            OutputError: the place cannot be written, or the disk is full.
+            GraphError: `in_edges` is neither True nor False.
+        """
+        check_flags(GraphError, in_edges=in_edges)
+        in_rows = self._in_edges if in_edges and self.directed else None
+        num_loops = 0 if self.directed else 2 * self.num_edges - self.num_arcs
+        save_rows(path, self._rows, in_rows, self.edge_numbers, self._ids, self.directed, num_loops, progress)
+        self.check_unchanged()
 
     @classmethod
     @naming_memory_errors
@@ -172,7 +220,7 @@ class Graph:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
             merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
             numbered = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops)
-            graph.edge_numbers = numbered.weights
+            graph._edge_numbers = numbered.weights
         return graph
 
     @classmethod
@@ -265,7 +313,7 @@ class Graph:
         if self.directed:
             return self
         graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
-        graph.edge_numbers = self.edge_numbers
+        graph._edge_numbers = self._edge_numbers
         return graph
 
     def _with_weights(self, weights: np.ndarray) -> "Graph":
@@ -283,7 +331,7 @@ class Graph:
     @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self.stored.weights is not None
+        return weight_dtype(self._rows) is not None
 
     @property
     def stored(self) -> Any:
@@ -348,21 +396,17 @@ class Graph:
         return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
-    def _in_edges(self) -> csr.Rows | GpuRows:
+    def _in_edges(self) -> AnyRows:
         """The in-edges; those of an undirected graph are its rows."""
-        if not self.directed:
-            return self._rows
-        rows = self._rows
-        if isinstance(rows, GpuRows):
-            return rows.transposed()
-        in_edges = csr.transpose(rows).sealed()
-        give_back(2 * self.num_arcs)
+        in_edges = transposed(self._rows) if self.directed else self._rows
+        self.check_unchanged()
         return in_edges
 
     @property
     def has_in_edges(self) -> bool:
         """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
-        return not self.directed or Made.IN_EDGES.value in vars(self)
+        in_file = isinstance(self._rows, FileRows) and self._rows.in_edges is not None
+        return not self.directed or in_file or Made.IN_EDGES.value in vars(self)
 
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
@@ -439,18 +483,16 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays held now, those made on demand included; strings count as their references."""
-        made = [self._ids, *vars(self).values()]
-        groups = [group for group in made if isinstance(group, csr.Rows | GpuRows | Ids)]
-        made += [part for group in groups for part in vars(group).values()]
-        made += vars(self).get(Made.SLOTS.value, ())
-        arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
-        return sum(array.nbytes for array in arrays.values())
+        """Bytes of the arrays held now, those made on demand included; strings count as their references.
+
+        Of a graph from `edgewise.load`, those in the file count, and those copied into memory.
+        """
+        return bytes_held([self._ids, *vars(self).values(), *vars(self).get(Made.SLOTS.value, ())])
 
     def __repr__(self) -> str:
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
-        weights = f"{self.stored.weights.dtype} weights" if self.weighted else "unweighted"
+        weights = f"{weight_dtype(self._rows)} weights" if self.weighted else "unweighted"
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
@@ -459,7 +501,7 @@ class Graph:
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
             "directed": "yes" if self.directed else "no",
-            "weights": str(self.stored.weights.dtype) if self.weighted else "none",
+            "weights": str(weight_dtype(self._rows)) if self.weighted else "none",
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }

@@ -75,12 +75,16 @@ class Resident:
         graph, rows = self._graph, self._graph.stored
         unmade = Arrays(0) if graph.has_in_edges else arrays & (Arrays.IN_EDGES | Arrays.IN_WEIGHTS)
         in_edges = graph.stored_in_edges if graph.has_in_edges else rows  # of the same size
-        parts = [part for each in (rows, in_edges) for part in (each.offsets, each.targets, each.weights)]
+        places = [(each, name) for each in (rows, in_edges) for name in ("offsets", "targets", "weights")]
+        wanted = [  # only these: arrays of files are read when they are asked for
+            (array, getattr(each, name))
+            for array, (each, name) in zip(Arrays, places, strict=True)
+            if array in arrays
+        ]
         missing = {
             array if array in unmade else id(values): values.nbytes
-            for array, values in zip(Arrays, parts, strict=True)
-            if array in arrays
-            and (array in unmade or not (graph.built_on_gpu or id(values) in graph.residents))
+            for array, values in wanted
+            if array in unmade or not (graph.built_on_gpu or id(values) in graph.residents)
         }
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
