@@ -14,6 +14,7 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
+from edgewise.building import build
 from edgewise.graph import Graph, load
 from edgewise.io import read
 from edgewise.program.declare import (
@@ -90,6 +91,7 @@ __all__ = [
     "aggregator",
     "betweenness",
     "bfs",
+    "build",
     "combiner",
     "connected_components",
     "edge",

@@ -24,6 +24,7 @@ ORDER = [
     {"schedule"},
     {"graph"},
     {"io", "generate"},
+    {"building"},
     {"balance"},
     {"execution"},
     {"result"},
