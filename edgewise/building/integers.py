@@ -84,7 +84,7 @@ class Distinct:
     def _add_waiting(self) -> None:
         """Write the distinct ones of the ids that wait, as a run."""
         waiting, self._waiting = self._waiting, []
-        self._add_run([np.unique(np.concatenate(waiting).astype(self._dtype, copy=False))])
+        self._add_run([_distinct(np.concatenate(waiting).astype(self._dtype, copy=False))])
         if len(self._runs) >= _MOST_RUNS:
             self._merge_runs()
 
@@ -210,6 +210,14 @@ class _InOrder(Numbering):
         return Ids(len(self._ids), self._ids)
 
 
+def _distinct(ids: np.ndarray) -> np.ndarray:
+    """The distinct ids in order; the array is sorted. (`np.unique` hashes first, which takes ten times as long here.)"""
+    ids.sort()
+    kept = np.ones(len(ids), np.bool_)
+    np.not_equal(ids[1:], ids[:-1], out=kept[1:])
+    return ids[kept]
+
+
 def _marked(marks: np.ndarray, most: int) -> Iterator[np.ndarray]:
     """The ids that are marked, in order, about `most` at a time."""
     step = max(most // 64, 1)
@@ -240,7 +248,7 @@ def _merged(runs: list[_Run], most: int, dtype: np.dtype) -> Iterator[np.ndarray
                 piece = piece[: np.searchsorted(piece, dtype.type(cut), side="right")]
             done[number] += len(piece)
             pieces.append(piece)
-        yield np.unique(np.concatenate(pieces))
+        yield _distinct(np.concatenate(pieces))
 
 
 def _leading(ids: np.ndarray) -> tuple[np.ndarray, int]:
