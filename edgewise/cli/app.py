@@ -71,7 +71,9 @@ TaskName = Annotated[
         help="An algorithm, such as bfs ('edgewise info' lists them), or my_program.py:MyProgram.",
     ),
 ]
-GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]
+GraphFile = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not, or an .edgewise file.")
+]
 Source = Annotated[str | None, typer.Option(metavar="ID", help="The vertex to start from.")]
 Settings = Annotated[
     list[str] | None,
@@ -114,6 +116,9 @@ Reading = Annotated[
         help="Another option of edgewise.read: --read header=True. May be repeated.",
     ),
 ]
+
+
+WRITTEN = "A new file: .tsv, .txt, .csv, .mtx, also with .gz; or .edgewise."
 
 
 @contextlib.contextmanager
@@ -246,6 +251,10 @@ def info(
     device: Annotated[
         bool, typer.Option("--device", help="Describe the GPU, or why none can be used.")
     ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="Leave out what takes a pass over the edges: degrees and the like."),
+    ] = False,
     as_json: AsJson = False,
     undirected: Undirected = False,
     weighted: Weighted = None,
@@ -266,7 +275,8 @@ def info(
             graph, read_seconds = read_graph(
                 graph_file, undirected, weighted, delimiter, memory_limit, reading
             )
-            facts = {**report.graph_facts(graph), **report.degree_facts(graph), "read_seconds": read_seconds}
+            degrees = {} if brief else report.degree_facts(graph)
+            facts = {**report.graph_facts(graph), **degrees, "read_seconds": read_seconds}
         show(json.dumps(facts) if as_json else report.lines(facts))
 
 
@@ -275,25 +285,45 @@ def generate(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="rmat, uniform, lattice, skewed, star, path, cycle.")
     ],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A new file: .tsv, .txt, .csv, .mtx, also with .gz.")
-    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help=WRITTEN)],
     settings: Settings = None,
 ) -> None:
     """Make a graph, the same for one seed on every machine: generate rmat out.tsv.gz --set scale=16."""
     with plain_errors():
         from edgewise.cli.report import graph_line
-        from edgewise.cli.tasks import find_generator, keywords, parse_settings
-        from edgewise.io import write
+        from edgewise.cli.tasks import find_generator, keywords, parse_settings, write_graph
         from edgewise.io.write import check_graph_writable
-        from edgewise.progress import progress_bar
 
         make = find_generator(kind)
         values = keywords(kind, make, parse_settings("--set", settings))
         check_graph_writable(output)
         graph = make(**values)
-        with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
-            write(graph, output, progress)
+        write_graph(graph, output)
+        show(f"{on_one_line(str(output))}: {graph_line(graph)}")
+
+
+@app.command()
+def convert(
+    graph_file: GraphFile,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help=WRITTEN)],
+    in_edges: Annotated[
+        bool, typer.Option("--in-edges", help="Write in-edges as well, to .edgewise files.")
+    ] = False,
+    undirected: Undirected = False,
+    weighted: Weighted = None,
+    delimiter: Delimiter = None,
+    memory_limit: MemoryLimit = None,
+    reading: Reading = None,
+) -> None:
+    """Write a graph in another format: convert graph.tsv.gz graph.edgewise makes a file that opens at once."""
+    with plain_errors():
+        from edgewise.cli.report import graph_line
+        from edgewise.cli.tasks import write_graph
+        from edgewise.io.write import check_graph_writable
+
+        check_graph_writable(output)
+        graph, _ = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
+        write_graph(graph, output, in_edges)
         show(f"{on_one_line(str(output))}: {graph_line(graph)}")
 
 
