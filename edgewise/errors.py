@@ -88,7 +88,7 @@ class OutputError(EdgewiseError, OSError):
     """A file that cannot be written. Nothing is left under its name but what was there before."""
 
 
-class FileChangedError(EdgewiseError, OSError):
+class FileChangedError(EdgewiseError, RuntimeError):
     """A graph's file that was cut short or written to while it was in use. Runs on it have no answer."""
 
 

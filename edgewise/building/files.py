@@ -13,7 +13,7 @@ from edgewise.building.sizes import Room
 from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph.ids import Ids, named_ids
 from edgewise.io.budget import Budget
-from edgewise.io.door import plan_file
+from edgewise.io.door import is_own, plan_file
 from edgewise.io.formats import Plan
 from edgewise.io.lines import EdgePieces, LongIdError
 from edgewise.io.options import ReadOptions
@@ -22,7 +22,7 @@ from edgewise.io.source import TextFile
 from edgewise.text import printable
 
 #: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
-READING_BYTES = 24_000_000
+READING_BYTES = 16_000_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Files:
         self._room, self._files, self.held_bytes = room, [], 0
         for path in paths:
             budget = Budget(Path(os.fsdecode(path)), room.limit, room.given)
+            if is_own(budget.path, name):
+                raise ParseError(
+                    f"{budget.path} holds a whole graph already; expected text. edgewise.load opens it"
+                )
             self._files.append(plan_file(budget, name, options))
         ends = {_ends_of(plan) for _, plan in self._files}
         if len(ends) != 1:

@@ -211,7 +211,7 @@ class _InOrder(Numbering):
 
 
 def _distinct(ids: np.ndarray) -> np.ndarray:
-    """The distinct ids in order; the array is sorted. (`np.unique` hashes first, which takes ten times as long here.)"""
+    """The distinct ids in order; the array is sorted, too. `np.unique` hashes first, which takes ten times as long."""
     ids.sort()
     kept = np.ones(len(ids), np.bool_)
     np.not_equal(ids[1:], ids[:-1], out=kept[1:])

@@ -1,13 +1,21 @@
 """`load`: graphs from files of edgewise's own format, which are mapped into memory and checked when they are used."""
 
 import os
+from typing import Any
 
+from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, RANGE_IDS, STRING_IDS, VERSION
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, ids_in
 from edgewise.graph.graph import Graph
 
 #: The usual suffix of such files.
 SUFFIX = ".edgewise"
+_IDS = {
+    RANGE_IDS: "0 to n - 1",
+    INTEGER_IDS: "integers",
+    STRING_IDS: "strings",
+    LONG_IDS: "integers beyond 64 bits",
+}
 
 
 def load(path: str | os.PathLike[str]) -> Graph:
@@ -37,3 +45,17 @@ def load(path: str | os.PathLike[str]) -> Graph:
     file = GraphFile(path)
     header = file.header
     return Graph(FileRows(file), ids_in(file), header.directed, header.num_loops, header.num_arcs)
+
+
+def file_facts(graph: Graph) -> dict[str, Any]:
+    """What the file of a graph says of itself, by name; nothing for a graph that is in no file. No array is read."""
+    rows = graph._rows
+    if not isinstance(rows, FileRows):
+        return {}
+    header = rows.file.header
+    return {
+        "format": f"edgewise {VERSION}",
+        "file_bytes": header.file_bytes,
+        "ids": _IDS[header.ids],
+        "arrays": ", ".join(f"{name} {array.dtype}" for name, array in header.arrays.items()),
+    }

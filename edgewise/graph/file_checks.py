@@ -125,8 +125,9 @@ def _copy_rising(
 
 @device_function
 def _mixed_arc(source: Any, target: Any, weight: Any) -> Any:
-    """A number that an arc and its weight, as bits, make."""
-    return mix64(mix64((source << np.uint64(32) | target) + GOLDEN) + weight * GOLDEN)
+    """A number that an arc and its weight, as bits or None, make."""
+    ends = mix64((source << np.uint64(32) | target) + GOLDEN)
+    return ends if weight is None else mix64(ends + weight)
 
 
 @team_kernel
@@ -169,18 +170,22 @@ def _walk(
         k, row = first, row_of(offsets, first)
         while k < end:
             last = min(np.uint64(offsets[row + one]), end)
-            for i in range(k, last):
-                v = np.uint64(targets[i])
-                weight = zero if weights is None else np.uint64(weights[i])
-                if which == BOTH_ARCS:
+            if which == BOTH_ARCS:
+                for i in range(k, last):
+                    v = np.uint64(targets[i])
+                    weight = None if weights is None else np.uint64(weights[i])
                     mixed = _mixed_arc(min(row, v), max(row, v), weight)
-                    total += mixed if row < v else zero
-                    total -= mixed if row > v else zero
-                elif which == IN_ARCS:
-                    total += _mixed_arc(v, row, weight)
-                else:
-                    total += _mixed_arc(row, v, weight)
-                met += one if row == v else zero
+                    total += mixed if row < v else zero - mixed
+                    total += mixed if row == v else zero
+                    met += one if row == v else zero
+            elif which == IN_ARCS:
+                for i in range(k, last):
+                    weight = None if weights is None else np.uint64(weights[i])
+                    total += _mixed_arc(np.uint64(targets[i]), row, weight)
+            else:
+                for i in range(k, last):
+                    weight = None if weights is None else np.uint64(weights[i])
+                    total += _mixed_arc(row, np.uint64(targets[i]), weight)
             if which == IN_ARCS:
                 for i in range(k + one, last):
                     falls += one if targets[i] < targets[i - one] else zero

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import OutputError, ParameterError
-from edgewise.graph import csr
-from edgewise.graph.file_rows import FileRows
+from edgewise.errors import GraphError, OutputError, ParameterError
+from edgewise.graph.checks import check_flags
 from edgewise.graph.file_writer import GraphWriter
-from edgewise.graph.gpu_rows import GpuRows
 from edgewise.graph.ids import Ids
 from edgewise.kernels.door import cuda_door
 from edgewise.text import shown
@@ -20,34 +18,28 @@ from edgewise.text import shown
 _PIECE = 2**26
 
 
-def save_rows(
-    path: Any,
-    rows: csr.Rows | GpuRows | FileRows,
-    in_rows: csr.Rows | GpuRows | FileRows | None,
-    edge_numbers: np.ndarray | None,
-    ids: Ids,
-    directed: bool,
-    num_loops: int,
-    progress: Callable[[int], None] | None,
+def save_graph(
+    graph: Any, path: Any, ids: Ids, in_edges: Any, progress: Callable[[int], None] | None
 ) -> None:
-    """Write a graph: see `edgewise.Graph.save`."""
+    """Write a graph with these ids: see `edgewise.Graph.save`."""
+    check_flags(GraphError, in_edges=in_edges)
     if not isinstance(path, str | os.PathLike):
         raise OutputError(f"path is {shown(path)}; expected the name of a file")
     if not (progress is None or callable(progress)):
         raise ParameterError(
             f"save: progress is {shown(progress)}; expected a function of the number of bytes written"
         )
-    arrays = _arrays_of(rows, "offsets", "targets", "weights")
-    if in_rows is not None:
-        arrays |= _arrays_of(in_rows, "in_offsets", "in_sources", "in_weights")
-    if edge_numbers is not None:
-        arrays["edge_numbers"] = edge_numbers
+    arrays = _arrays_of(graph.stored, "offsets", "targets", "weights")
+    if in_edges and graph.directed:
+        arrays |= _arrays_of(graph.stored_in_edges, "in_offsets", "in_sources", "in_weights")
+    if graph.edge_numbers is not None:
+        arrays["edge_numbers"] = graph.edge_numbers
     with GraphWriter(
         Path(os.fsdecode(path)),
-        num_vertices=ids.num_vertices,
-        num_arcs=len(arrays["targets"]),
-        directed=directed,
-        num_loops=num_loops,
+        num_vertices=graph.num_vertices,
+        num_arcs=graph.num_arcs,
+        directed=graph.directed,
+        num_loops=0 if graph.directed else 2 * graph.num_edges - graph.num_arcs,
         arrays={name: (values.dtype, len(values)) for name, values in arrays.items()},
         ids=ids,
     ) as file:
@@ -62,12 +54,10 @@ def save_rows(
                 done += piece.nbytes
                 if progress is not None:
                     progress(done)
+        graph.check_unchanged()
 
 
-def _arrays_of(
-    rows: csr.Rows | GpuRows | FileRows, offsets: str, targets: str, weights: str
-) -> dict[str, Any]:
+def _arrays_of(rows: Any, offsets: str, targets: str, weights: str) -> dict[str, Any]:
     """The arrays of rows where they lie, by these names."""
-    there: Any = rows.on_gpu if isinstance(rows, GpuRows) else rows
-    arrays = {offsets: there.offsets, targets: there.targets}
-    return arrays if there.weights is None else arrays | {weights: there.weights}
+    arrays = {offsets: rows.offsets, targets: rows.targets}
+    return arrays if rows.weights is None else arrays | {weights: rows.weights}

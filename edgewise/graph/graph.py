@@ -1,6 +1,5 @@
 """The class `Graph`."""
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property
@@ -20,7 +19,7 @@ from edgewise.graph.checks import (
     ids_in_order,
 )
 from edgewise.graph.file_rows import FileRows
-from edgewise.graph.file_save import save_rows
+from edgewise.graph.file_save import save_graph
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
 from edgewise.graph.making import (
@@ -50,8 +49,8 @@ SelfLoops = Literal["keep", "drop"]
 class Graph:
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, or `edgewise.read`. Inside, vertices have the indices
-    0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
+    Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
+    indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
     for a self-loop. All arrays are read-only.
 
     Attributes:
@@ -128,15 +127,11 @@ class Graph:
             self._rows.file.check_unchanged()
 
     def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        in_edges: bool = False,
-        progress: Callable[[int], None] | None = None,
+        self, path: Any, *, in_edges: bool = False, progress: Callable[[int], None] | None = None
     ) -> None:
         """Write the graph to a file, whole or not at all, which `edgewise.load` opens at once.
 
-        Everything is kept: ids, the order of arcs, dtypes, edge numbers. See `docs/files.md` for the format.
+        Everything is kept: ids, the order of arcs, dtypes, edge numbers.
 
         Args:
             path: where; ``.edgewise`` is the usual suffix. The file appears when it is complete and on the disk.
@@ -145,13 +140,9 @@ class Graph:
 
         Raises:
             OutputError: the place cannot be written, or the disk is full.
-            GraphError: `in_edges` is neither True nor False.
+            GraphError, ParameterError: arguments of other kinds.
         """
-        check_flags(GraphError, in_edges=in_edges)
-        in_rows = self._in_edges if in_edges and self.directed else None
-        num_loops = 0 if self.directed else 2 * self.num_edges - self.num_arcs
-        save_rows(path, self._rows, in_rows, self.edge_numbers, self._ids, self.directed, num_loops, progress)
-        self.check_unchanged()
+        save_graph(self, path, self._ids, in_edges, progress)
 
     @classmethod
     @naming_memory_errors
@@ -329,9 +320,14 @@ class Graph:
         return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
     @property
+    def weight_dtype(self) -> np.dtype | None:
+        """The dtype of `weights`, or None; nothing is copied or read for it."""
+        return weight_dtype(self._rows)
+
+    @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return weight_dtype(self._rows) is not None
+        return self.weight_dtype is not None
 
     @property
     def stored(self) -> Any:
@@ -398,9 +394,7 @@ class Graph:
     @cached_property
     def _in_edges(self) -> AnyRows:
         """The in-edges; those of an undirected graph are its rows."""
-        in_edges = transposed(self._rows) if self.directed else self._rows
-        self.check_unchanged()
-        return in_edges
+        return transposed(self._rows) if self.directed else self._rows
 
     @property
     def has_in_edges(self) -> bool:
@@ -421,12 +415,9 @@ class Graph:
 
         Arrays that exist take nothing.
         """
-        missing = [array for array in arrays if not self._has(array)]
+        there = {*vars(self), *([Made.IN_EDGES.value] if self.has_in_edges else [])}
+        missing = [array for array in arrays if array.value not in there]
         return in_turn(held(self.needed_on_host), *map(self._making, missing))
-
-    def _has(self, array: Made) -> bool:
-        """Whether an array has been made."""
-        return self.has_in_edges if array is Made.IN_EDGES else array.value in vars(self)
 
     def _making(self, array: Made) -> Step:
         """The host's memory that it takes to make an array."""
@@ -492,7 +483,7 @@ class Graph:
     def __repr__(self) -> str:
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
-        weights = f"{weight_dtype(self._rows)} weights" if self.weighted else "unweighted"
+        weights = f"{self.weight_dtype} weights" if self.weighted else "unweighted"
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
@@ -501,7 +492,7 @@ class Graph:
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
             "directed": "yes" if self.directed else "no",
-            "weights": str(weight_dtype(self._rows)) if self.weighted else "none",
+            "weights": str(self.weight_dtype) if self.weighted else "none",
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }

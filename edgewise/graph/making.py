@@ -63,12 +63,10 @@ def transposed(rows: AnyRows) -> AnyRows:
     """The in-edges of rows: made where these lie, unless they are in a file that has them."""
     if isinstance(rows, GpuRows):
         return rows.transposed()
-    if isinstance(rows, FileRows):
-        if rows.in_edges is not None:
-            return rows.in_edges
-        rows = csr.Rows(rows.offsets, rows.targets, rows.weights)
-    in_edges = csr.transpose(rows).sealed()
-    give_back(2 * len(rows.targets))
+    if isinstance(rows, FileRows) and rows.in_edges is not None:
+        return rows.in_edges
+    in_edges = csr.transpose(csr.Rows(rows.offsets, rows.targets, rows.weights)).sealed()
+    give_back(2 * len(rows.targets))  # reading the targets of a file again tells whether it has changed
     return in_edges
 
 

@@ -100,6 +100,7 @@ def begin(
         )
     admission = admit(
         name,
+        graph,
         chosen,
         progress=progress,
         memory_limit=memory_limit,
