@@ -49,7 +49,7 @@ def built_tiny(path: Path, pieces, sizes=TINY, in_edges=False, **options) -> byt
     room = Room(str(path), LIMIT, True)
     with Scratch(path.parent) as scratch:
         Builder(wanted, scratch, room, sizes=sizes).build(Columns(pieces, room))
-        assert scratch.held == 0 or scratch.read >= scratch.written
+        assert scratch.held == 0
     return path.read_bytes()
 
 
@@ -84,7 +84,7 @@ def drawn(draw):
         batch=draw(st.integers(1, 50)),
         bucket=draw(st.integers(1, 50)),
         rows=draw(st.integers(1, 20)),
-        max_buckets=draw(st.integers(1, 9)),
+        max_buckets=draw(st.integers(2, 9)),
     )
     return columns, pieces, sizes, options
 
@@ -287,7 +287,7 @@ def test_files_that_are_refused(tmp_path):
         (tmp_path / name).write_text(text)
     (tmp_path / "names.txt").write_text("a b\n")
     with pytest.raises(
-        ParseError, match="beyond 64 bits; expected 64 bits. For names as ids, give names=True"
+        ParseError, match=r"beyond 64 bits; expected 64 bits\. For names as ids, give names=True"
     ):
         ew.build(output, tmp_path / "long.txt", memory_limit=4e7)
     with pytest.raises(ParseError, match="declares 2 entries and holds 1"):
@@ -355,7 +355,7 @@ def test_a_disk_without_room_is_told_before(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["part.txt"]
 
 
-@pytest.mark.parametrize("after", [1, 300_000, 2_000_000, 5_000_000])
+@pytest.mark.parametrize("after", [1, 300_000, 2_000_000, 3_500_000])
 @pytest.mark.parametrize("options", [{}, {"num_vertices": 5000, "in_edges": True}])
 def test_a_disk_that_fills(tmp_path, monkeypatch, after, options):
     """In any of the temporary files."""

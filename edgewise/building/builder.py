@@ -207,6 +207,7 @@ class Builder:
                 in_rows = Written(writer, _IN, num_arcs, None, sizes.batch)
                 plain.sort(onward, in_rows)
                 in_rows.finish(count)
+                onward.close()
 
     def _check_disk(self, num_edges: int, arcs_known: bool = False, ids: Ids | None = None) -> None:
         """Refuse to go on without room on the disk for what is still to come, and say once what it takes.

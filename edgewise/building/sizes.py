@@ -25,7 +25,7 @@ class Sizes:
         batch: edges that are dealt to buckets together.
         bucket: arcs that are sorted together.
         rows: rows that are sorted together.
-        max_buckets: buckets that arcs are dealt to.
+        max_buckets: buckets that arcs are dealt to, at least 2.
     """
 
     batch: int

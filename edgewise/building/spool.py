@@ -30,7 +30,7 @@ class _Column:
     @property
     def dtype(self) -> np.dtype:
         """The dtype that holds all values; beside uint64 there are no negative ones."""
-        kinds = set(self._dtypes)
+        kinds = set(self._dtypes) or {np.dtype(np.int32)}
         return np.dtype(np.uint64) if np.dtype(np.uint64) in kinds else np.result_type(*kinds)
 
     def read(self, start: int, count: int) -> np.ndarray:
