@@ -1,6 +1,7 @@
 """Files that are built in bounded memory are those that are made in memory, byte for byte."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from resident import CLEAR, SHARE, SLACK
+from resident_building import CASES
 
 import edgewise as ew
 from edgewise.building import scratch as scratch_module
@@ -320,6 +323,34 @@ def test_the_least_limit_is_said_and_is_enough(tmp_path):
             assert os.listdir(tmp_path) == []
     assert graph.num_vertices > 799_000 and 1 <= refusals <= 60
     assert limit < least_room() + 3 * 8 * graph.num_vertices
+
+
+def check_resident_memory(kind):
+    command = [sys.executable, "resident_building.py", kind]
+    for _ in range(2):  # the first process compiles, which takes memory, too
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
+    measured = json.loads(done.stdout)
+    assert [refused for *_, refused in measured[-2:]] == [False, False]
+    for limit, peak, _ in measured:
+        assert peak <= SHARE * limit + SLACK, measured
+
+
+on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
+QUICK = ("marked ids", "many vertices", "text of names")
+
+
+@on_linux
+@pytest.mark.parametrize("kind", QUICK)
+def test_resident_memory_stays_within_the_limit(kind):
+    """Whether it is refused or not; and a refusal says what is enough, in the end."""
+    check_resident_memory(kind)
+
+
+@on_linux
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in CASES if kind not in QUICK])
+def test_resident_memory_stays_within_the_limit_in_all_cases(kind):
+    check_resident_memory(kind)
 
 
 def test_sizes_take_what_there_is():

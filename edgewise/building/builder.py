@@ -134,8 +134,8 @@ class Builder:
             if whole is not None:
                 self._check_disk(whole)
 
-    def _sizes(self, held: int, what: str) -> Sizes:
-        left = self.room.left(held, what)
+    def _sizes(self, num_vertices: int, held: int) -> Sizes:
+        left = self.room.left(held, f"the ids of {num_vertices:,} vertices", num_vertices)
         if self.sizes is not None:
             return self.sizes
         wanted = self.wanted
@@ -146,9 +146,9 @@ class Builder:
         wanted = self.wanted
         ids = Ids(num_vertices)
         if wanted.base:
-            self.room.left(8 * num_vertices, f"{num_vertices:,} ids")
+            self.room.left(8 * num_vertices, f"the ids of {num_vertices:,} vertices")
             ids = Ids(num_vertices, np.arange(wanted.base, wanted.base + num_vertices))
-        sizes = self._sizes(0 if ids.given is None else ids.given.nbytes, "ids")
+        sizes = self._sizes(num_vertices, 0 if ids.given is None else ids.given.nbytes)
         spill, loops = Spill(self.scratch, num_vertices, num_vertices, sizes), 0
         for batch in _gathered(_within(pieces, num_vertices, edges), sizes.batch):
             loops += spill.add(*batch, wanted.both_directions, wanted.drop_loops)
@@ -168,8 +168,8 @@ class Builder:
         self._check_disk(spool.num_edges, ids=names)
         give_back(self.room.limit)
         count = numbering.num_vertices
-        held = 2 * edges.held_bytes if names is not None else numbering.held_bytes
-        sizes = self._sizes(held + numbering.ids_bytes, f"the ids of {count:,} vertices")
+        held = edges.held_bytes if names is not None else numbering.held_bytes + numbering.ids_bytes
+        sizes = self._sizes(count, held)
         spill, loops = Spill(self.scratch, count, count, sizes), 0
         for source, target, weight in spool.batches(sizes.batch):
             indices = numbering.indices_of(source), numbering.indices_of(target)

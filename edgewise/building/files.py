@@ -22,7 +22,9 @@ from edgewise.io.source import TextFile
 from edgewise.text import printable
 
 #: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
-READING_BYTES = 16_000_000
+READING_BYTES = 8_000_000
+#: How often names are held at one time: as strings, and as bytes that are written.
+_COPIES = 2
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class Files:
         base, count = np.int64(self.base), 0
         try:
             for source, target, weight in self._pieces:
-                self.held_bytes = self._pieces.taken if plan.layout.names else 0
-                self._room.left(self.held_bytes, "names and a block of lines")
+                self.held_bytes = _COPIES * self._pieces.bytes_of_names
+                self._room.left(self.held_bytes + self._pieces.bytes_of_block, "names and a block of lines")
                 count += len(source)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base

@@ -7,8 +7,10 @@ import numpy as np
 from edgewise.building.sizes import Room
 from edgewise.graph.ids import Ids, named_ids
 
-#: Bytes of a string beyond itself: its place in the dictionary and in the array of ids, and its number.
+#: Bytes of a string beyond itself: its place in the dictionary and in the array of ids, its number, and itself once
+#: more as the bytes that are written.
 _ENTRY_BYTES = 8 + 32 + 90
+_COPIES = 2
 
 
 class Names:
@@ -36,7 +38,7 @@ class Names:
             number = numbers.get(name)
             if number is None:
                 number = numbers[name] = len(numbers)
-                self.held_bytes += sys.getsizeof(name) + _ENTRY_BYTES
+                self.held_bytes += _COPIES * sys.getsizeof(name) + _ENTRY_BYTES
             indices[place] = number
         self.check()
         return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2])

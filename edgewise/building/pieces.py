@@ -16,8 +16,8 @@ from edgewise.io.fields import is_weight, usual_ends
 from edgewise.kernels.door import cuda_door
 from edgewise.text import listed, shown
 
-#: Edges of a piece that are looked at together.
-_SLICE = 2**16
+#: Edges of a piece that are looked at together: of arrays, and of lists and arrays of objects.
+_SLICE, _SHORT_SLICE = 2**16, 2**12
 _EXPECTED = "expected (source, target), (source, target, weight), or a data frame of two or three columns"
 
 
@@ -69,9 +69,10 @@ class Columns:
                 if weighted is not None and weighted != (columns[2] is not None):
                     raise GraphError("some pieces have weights and some have none; expected one of the two")
                 weighted = columns[2] is not None
-                for start in range(0, max(len(columns[0]), 1), _SLICE):
+                step = _SHORT_SLICE if any(map(_has_objects, columns)) else _SLICE
+                for start in range(0, max(len(columns[0]), 1), step):
                     yield self._piece(
-                        *(each if each is None else each[start : start + _SLICE] for each in columns)
+                        *(each if each is None else each[start : start + step] for each in columns)
                     )
             except GraphError as error:
                 raise GraphError(f"piece {number}, from its edge {start:,} on: {error}") from None
@@ -131,6 +132,11 @@ def _of_frame(frame: Any) -> list[Any]:
     if len(names) < 2 or len(weights) > 1:
         raise GraphError(f"got the columns {listed(names)}; {_EXPECTED}")
     return [frame[names[place]] for place in (*ends, *weights)]
+
+
+def _has_objects(column: Any) -> bool:
+    """Whether the entries of a column are objects of Python."""
+    return isinstance(column, list | tuple) or (column is not None and column.dtype == object)
 
 
 def _sliceable(column: Any) -> Any:

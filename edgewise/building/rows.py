@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from edgewise.building.integers import Distinct
 from edgewise.building.scratch import Scratch
 from edgewise.building.sizes import Room, Sizes
 from edgewise.building.spill import Spill
@@ -117,15 +118,17 @@ class Sorting:
                 weights = None if weights is None else np.concatenate([held.weights, weights])
             held, loops = self._merged(_one_row(targets, weights), row)
             if len(held.targets) > most:
-                self._refuse_row(len(held.targets) / most)
+                self._refuse_row(spill, bucket, most)
         sink.take(row, held, loops)
 
-    def _refuse_row(self, excess: float) -> None:
-        """Refuse to merge a row that takes `excess` times the memory that there is."""
-        raise self.room.refusal(
-            int(excess * self.room.limit) + 1,
-            "merging the parallel edges of one vertex with very many neighbours",
-        )
+    def _refuse_row(self, spill: Spill, bucket: int, most: int) -> None:
+        """Refuse to merge a row that has more than `most` different targets."""
+        distinct = Distinct(self.scratch, self.room)
+        for part in spill.parts(bucket, self.sizes.batch):
+            distinct.add(part.targets)
+        count = distinct.finish().num_vertices
+        least = int(self.room.limit * (count + 1) / most) + 1
+        raise self.room.refusal(least, f"to merge the parallel edges of a vertex with {count:,} neighbours")
 
     def _merged(self, rows: Rows, first_row: int) -> tuple[Rows, int]:
         assert self.rule is not None

@@ -1,5 +1,6 @@
 """How many edges are held at a time, so that building stays within a limit of memory."""
 
+import math
 from dataclasses import dataclass
 
 from edgewise.errors import MemoryLimitError
@@ -13,8 +14,9 @@ _LEAST = 2_000_000
 #: More than this at a time gains nothing.
 _MOST_EDGES, _MOST_ARCS = 2**25, 2**27
 _MAX_BUCKETS = 1024
-#: Bytes of a row of a bucket: its offset, twice, and the place of its next arc.
-_ROW_BYTES = 24
+#: Bytes of a row of a bucket: its offset, twice, and the place of its next arc; and of a bucket: counts of its arcs.
+_ROW_BYTES, _BUCKET_BYTES = 24, 64
+_SHARE_OF_ROWS, _SHARE_OF_COUNTS = 0.1, 0.08
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Sizes:
 
 
 def sizes_within(room: int, weight_bytes: int, both_directions: bool, merges: bool) -> Sizes:
-    """What may be held at one time within `room` bytes, which are at least `least_room()`.
+    """What may be held at one time within `room` bytes, which are at least `least_room(num_vertices)`.
 
     A batch has ids in 64 bits and in 32, and its arcs in their buckets. A bucket is sorted through a copy of it; to
     merge parallel arcs takes each thread a table of up to 16 bytes for each arc, and the merged arcs.
@@ -53,13 +55,14 @@ def sizes_within(room: int, weight_bytes: int, both_directions: bool, merges: bo
     return Sizes(
         batch=min(int(0.35 * room / of_edge), _MOST_EDGES),
         bucket=min(int(0.45 * room / of_arc), _MOST_ARCS),
-        rows=int(0.1 * room / _ROW_BYTES),
+        rows=int(_SHARE_OF_ROWS * room / _ROW_BYTES),
     )
 
 
-def least_room() -> int:
-    """The least bytes that `sizes_within` shares out."""
-    return FIXED + _LEAST
+def least_room(num_vertices: int = 0) -> int:
+    """The least bytes that `sizes_within` shares out: rows in a bucket, times buckets, have to make all vertices."""
+    counts = num_vertices * 2 * _ROW_BYTES * _BUCKET_BYTES / (_SHARE_OF_ROWS * _SHARE_OF_COUNTS)
+    return FIXED + max(_LEAST, math.ceil(math.sqrt(counts)))
 
 
 @dataclass
@@ -78,13 +81,13 @@ class Room:
     given: bool
     reading: int = 0
 
-    def left(self, held: int = 0, what: str = "") -> int:
-        """The bytes left beside what is held.
+    def left(self, held: int = 0, what: str = "", num_vertices: int = 0) -> int:
+        """The bytes left beside what is held, to build a graph of as many vertices as are known.
 
         Raises:
             MemoryLimitError: if they are too few.
         """
-        least = least_room() + self.reading + held
+        least = least_room(num_vertices) + self.reading + held
         if least > self.limit:
             raise self.refusal(least, f"{held:,} bytes of that for {what}" if held else "")
         return self.limit - self.reading - held

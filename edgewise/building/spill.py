@@ -16,9 +16,9 @@ from edgewise.graph.buckets import Cut, Dealt, cut_by, deal
 
 
 class _Batch(NamedTuple):
-    """Where a batch lies in the file: the bounds of its buckets, in arcs, and the first byte of each column."""
+    """Where a batch lies in the file: the first byte of the bounds of its buckets, in arcs, and of each column."""
 
-    bounds: np.ndarray
+    bounds: int
     rows: int
     targets: int
     weights: int
@@ -86,15 +86,15 @@ class Spill:
         dtype = None if weights is None else weights.dtype
         if dtype is not None:
             self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
+        bounds = self._file.append(dealt.bounds)
         rows, targets = self._file.append(dealt.rows_in_bucket), self._file.append(dealt.targets)
         at = 0 if dealt.weights is None else self._file.append(dealt.weights)
-        self._batches.append(_Batch(dealt.bounds, rows, targets, at, dtype))
+        self._batches.append(_Batch(bounds, rows, targets, at, dtype))
         return dealt.num_loops
 
-    @property
-    def index_bytes(self) -> int:
-        """Bytes of memory that say where everything lies."""
-        return len(self._batches) * 8 * (len(self.counts) + 32)
+    def _bounds(self, batch: _Batch, first: int, end: int) -> np.ndarray:
+        """Where the buckets from `first` to `end` begin in a batch, and where the last one ends."""
+        return self._file.read(batch.bounds + 8 * first, np.dtype(np.int64), end - first + 1)
 
     def load(self, first: int, end: int) -> Dealt:
         """The arcs of the buckets from `first` to `end`, each bucket's in the order of the edges."""
@@ -104,7 +104,7 @@ class Spill:
         weights = None if self.dtype is None else np.empty(num_arcs, self.dtype)
         free = bounds[:-1].copy()
         for batch in self._batches:
-            places = batch.bounds[first : end + 1]
+            places = self._bounds(batch, first, end)
             lengths = np.diff(places)
             for bucket in np.flatnonzero(lengths).tolist():
                 here = slice(int(free[bucket]), int(free[bucket] + lengths[bucket]))
@@ -117,7 +117,7 @@ class Spill:
     def parts(self, bucket: int, most: int) -> Iterator[Part]:
         """The arcs of a bucket in the order of the edges, at most `most` at a time."""
         for batch in self._batches:
-            begin, end = batch.bounds[bucket : bucket + 2].tolist()
+            begin, end = self._bounds(batch, bucket, bucket + 1).tolist()
             for start in range(begin, end, most):
                 count = min(most, end - start)
                 rows, targets = np.empty(count, np.uint16), np.empty(count, np.int32)

@@ -107,12 +107,13 @@ class EdgePieces:
     """The edges of a file, a block of lines at a time; ids are integers of 64 bits, or numbers of names.
 
     Attributes:
-        taken: bytes of memory that the names read so far take, as far as they are kept, and reading a block.
+        bytes_of_names: what the names read so far take of memory.
+        bytes_of_block: what reading the last block has taken.
     """
 
     def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
         self._scan, self._options, self._skip = _Scan(file, layout), options, skip
-        self.taken = 0
+        self.bytes_of_names = self.bytes_of_block = 0
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Read the file once: sources, targets, and weights or None.
@@ -122,7 +123,8 @@ class EdgePieces:
         """
         for text, _ in self._scan.texts(self._skip, self._options):
             self._scan.read(text)
-            self.taken = self._scan.bytes_of_names() + _SCAN_BYTES * len(text)
+            self.bytes_of_names = self._scan.bytes_of_names()
+            self.bytes_of_block = _SCAN_BYTES * len(text)
             yield self._scan.take()
 
     def names(self) -> list[str]:
