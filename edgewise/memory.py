@@ -183,6 +183,7 @@ def _in_bytes(text: str) -> float | None:
     if match is None or match[2].lower() not in units:
         return None
     try:
-        return round(float(match[1]) * units[match[2].lower()])
+        number = float(match[1])
+        return round(number * units[match[2].lower()]) if match[2] else number
     except (ValueError, OverflowError):
         return None

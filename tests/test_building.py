@@ -404,6 +404,43 @@ def test_a_disk_that_fills(tmp_path, monkeypatch, after, options):
     assert (tmp_path / "built.edgewise").read_bytes() == b"before"
 
 
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of 3 MB of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True)
+    except OSError:
+        done = None
+    if done is None or done.returncode:
+        pytest.skip("this process may not mount a disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("count", [7, 8, 12])
+def test_a_real_disk_that_fills(small_disk, monkeypatch, count):
+    """In the output, or in temporary files before it."""
+    monkeypatch.setattr(scratch_module.Scratch, "check_free", lambda *needed: None)
+    edges = (edges_for_faults() * 2)[:count]
+    with pytest.raises(OutputError, match="No space left on device"):
+        ew.build(small_disk / "built.edgewise", edges, num_vertices=5000, memory_limit=LIMIT)
+    assert os.listdir(small_disk) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_errors_of_whoever_makes_pieces(tmp_path, error):
+    def pieces():
+        yield from edges_for_faults()
+        raise error
+
+    with pytest.raises(error):
+        ew.build(tmp_path / "built.edgewise", pieces(), memory_limit=LIMIT)
+    assert os.listdir(tmp_path) == []
+
+
 #: Builds with files of limited length, as if the disk were full, in the folder that is given.
 FILLING = """
 import resource, sys, numpy as np, edgewise as ew

@@ -428,6 +428,19 @@ def test_a_memory_limit(towns: Path, tmp_path: Path) -> None:
     succeed("run", "pagerank", towns, "--memory-limit", "1e6")
 
 
+def test_convert_within_a_limit(towns: Path, tmp_path: Path) -> None:
+    """The file is the one that is made in memory."""
+    built, made = tmp_path / "built.edgewise", tmp_path / "made.edgewise"
+    for options in ([], ["--undirected", "--read", "parallel_edges=first"], ["--in-edges", "--unweighted"]):
+        succeed("convert", towns, made, *options)
+        result = invoke("convert", towns, built, "--memory-limit", "40MB", *options)
+        assert result.exit_code == 0 and "5 vertices" in result.stdout
+        assert result.stderr.count("\n") == 1 and "bytes of disk" in result.stderr
+        assert built.read_bytes() == made.read_bytes()
+    assert "needs at least" in refuse("convert", towns, built, "--memory-limit", "1MB")
+    assert "5 vertices" in succeed("convert", built, tmp_path / "again.csv", "--memory-limit", "40MB")
+
+
 def test_escapes_are_shown_and_not_sent(tmp_path: Path) -> None:
     graph = tmp_path / "\x1b[31mred.txt"
     graph.write_text("\x1b]0;title\x07a b\u202ec\nb\u202ec \x1b]0;title\x07a\n")
