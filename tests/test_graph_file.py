@@ -18,7 +18,14 @@ from battery import graphs
 from graph_files import Changed, checksum, read_all, same_graphs, slow_checksum
 
 import edgewise as ew
-from edgewise.errors import FileChangedError, GraphError, OutputError, ParameterError, ParseError
+from edgewise.errors import (
+    FileChangedError,
+    GraphError,
+    MemoryLimitError,
+    OutputError,
+    ParameterError,
+    ParseError,
+)
 from edgewise.graph.file import file_facts
 from edgewise.graph.file_format import BLOCK, PAGE
 from edgewise.graph.file_sums import add_to_blocks
@@ -145,7 +152,10 @@ def test_bytes_of_a_graph_in_a_file(saved):
     assert in_file == graph.nbytes
     _ = loaded.targets, loaded.weights, loaded.in_sources
     assert loaded.nbytes == in_file + loaded.offsets.nbytes + loaded.in_offsets.nbytes
-    assert loaded.needed_on_host == 0 and ew.load(path).needed_on_host == graph.offsets.nbytes
+    assert loaded.needed_on_host == 0
+    assert ew.load(path).needed_on_host == graph.offsets.nbytes + graph.in_offsets.nbytes
+    with pytest.raises(MemoryLimitError, match="the limit is"):
+        ew.pagerank(ew.load(path), memory_limit=graph.offsets.nbytes)
 
 
 def test_a_replaced_file_stays_what_it_was(saved):

@@ -90,8 +90,9 @@ class FileRows:
 
     @property
     def not_in_memory(self) -> int:
-        """Bytes of the offsets, as long as they have no copy in memory."""
-        return 0 if "_offsets" in vars(self) else self.file.header.arrays[self._names[0]].nbytes
+        """Bytes of the offsets, those of in-edges included, as long as they have no copy in memory."""
+        inward = 0 if self._inward or self.in_edges is None else self.in_edges.not_in_memory
+        return inward + (0 if "_offsets" in vars(self) else self.file.header.arrays[self._names[0]].nbytes)
 
     @cached_property
     def in_edges(self) -> "FileRows | None":
