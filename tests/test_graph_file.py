@@ -152,7 +152,12 @@ def test_bytes_of_a_graph_in_a_file(saved):
     assert in_file == graph.nbytes
     _ = loaded.targets, loaded.weights, loaded.in_sources
     assert loaded.nbytes == in_file + loaded.offsets.nbytes + loaded.in_offsets.nbytes
+    drawn("integers").save(path)
+    by_ids = ew.load(path)
+    in_file = by_ids.nbytes
+    assert len(by_ids.vertices) and by_ids.nbytes == in_file
     assert loaded.needed_on_host == 0
+    graph.save(path, in_edges=True)
     assert ew.load(path).needed_on_host == graph.offsets.nbytes + graph.in_offsets.nbytes
     with pytest.raises(MemoryLimitError, match="the limit is"):
         ew.pagerank(ew.load(path), memory_limit=graph.offsets.nbytes)
@@ -324,6 +329,19 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
             with pytest.raises(OutputError, match="No space left on device"):
                 drawn().save(tmp_path / "g")
         assert os.listdir(tmp_path) == ["g"] and (tmp_path / "g").read_bytes() == b"older"
+
+
+def test_a_failed_write_is_not_forgotten(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(GraphError, match="writing a piece of it failed"), writer(tmp_path / "g") as file:
+        file.write("offsets", 0, np.array([0, 5, 5, 5], np.int32))
+        with monkeypatch.context() as patch, pytest.raises(OutputError, match="No space left"):
+            patch.setattr(os, "pwrite", full)
+            file.write("targets", 0, np.zeros(4, np.int32))
+        file.write("targets", 4, np.zeros(1, np.int32))
+    assert not os.listdir(tmp_path)
 
 
 def test_checksums_are_what_the_format_says():

@@ -74,6 +74,11 @@ class GraphFile:
         array = self.header.arrays[name]
         return self._bytes[array.begin : array.begin + array.nbytes].view(array.dtype)
 
+    def holds(self, array: np.ndarray) -> bool:
+        """Whether an array lies in the mapped file."""
+        whole = vars(self).get("_bytes")
+        return whole is not None and bool(np.may_share_memory(whole, array))
+
     def words(self, name: str) -> np.ndarray:
         """An array as words of 64 bits; the last one may reach beyond its end."""
         array = self.header.arrays[name]
