@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +27,7 @@ from edgewise.errors import (
     ParameterError,
     ParseError,
 )
+from edgewise.graph import file_rows
 from edgewise.graph.file import file_facts
 from edgewise.graph.file_format import BLOCK, PAGE
 from edgewise.graph.file_sums import add_to_blocks
@@ -709,6 +711,43 @@ def test_a_process_killed_while_saving_leaves_the_older_file(tmp_path):
         os.utime(tmp_path / name, (0, 0))
     older.save(path)
     assert os.listdir(tmp_path) == ["g"] and same_graphs(ew.load(path), older)
+
+
+def test_a_process_killed_while_saving_leaves_no_file_of_that_name(tmp_path):
+    script = """
+    import os, signal, sys, numpy as np, edgewise as ew
+    graph = ew.Graph.from_edges(*np.random.default_rng(1).integers(0, 1000, (2, 300_000)))
+    graph.save(sys.argv[1], progress=lambda done: os.kill(os.getpid(), signal.SIGKILL))
+    """
+    for older in (None, b"older"):
+        if older:
+            (tmp_path / "g").write_bytes(older)
+        with start(script, tmp_path / "g") as process:
+            process.communicate(timeout=120)
+        assert process.returncode == -signal.SIGKILL
+        assert (tmp_path / "g").exists() == bool(older) and (
+            older is None or (tmp_path / "g").read_bytes() == older
+        )
+
+
+def test_threads_that_use_a_file_at_once_check_it_once(saved, monkeypatch):
+    path, graph = saved
+    graph.save(path)
+    loaded, calls, found = ew.load(path), [], []
+    check = file_rows.check_below
+
+    def counted(*arguments):
+        calls.append(arguments)
+        time.sleep(0.05)
+        return check(*arguments)
+
+    monkeypatch.setattr(file_rows, "check_below", counted)
+    threads = [threading.Thread(target=lambda: found.append(loaded.targets)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == 1 and len(found) == 8 and all(each is found[0] for each in found)
 
 
 # Reading and writing by the common doors.
