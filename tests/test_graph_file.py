@@ -26,6 +26,7 @@ from edgewise.errors import (
     OutputError,
     ParameterError,
     ParseError,
+    VerificationError,
 )
 from edgewise.graph import file_rows
 from edgewise.graph.file import file_facts
@@ -522,6 +523,11 @@ def test_in_edges_are_checked(tmp_path):
             getattr(loaded, name)
         with pytest.raises(ParseError):
             ew.scc(loaded), read_all(loaded)
+    changed = Changed(tmp_path / "g")
+    pair = changed.array("in_sources")[first + place : first + place + 2]
+    pair[:] = pair[::-1].copy()  # the same edges in another order
+    with pytest.raises(ParseError, match="block 0 of in_sources has values out of order"):
+        _ = ew.load(changed.seal().write(tmp_path / "wrong")).in_sources
     changes = {"in_weights": (3, graph.in_weights[3] + 1)}
     loaded = ew.load(changed_in(tmp_path / "g", **changes).write(tmp_path / "wrong"))
     assert np.array_equal(loaded.weights, graph.weights), "in-weights were not used yet"
@@ -576,6 +582,17 @@ def test_ids_are_checked(tmp_path):
     ends[-1] = len(changed.array("id_texts"))
     with pytest.raises(ParseError, match="the same id twice"):
         _ = ew.load(changed.seal().write(tmp_path / "wrong")).vertices
+
+
+def test_checksums_have_a_checksum(saved, tmp_path):
+    changed = Changed(saved[0])
+    stated = changed.entry("targets")["sums_checksum"].copy()
+    changed.array("targets")[0] ^= 1
+    changed.seal()
+    changed.entry("targets")["sums_checksum"] = stated
+    loaded = ew.load(changed.seal_header().write(tmp_path / "wrong"))
+    with pytest.raises(ParseError, match="the checksums of targets are not those that were written"):
+        _ = loaded.targets
 
 
 def test_edge_numbers_are_checked(tmp_path):
@@ -657,6 +674,52 @@ def test_a_file_that_was_changed_gives_no_answer(saved):
         with pytest.raises((FileChangedError, ParseError), match=r"cut short|cut off"):
             use()
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_that_changes_while_it_is_copied_or_verified(saved):
+    path, _ = saved
+
+    def change(*_):
+        os.utime(path, (0, path.stat().st_mtime - 1))
+
+    class Hasty(ew.bfs(ew.load(path), 0).__class__):
+        def verify(self, graph):
+            change()
+            if self is None:
+                raise VerificationError("another answer")
+            return True
+
+    for result in (ew.bfs(ew.load(path), 0), None):
+        with pytest.raises(FileChangedError, match="was written to"):
+            Hasty.verify(result, ew.load(path))
+    with pytest.raises(FileChangedError, match="was written to"):
+        os.utime(path)
+        ew.load(path).save(path.with_name("other"), progress=change)
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(not mapped.handled(), reason="SIGBUS is not handled here")
+def test_a_file_that_was_cut_and_mended_is_still_refused(saved):
+    script = """
+    import os, sys, edgewise as ew
+    from edgewise.errors import FileChangedError
+    path = sys.argv[1]
+    graph = ew.load(path)
+    content, times, held = open(path, "rb").read(), os.stat(path), graph.targets
+    os.truncate(path, 0)
+    print("gone:", held.tolist() == [0] * len(held))
+    open(path, "r+b").write(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    try:
+        print(graph.targets)
+    except FileChangedError as error:
+        print(error)
+    print(ew.load(path).targets.any())
+    """
+    with start(script, saved[0]) as process:
+        output = process.communicate(timeout=120)[0]
+    assert process.returncode == 0 and "gone: True" in output and output.endswith("True\n"), output
+    assert "was cut short while it was in use" in output
 
 
 @pytest.mark.skipif(not mapped.handled(), reason="SIGBUS is not handled here")
