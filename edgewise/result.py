@@ -63,6 +63,7 @@ class Result(ABC):
     layout_seconds: float
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         if "verify" in vars(cls):
             cls.verify = _of_unchanged_graph(vars(cls)["verify"])  # type: ignore[assignment,method-assign]
 

@@ -18,6 +18,7 @@ from edgewise.graph.file_format import BLOCK, BLOCK_WORDS
 from edgewise.graph.file_sums import GOLDEN, sum_of
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.mapped import bring
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.mixing import mix64
 
@@ -46,8 +47,9 @@ class Walked(NamedTuple):
 @device_function
 def _sum_is(words: Any, sums: Any, b: Any) -> Any:
     """Whether a block has the checksum that was written."""
-    end = min((b + 1) * BLOCK_WORDS, len(words))
-    return sum_of(words, np.int64(0), b * BLOCK_WORDS, end) == sums[b]
+    first, end = b * BLOCK_WORDS, min((b + 1) * BLOCK_WORDS, len(words))
+    bring(words, first, end)
+    return sum_of(words, np.int64(0), first, end) == sums[b]
 
 
 @team_kernel
@@ -111,9 +113,10 @@ def _copy_rising(
         b = claim(control, 0, 1, len(sums))
         if b >= len(sums):
             return
+        bring(words, b * BLOCK_WORDS, (b + 1) * BLOCK_WORDS)
         for i in range(np.uint64(b * BLOCK_WORDS), np.uint64(min((b + 1) * BLOCK_WORDS, len(words)))):
             copy[i] = words[i]
-        if not _sum_is(copy, sums, b):
+        if sum_of(copy, np.int64(0), b * BLOCK_WORDS, min((b + 1) * BLOCK_WORDS, len(words))) != sums[b]:
             wrong[b] = WRONG_SUM
             continue
         falls = 0

@@ -28,7 +28,7 @@ class GraphFile:
     A copy of it is itself; pickled, it is the name of the file and the checksum of its header.
 
     Attributes:
-        path: of the file, absolute.
+        name, path: of the file, as given and absolute.
         header: what the file says of itself.
         lock: held while an array is checked.
         prints: of the arcs whose targets or weights were checked, by the name of the array: see
@@ -43,11 +43,12 @@ class GraphFile:
             raise ParseError(f"path is {shown(path)}; expected the name of a file")
         if sys.byteorder != "little":
             raise ParseError("files of graphs are little-endian, and this machine is not; use a text format")
-        self.path = Path(os.path.abspath(os.fsdecode(path)))
-        self._file = _opened(self.path)
+        self.name = Path(os.fsdecode(path))
+        self.path = Path(os.path.abspath(self.name))
+        self._file = _opened(self.name)
         self._close = weakref.finalize(self, os.close, self._file)
         self._found = _identity(os.fstat(self._file))
-        self.header: FileHeader = parse_header(self.path, os.pread(self._file, PAGE, 0), self._found[0])
+        self.header: FileHeader = parse_header(self.name, os.pread(self._file, PAGE, 0), self._found[0])
         self.lock, self.prints = threading.RLock(), dict[str, int]()
         self._guard = -1
 
@@ -74,6 +75,11 @@ class GraphFile:
         array = self.header.arrays[name]
         return self._bytes[array.begin : array.begin + array.nbytes].view(array.dtype)
 
+    def holds(self, array: np.ndarray) -> bool:
+        """Whether an array lies in the mapped file."""
+        whole = vars(self).get("_bytes")
+        return whole is not None and bool(np.may_share_memory(whole, array))
+
     def words(self, name: str) -> np.ndarray:
         """An array as words of 64 bits; the last one may reach beyond its end."""
         array = self.header.arrays[name]
@@ -94,7 +100,7 @@ class GraphFile:
 
     def damaged(self, problem: str) -> ParseError:
         """The error for a file that does not hold what it should."""
-        return ParseError(f"{self.path} is damaged: {problem}. Copy it again, or make it anew")
+        return ParseError(f"{self.name} is damaged: {problem}. Copy it again, or make it anew")
 
     def check_unchanged(self) -> None:
         """Refuse to go on with a file that is not what it was when it was opened.
@@ -106,10 +112,10 @@ class GraphFile:
         size = found[0]
         if size < self._found[0] or mapped.faulted(self._guard):
             raise FileChangedError(
-                f"{self.path} was cut short while it was in use: it has {size:,} of {self._found[0]:,} bytes. {_ADVICE}"
+                f"{self.name} was cut short while it was in use: it has {size:,} of {self._found[0]:,} bytes. {_ADVICE}"
             )
         if found != self._found:
-            raise FileChangedError(f"{self.path} was written to while it was in use. {_ADVICE}")
+            raise FileChangedError(f"{self.name} was written to while it was in use. {_ADVICE}")
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

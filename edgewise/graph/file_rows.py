@@ -84,14 +84,10 @@ class FileRows:
         return sum(array.nbytes for array in self.file.header.arrays.values())
 
     @property
-    def mapped(self) -> list[np.ndarray]:
-        """The arrays used so far that lie in the file."""
-        return [vars(self)[name] for name in ("_targets", "_weights", "_edge_numbers") if name in vars(self)]
-
-    @property
     def not_in_memory(self) -> int:
-        """Bytes of the offsets, as long as they have no copy in memory."""
-        return 0 if "_offsets" in vars(self) else self.file.header.arrays[self._names[0]].nbytes
+        """Bytes of the offsets, those of in-edges included, as long as they have no copy in memory."""
+        inward = 0 if self._inward or self.in_edges is None else self.in_edges.not_in_memory
+        return inward + (0 if "_offsets" in vars(self) else self.file.header.arrays[self._names[0]].nbytes)
 
     @cached_property
     def in_edges(self) -> "FileRows | None":

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file_writer import GraphWriter
@@ -48,9 +46,7 @@ def save_graph(
             step = _PIECE // values.dtype.itemsize
             for begin in range(0, len(values), step):
                 piece = values[begin : begin + step]
-                file.write(
-                    name, begin, piece if isinstance(piece, np.ndarray) else cuda_door().host_copy(piece)
-                )
+                file.write(name, begin, cuda_door().host_copy(piece) if graph.built_on_gpu else piece)
                 done += piece.nbytes
                 if progress is not None:
                     progress(done)

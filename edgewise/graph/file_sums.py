@@ -6,8 +6,8 @@ bytes is always found. Any other accident, words that are exchanged or moved amo
 2**-64, as if the mixed words were random. Nothing here protects from a file that somebody makes on purpose: what is
 read is checked for its range as well.
 
-Measured on one core of an EPYC with AVX-512: see `docs/files.md`. As a sum needs no order, an array can be written in
-pieces of any size, and its blocks are summed up without being read again.
+As a sum needs no order, an array can be written in pieces of any size, and its blocks are summed up without being read
+again. `docs/files.md` has the speed.
 """
 
 from typing import Any

@@ -89,7 +89,7 @@ class GraphWriter:
             )
         }
         self._open = contextlib.ExitStack()
-        self._file = -1
+        self._file, self._failed = -1, False
 
     def __enter__(self) -> "GraphWriter":
         with self._naming_errors(), contextlib.ExitStack() as stack:
@@ -116,13 +116,14 @@ class GraphWriter:
         if part is None:
             raise GraphError(f"the file has no array {shown(name)}; it has {listed(self._parts)}")
         part.claim(int(begin), values)
-        step = _PIECE // part.dtype.itemsize
+        step, failed_before, self._failed = _PIECE // part.dtype.itemsize, self._failed, True
         with self._naming_errors():
             for start in range(0, len(values), step):
                 piece = np.ascontiguousarray(values[start : start + step]).view(np.uint8)
                 place = (int(begin) + start) * part.dtype.itemsize
                 part.add(place, piece)
                 _write_all(self._file, part.begin + place, piece)
+        self._failed = failed_before
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -133,6 +134,8 @@ class GraphWriter:
         with self._naming_errors(), self._open:
             for name, values in self._of_ids.items():
                 self.write(name, 0, values)
+            if self._failed:
+                raise GraphError("the file is not complete: writing a piece of it failed. Begin anew")
             unfinished = [part.missing() for part in self._parts.values() if part.missing()]
             if unfinished:
                 raise GraphError(

@@ -54,9 +54,10 @@ def bytes_held(made: Iterable[Any]) -> int:
     groups = [group for group in made if isinstance(group, AnyRows | Ids)]
     made += [part for group in groups for part in vars(group).values()]
     arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
-    files = {id(rows.file): rows.nbytes for rows in groups if isinstance(rows, FileRows)}
-    mapped = {id(array) for rows in groups if isinstance(rows, FileRows) for array in rows.mapped}
-    return sum(files.values()) + sum(array.nbytes for key, array in arrays.items() if key not in mapped)
+    in_files = [rows for rows in groups if isinstance(rows, FileRows)]
+    beside = [array for array in arrays.values() if not any(rows.file.holds(array) for rows in in_files)]
+    files = {id(rows.file): rows.nbytes for rows in in_files}
+    return sum(files.values()) + sum(array.nbytes for array in beside)
 
 
 def transposed(rows: AnyRows) -> AnyRows:

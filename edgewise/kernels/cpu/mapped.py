@@ -47,6 +47,11 @@ _zeros = 0
 if sys.platform == "linux":
     _zeros = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE | _FIXED
 _READ = 1
+#: Advice to the system on mapped memory: map it now (Linux from 5.14 on; older ones refuse it); it will be read soon.
+_POPULATE, _WILL_NEED = 22 if sys.platform == "linux" else 0, 3
+#: Words that are read ahead: 16 MiB.
+_AHEAD = 2**21
+_advise = types.ExternalFunction("madvise", types.int32(types.intp, types.intp, types.int32))
 
 
 def handled() -> bool:
@@ -166,6 +171,21 @@ class _Action:
 
 
 _installed: list[_Action] = []
+
+
+@device_function
+def bring(words: Any, first: Any, end: Any) -> Any:
+    """Have the system map words of a file, from `first` to before `end`, all at once, and begin to read those that
+    come `_AHEAD` words later. For kernels that read a file in order: without it, each page is asked for by itself."""
+    if _POPULATE:
+        here, of_word, ahead = words.ctypes.data, 8, np.int64(_AHEAD)
+        last = min(end, len(words))
+        _advise(here + of_word * first, of_word * (last - first), np.int32(_POPULATE))
+        begin, until = (0, end + ahead) if first == 0 else (first + ahead, end + ahead)
+        until = min(until, len(words))
+        if begin < until:
+            _advise(here + of_word * begin, of_word * (until - begin), np.int32(_WILL_NEED))
+    return 0
 
 
 def guard(address: int, size: int) -> int:
