@@ -14,7 +14,8 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
-from edgewise.graph import Graph
+from edgewise.building import build
+from edgewise.graph import Graph, load
 from edgewise.io import read
 from edgewise.program.declare import (
     ACTIVE,
@@ -90,12 +91,14 @@ __all__ = [
     "aggregator",
     "betweenness",
     "bfs",
+    "build",
     "combiner",
     "connected_components",
     "edge",
     "edge_betweenness",
     "fields",
     "generate",
+    "load",
     "mst",
     "pagerank",
     "parameter",

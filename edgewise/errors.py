@@ -88,5 +88,9 @@ class OutputError(EdgewiseError, OSError):
     """A file that cannot be written. Nothing is left under its name but what was there before."""
 
 
+class FileChangedError(EdgewiseError, RuntimeError):
+    """A graph's file that was cut short or written to while it was in use. Runs on it have no answer."""
+
+
 class NotKeptWarning(EdgewiseWarning, RuntimeWarning):
     """Compiled code or a checkpoint that is not kept: the answer is the same, but later runs begin anew."""

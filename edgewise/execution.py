@@ -171,6 +171,7 @@ class Admission(NamedTuple):
 
     Attributes:
         name: what runs, for messages.
+        graph: what it runs on.
         chosen: where it runs.
         num_threads: the most CPU threads that it may use.
         memory_limit: bytes that it may take, or None.
@@ -179,6 +180,7 @@ class Admission(NamedTuple):
     """
 
     name: str
+    graph: Graph
     chosen: Chosen
     num_threads: int
     memory_limit: int | None
@@ -194,6 +196,7 @@ class Admission(NamedTuple):
 
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
+            FileChangedError: the graph is in a file, which was cut short or written to before the run ended.
         """
         bar = progress_bar(self.name, total) if self.progress is True else None
         shows = bar or contextlib.nullcontext(self.progress if callable(self.progress) else None)
@@ -203,7 +206,12 @@ class Admission(NamedTuple):
             run = Execution(schedule, self.num_threads, report, on_gpu, self.memory_limit)
             run.notes.extend(self.chosen.notes)
             started, compiled = time.perf_counter(), compile_seconds()
-            yield run
+            try:
+                yield run
+            except Exception:
+                self.graph.check_unchanged()  # what a run on such a graph fails by says less
+                raise
+            self.graph.check_unchanged()
             run.compile_seconds = compile_seconds() - compiled
             spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
             run.seconds = max(0.0, spent)
@@ -213,6 +221,7 @@ class Admission(NamedTuple):
 
 def admit(
     name: str,
+    graph: Graph,
     chosen: Chosen,
     *,
     progress: Progress,
@@ -224,6 +233,7 @@ def admit(
 
     Args:
         name: what runs, for messages.
+        graph: what it runs on.
         chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
         memory_limit: bytes that the run may take. On the CPU, beyond what exists: for results, temporary arrays, and
@@ -254,7 +264,7 @@ def admit(
     threads = threads_of(name, schedule)
     needed = memory() if on_gpu or memory_limit is not None else 0
     check_limit(name, memory_limit, needed)
-    return Admission(name, chosen, threads, memory_limit, needed, progress)
+    return Admission(name, graph, chosen, threads, memory_limit, needed, progress)
 
 
 def check_limit(name: str, memory_limit: int | None, needed: int) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -150,16 +151,39 @@ def give_back(freed: int) -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
+#: What a limit may be written with; without a unit, it is in bytes.
+_UNITS = {"": 1, "B": 1} | {
+    f"{prefix}{infix}B": base**power
+    for infix, base in (("", 1000), ("i", 1024))
+    for power, prefix in enumerate("kMGTP", start=1)
+}
+_WITH_UNIT = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+
 def as_bytes(name: str, value: Any) -> int | None:
-    """A limit in bytes as an integer, or None: ``1e9`` is one, too.
+    """A limit in bytes as an integer, or None: ``1e9`` is one, too, and so are "500MB" and "2GiB".
 
     Raises:
         ParameterError: not a whole number, or a negative one.
     """
     if value is None:
         return None
-    if not is_number(value) or value % 1 != 0 or value < 0:
+    number: Any = _in_bytes(value) if isinstance(value, str) else value
+    if not is_number(number) or not number >= 0 or number % 1 != 0:
         raise ParameterError(
-            f"{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9, or None"
+            f'{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9 or "4GB", or None'
         )
-    return int(value)
+    return int(number)
+
+
+def _in_bytes(text: str) -> float | None:
+    """The bytes that a text such as "500MB" stands for, or None."""
+    match = _WITH_UNIT.fullmatch(text)
+    units = {unit.lower(): size for unit, size in _UNITS.items()}
+    if match is None or match[2].lower() not in units:
+        return None
+    try:
+        number = float(match[1])
+        return round(number * units[match[2].lower()]) if match[2] else number
+    except (ValueError, OverflowError):
+        return None

@@ -1,7 +1,8 @@
 """Results: the base of what every algorithm and every program returns."""
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,6 +61,11 @@ class Result(ABC):
     seconds: float
     compile_seconds: float
     layout_seconds: float
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "verify" in vars(cls):
+            cls.verify = _of_unchanged_graph(vars(cls)["verify"])  # type: ignore[assignment,method-assign]
 
     def __init__(self, graph: Graph, run: Execution, supersteps: int, arrays: dict[str, Any]) -> None:
         self.graph = graph
@@ -190,6 +196,22 @@ class Result(ABC):
             f"<{type(self).__name__}: {self.graph.num_vertices:,} vertices, {self.supersteps:,} supersteps, "
             f"{self.seconds:.4g} s>"
         )
+
+
+def _of_unchanged_graph(verify: Callable[[Any, Graph], bool]) -> Callable[[Any, Graph], bool]:
+    """The method `verify`, which raises FileChangedError if the graph's file was changed before it ended."""
+
+    @functools.wraps(verify)
+    def verified(result: Any, graph: Graph) -> bool:
+        try:
+            passed = verify(result, graph)
+        except VerificationError:
+            graph.check_unchanged()
+            raise
+        graph.check_unchanged()
+        return passed
+
+    return verified
 
 
 def check_count(count: Any) -> int:

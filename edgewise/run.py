@@ -152,6 +152,7 @@ class Prepared:
 
         admission = admit(
             self.spec.name,
+            self.graph,
             chosen,
             progress=progress,
             memory_limit=memory_limit,

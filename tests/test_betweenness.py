@@ -263,7 +263,7 @@ def test_refusals():
         ({"k": 2, "seed": -1}, "seed is -1; expected an integer of at least 0"),
         ({"k": 2, "seed": None}, "seed is None"),
         ({"k": 2, "seed": "x"}, "seed is 'x'"),
-        ({"memory_limit": "1GB"}, "memory_limit is '1GB'; expected a number of bytes"),
+        ({"memory_limit": "1 giga"}, "memory_limit is '1 giga'; expected a number of bytes"),
         ({"k": 1, "sources": ["a"]}, "both k and sources are given"),
         ({"sources": []}, "there are none"),
         ({"sources": ["a", "a"]}, "one is given twice"),

@@ -9,7 +9,7 @@ import pytest
 from test_gpu import BALANCES
 
 import edgewise as ew
-from edgewise.errors import GraphError, MemoryLimitError, NegativeCycleError, ScheduleError
+from edgewise.errors import FileChangedError, GraphError, MemoryLimitError, NegativeCycleError, ScheduleError
 
 pytestmark = pytest.mark.gpu
 
@@ -520,6 +520,26 @@ def test_graphs_are_built_on_the_gpu(directed, weighted, dtype, num_edges):
         assert isinstance(getattr(graph.gpu, name), cupy.ndarray)
         np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name), err_msg=name)
     same(directed, ew.sssp(graph, 0), ew.sssp(expected, 0, device="cpu"), "distance", "parent_index")
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_graphs_are_saved_from_the_gpu_and_run_there_from_a_file(directed, tmp_path):
+    import cupy
+
+    source, target = cupy.random.RandomState(1).randint(0, 100_000, (2, 1_000_000))
+    weight = (source % 7 + 1).astype(np.float32)
+    graph = ew.Graph.from_edges(source, target, weight, directed, 100_000)
+    graph.save(tmp_path / "g", in_edges=True)
+    loaded = ew.load(tmp_path / "g")
+    assert not loaded.built_on_gpu
+    for run in (lambda g: ew.bfs(g, 3, device="cuda"), lambda g: ew.sssp(g, 3, device="cuda")):
+        found = run(loaded)
+        same("file", found, run(graph), "parent_index")
+        assert found.verify(loaded)
+    np.testing.assert_array_equal(loaded.in_weights, graph.in_weights)
+    (tmp_path / "g").write_bytes(b"")
+    with pytest.raises(FileChangedError, match="cut short"):
+        ew.bfs(loaded, 3, device="cuda")
 
 
 def test_graphs_are_built_from_dlpack():

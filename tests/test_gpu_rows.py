@@ -12,7 +12,7 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms.common.lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
-from edgewise.graph import gpu_rows, resident
+from edgewise.graph import file_save, gpu_rows, resident
 from edgewise.graph import graph as graph_module
 
 DOOR = SimpleNamespace(
@@ -41,7 +41,7 @@ def on_gpu(values):
 
 @pytest.fixture(autouse=True)
 def numpy_for_cupy(monkeypatch):
-    for module in (gpu_rows, graph_module, resident):
+    for module in (file_save, gpu_rows, graph_module, resident):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
     monkeypatch.setitem(sys.modules, "edgewise.graph.gpu_keys", SimpleNamespace(arc_keys=arc_keys))
 
@@ -144,6 +144,30 @@ def test_what_weights_are_like_is_asked_on_the_gpu(monkeypatch):
     assert "int64 weights" in repr(graph)
     assert weight_range(graph) == (5, 7)
     assert distance_dtype(graph) == np.int64
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_graph_is_saved_from_there_in_pieces(directed, tmp_path, monkeypatch):
+    copied = []
+    monkeypatch.setattr(DOOR, "host_copy", lambda values: copied.append(values.nbytes) or np.array(values))
+    monkeypatch.setattr(file_save, "_PIECE", 256)
+    source, target = np.random.default_rng(1).integers(0, 50, (2, 300))
+    weights = source / 3
+    graph = ew.Graph.from_edges(on_gpu(source), on_gpu(target), on_gpu(weights), directed, 50)
+    graph.save(tmp_path / "g", in_edges=True)
+    assert max(copied) == 256
+    assert "targets" not in vars(graph._rows), "no copy of the whole stays on the host"
+    assert_same(ew.load(tmp_path / "g"), ew.Graph.from_edges(source, target, weights, directed, 50))
+
+
+def test_arrays_of_a_file_are_copied_there_when_they_are_asked_for(tmp_path):
+    ew.Graph.from_edges([0, 1, 2], [1, 2, 0], [1.5, 2.5, 3.5]).save(tmp_path / "g", in_edges=True)
+    graph = ew.load(tmp_path / "g")
+    assert graph.gpu.making(resident.Arrays.ROWS).kept == 4 * 4 + 3 * 4
+    assert "_weights" not in vars(graph._rows), "weights were not read for it"
+    assert graph.gpu.targets is graph.gpu.targets
+    assert graph.gpu.in_weights.tolist() == [3.5, 1.5, 2.5]
+    assert graph.gpu.making(resident.Arrays.IN_WEIGHTS | resident.Arrays.ROWS).kept == 4 * 4
 
 
 def test_arrays_there_go_with_their_graph():

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgewise.errors import GraphError
-from edgewise.graph import Graph, csr, numbering
+from edgewise.graph import Graph, buckets, csr, numbering
 from edgewise.kernels.cpu import launch
 
 WEIGHT_DTYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -24,7 +24,7 @@ def tiny_pieces(threads: int = 2, arcs_per_bucket: int = 3, short_arcs: int = 2*
     """Make small graphs go through many blocks, buckets and threads, or have 64-bit offsets."""
     with (
         mock.patch.dict("os.environ", EDGEWISE_NUM_THREADS=str(threads)),
-        mock.patch.object(csr, "_ARCS_PER_BUCKET", arcs_per_bucket),
+        mock.patch.object(buckets, "_ARCS_PER_BUCKET", arcs_per_bucket),
         mock.patch.object(csr, "MAX_SHORT_ARCS", short_arcs),
         mock.patch.object(launch, "best_threads", lambda work, most, rounds=1: most),
         mock.patch.object(numbering, "_SHORT_TABLE", 4),

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "edgewise"
 ORDER = [
     {"early", "numeric", "text"},
     {"errors", "progress"},
-    {"memory"},
+    {"memory", "whole"},
     {"kernels"},
     {"program"},
     {"primitives"},
@@ -24,6 +24,7 @@ ORDER = [
     {"schedule"},
     {"graph"},
     {"io", "generate"},
+    {"building"},
     {"balance"},
     {"execution"},
     {"result"},

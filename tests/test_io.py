@@ -989,7 +989,7 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
         ({"parallel_edges": "max"}, GraphError, "parallel_edges is 'max'; expected one of"),
         ({"weight_column": 10**5000}, ParseError, "an integer of 16,610 bits, counted from 0"),
         ({"delimiter": "\n"}, ParseError, "expected one character of ASCII, no quote or line break"),
-        ({"memory_limit": "1GB"}, ParameterError, "memory_limit is '1GB'; expected a number of bytes"),
+        ({"memory_limit": "1 giga"}, ParameterError, "memory_limit is '1 giga'; expected a number of bytes"),
         ({"memory_limit": 1.5}, ParameterError, "memory_limit is 1.5; expected a number of bytes"),
         ({"memory_limit": float("inf")}, ParameterError, "memory_limit is inf; expected a number of bytes"),
         (
@@ -1220,7 +1220,7 @@ def test_memory_that_the_system_does_not_give(file: Any, monkeypatch: pytest.Mon
     def allocate(*arguments: object, **options: object) -> None:
         raise MemoryError("Unable to allocate 64.0 GiB")
 
-    monkeypatch.setattr("edgewise.io.table.number_vertices", allocate)
+    monkeypatch.setattr("edgewise.io.reading.number_vertices", allocate)
     with pytest.raises(MemoryLimitError, match=r"more memory than the system gives \(Unable to allocate 64"):
         read(file("0 1\n"))
 

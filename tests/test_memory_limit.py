@@ -16,7 +16,7 @@ from resident_reading import LINES
 import edgewise as ew
 from edgewise.errors import MemoryLimitError, ParameterError
 from edgewise.graph import Made
-from edgewise.memory import Step, _left_to_group, held, in_turn
+from edgewise.memory import Step, _left_to_group, as_bytes, held, in_turn
 
 on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
 
@@ -235,3 +235,26 @@ def test_an_array_of_the_right_dtype_takes_nothing(values):
     result = ew.run(Worth(**values), graph, device="cpu", schedule=push)
     expected = float(values.get("share", 0.5)) * np.bincount(graph.targets, minlength=500)
     np.testing.assert_allclose(result.value, expected)
+
+
+@pytest.mark.parametrize(
+    "text, size",
+    [
+        ("5", 5),
+        ("4e9", 4 * 10**9),
+        ("500MB", 5 * 10**8),
+        ("1.5 kB", 1500),
+        ("2GiB", 2**31),
+        (" 3 tib ", 3 * 2**40),
+    ],
+)
+def test_limits_as_text(text, size):
+    assert as_bytes("memory_limit", text) == size
+
+
+@pytest.mark.parametrize("text", ["", "MB", "5 PS", "-5", "1.2.3", "5 5", "1e999", "nan", "0.5", "5MBs", "²"])
+def test_texts_that_are_no_limits(text):
+    with pytest.raises(
+        ParameterError, match=r"memory_limit is .*; expected a number of bytes of at least 0, such as"
+    ):
+        as_bytes("memory_limit", text)

@@ -71,7 +71,9 @@ TaskName = Annotated[
         help="An algorithm, such as bfs ('edgewise info' lists them), or my_program.py:MyProgram.",
     ),
 ]
-GraphFile = Annotated[Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not.")]
+GraphFile = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="A file of edges, compressed or not, or an .edgewise file.")
+]
 Source = Annotated[str | None, typer.Option(metavar="ID", help="The vertex to start from.")]
 Settings = Annotated[
     list[str] | None,
@@ -87,10 +89,10 @@ Output = Annotated[
 Top = Annotated[int, typer.Option(min=0, help="How many vertices or components to show.")]
 Verify = Annotated[bool, typer.Option("--verify", help="Check the answer against the graph.")]
 MemoryLimit = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         metavar="BYTES",
-        help="What reading may take of memory, and what the run may: 4e9. Default: what is free, for reading.",
+        help="What reading may take of memory, and what the run may: 4e9, 4GB. Default: what is free, for reading.",
     ),
 ]
 QuoteFormulas = Annotated[
@@ -114,6 +116,9 @@ Reading = Annotated[
         help="Another option of edgewise.read: --read header=True. May be repeated.",
     ),
 ]
+
+
+WRITTEN = "A new file: .tsv, .txt, .csv, .mtx, also with .gz; or .edgewise."
 
 
 @contextlib.contextmanager
@@ -162,19 +167,17 @@ def show(text: str) -> None:
         raise OutputError(f"cannot write the answer: {error.strerror}") from None
 
 
-def read_graph(
+def reading_options(
     path: Path,
     undirected: bool,
     weighted: bool | None,
     delimiter: str | None,
-    memory_limit: float | None,
+    memory_limit: str | None,
     reading: list[str] | None,
-) -> tuple["Graph", float]:
-    """The graph in a file, and the seconds that reading took, without compiling."""
+) -> dict[str, Any]:
+    """The options of `edgewise.read` that a command line gives."""
     from edgewise.cli.tasks import keywords, parse_settings
     from edgewise.io import read
-    from edgewise.kernels.cache import compile_seconds
-    from edgewise.progress import progress_bar
 
     options = keywords("edgewise.read", functools.partial(read, path), parse_settings("--read", reading))
     given = {
@@ -183,7 +186,39 @@ def read_graph(
         "delimiter": delimiter,
         "memory_limit": memory_limit,
     }
-    options |= {name: value for name, value in given.items() if value is not None}
+    return options | {name: value for name, value in given.items() if value is not None}
+
+
+def build_graph(path: Path, output: Path, in_edges: bool, *how: Any) -> "Graph":
+    """Build a file of a graph within a limit of memory, from the edges in a file and `how` these are read.
+
+    What that takes of the disk is said on standard error.
+    """
+    from edgewise.building import build
+    from edgewise.progress import progress_bar
+
+    def announce(sentence: str) -> None:
+        typer.echo(f"edgewise: {on_one_line(sentence)}", err=True)
+
+    options = reading_options(path, *how)
+    with progress_bar(f"reading {path.name}: bytes") as progress:
+        return build(output, path, in_edges=in_edges, progress=progress, announce=announce, **options)
+
+
+def read_graph(
+    path: Path,
+    undirected: bool,
+    weighted: bool | None,
+    delimiter: str | None,
+    memory_limit: str | None,
+    reading: list[str] | None,
+) -> tuple["Graph", float]:
+    """The graph in a file, and the seconds that reading took, without compiling."""
+    from edgewise.io import read
+    from edgewise.kernels.cache import compile_seconds
+    from edgewise.progress import progress_bar
+
+    options = reading_options(path, undirected, weighted, delimiter, memory_limit, reading)
     started, compiled = time.perf_counter(), compile_seconds()
     with progress_bar(f"reading {path.name}: bytes") as progress:
         graph = read(path, progress=progress, **options)
@@ -246,6 +281,10 @@ def info(
     device: Annotated[
         bool, typer.Option("--device", help="Describe the GPU, or why none can be used.")
     ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="Leave out what takes a pass over the edges: degrees and the like."),
+    ] = False,
     as_json: AsJson = False,
     undirected: Undirected = False,
     weighted: Weighted = None,
@@ -266,7 +305,8 @@ def info(
             graph, read_seconds = read_graph(
                 graph_file, undirected, weighted, delimiter, memory_limit, reading
             )
-            facts = {**report.graph_facts(graph), **report.degree_facts(graph), "read_seconds": read_seconds}
+            degrees = {} if brief else report.degree_facts(graph)
+            facts = {**report.graph_facts(graph), **degrees, "read_seconds": read_seconds}
         show(json.dumps(facts) if as_json else report.lines(facts))
 
 
@@ -275,25 +315,51 @@ def generate(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="rmat, uniform, lattice, skewed, star, path, cycle.")
     ],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A new file: .tsv, .txt, .csv, .mtx, also with .gz.")
-    ],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help=WRITTEN)],
     settings: Settings = None,
 ) -> None:
     """Make a graph, the same for one seed on every machine: generate rmat out.tsv.gz --set scale=16."""
     with plain_errors():
         from edgewise.cli.report import graph_line
-        from edgewise.cli.tasks import find_generator, keywords, parse_settings
-        from edgewise.io import write
+        from edgewise.cli.tasks import find_generator, keywords, parse_settings, write_graph
         from edgewise.io.write import check_graph_writable
-        from edgewise.progress import progress_bar
 
         make = find_generator(kind)
         values = keywords(kind, make, parse_settings("--set", settings))
         check_graph_writable(output)
         graph = make(**values)
-        with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
-            write(graph, output, progress)
+        write_graph(graph, output)
+        show(f"{on_one_line(str(output))}: {graph_line(graph)}")
+
+
+@app.command()
+def convert(
+    graph_file: GraphFile,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help=WRITTEN)],
+    in_edges: Annotated[
+        bool, typer.Option("--in-edges", help="Write in-edges as well, to .edgewise files.")
+    ] = False,
+    undirected: Undirected = False,
+    weighted: Weighted = None,
+    delimiter: Delimiter = None,
+    memory_limit: MemoryLimit = None,
+    reading: Reading = None,
+) -> None:
+    """Write a graph in another format: convert graph.tsv.gz graph.edgewise makes a file that opens at once."""
+    with plain_errors():
+        from edgewise.cli.report import graph_line
+        from edgewise.cli.tasks import write_graph
+        from edgewise.graph.file import SUFFIX
+        from edgewise.io.door import is_own
+        from edgewise.io.write import check_graph_writable
+
+        check_graph_writable(output)
+        how = (undirected, weighted, delimiter, memory_limit, reading)
+        if memory_limit is not None and output.suffix == SUFFIX and not is_own(graph_file):
+            graph = build_graph(graph_file, output, in_edges, *how)
+        else:
+            graph, _ = read_graph(graph_file, *how)
+            write_graph(graph, output, in_edges)
         show(f"{on_one_line(str(output))}: {graph_line(graph)}")
 
 

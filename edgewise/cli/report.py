@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
+from edgewise.graph.file import file_facts
 from edgewise.graph.pairs import count_parallel, count_reciprocal
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.team import available_threads
@@ -56,12 +57,13 @@ class Table:
 
 
 def graph_facts(graph: Graph) -> Facts:
-    """The size and kind of a graph."""
+    """The size and kind of a graph, and what its file says of itself if it is one of edgewise's own."""
     return {
         "vertices": graph.num_vertices,
         "edges": graph.num_edges,
         "directed": graph.directed,
-        "weights": None if graph.weights is None else str(graph.weights.dtype),
+        "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
+        **file_facts(graph),
     }
 
 
@@ -160,7 +162,7 @@ class RunReport:
 def graph_line(graph: Graph) -> str:
     """The size and kind of a graph in words."""
     kind = "directed" if graph.directed else "undirected"
-    weights = "unweighted" if graph.weights is None else f"{graph.weights.dtype} weights"
+    weights = "unweighted" if graph.weight_dtype is None else f"{graph.weight_dtype} weights"
     return f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges, {kind}, {weights}"
 
 

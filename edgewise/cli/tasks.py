@@ -19,8 +19,10 @@ import edgewise
 from edgewise import generate
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph, VertexId
+from edgewise.io import write
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
+from edgewise.progress import progress_bar
 from edgewise.result import Result
 from edgewise.text import shown, written
 
@@ -282,3 +284,9 @@ def vertex_id(graph: Graph, text: str) -> Any:
             raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
     graph.index_of(known_as)
     return known_as
+
+
+def write_graph(graph: Graph, output: Path, in_edges: bool = False) -> None:
+    """Write a graph in the format of the suffix, and show progress. Raises OutputError."""
+    with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
+        write(graph, output, progress, in_edges=in_edges)

@@ -18,9 +18,20 @@ from edgewise.graph.checks import (
     check_symmetric,
     ids_in_order,
 )
+from edgewise.graph.file_rows import FileRows
+from edgewise.graph.file_save import save_graph
 from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
-from edgewise.graph.making import Made, making_array, stored
+from edgewise.graph.making import (
+    AnyRows,
+    Made,
+    bytes_held,
+    making_array,
+    needed_on_host,
+    stored,
+    transposed,
+    weight_dtype,
+)
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.resident import Placement, Resident
@@ -38,8 +49,8 @@ SelfLoops = Literal["keep", "drop"]
 class Graph:
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, or `edgewise.read`. Inside, vertices have the indices
-    0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
+    Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
+    indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
     for a self-loop. All arrays are read-only.
 
     Attributes:
@@ -57,7 +68,7 @@ class Graph:
     """
 
     def __init__(
-        self, rows: csr.Rows | GpuRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
+        self, rows: AnyRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
     ) -> None:
         check_flags(GraphError, directed=directed)
         self._ids, self._rows = ids, rows.sealed() if isinstance(rows, csr.Rows) else rows
@@ -65,12 +76,11 @@ class Graph:
         self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = bool(directed)
-        self.edge_numbers: np.ndarray | None = None
+        self._edge_numbers: np.ndarray | None = None
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
-        #: What lies on the GPU for this graph, see `edgewise.graph.resident`.
+        #: What lies on the GPU for this graph, and which parts if not all do: see `edgewise.graph.resident`.
         self.residents: dict[Any, Any] = {}
-        #: Which parts of its arrays lie there, if not all do.
         self.placement: Placement | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,14 +108,42 @@ class Graph:
         return self._rows.weights
 
     @property
+    def edge_numbers(self) -> np.ndarray | None:
+        """The edge of each arc, or None."""
+        return self._rows.edge_numbers if isinstance(self._rows, FileRows) else self._edge_numbers
+
+    @property
     def gpu(self) -> Resident:
         """This graph's arrays on the GPU; they are copied there once."""
         return Resident(self)
 
     @property
     def needed_on_host(self) -> int:
-        """Bytes that a graph built on a GPU will take on the host, for arrays not copied yet."""
-        return self._rows.not_on_host if isinstance(self._rows, GpuRows) else 0
+        """Bytes that a graph built on a GPU, or in a file, will take on the host, for arrays not copied yet."""
+        return needed_on_host(self._rows)
+
+    def check_unchanged(self) -> None:
+        """Refuse a graph from `edgewise.load` whose file was cut short or written to. Raises FileChangedError."""
+        if isinstance(self._rows, FileRows):
+            self._rows.file.check_unchanged()
+
+    def save(
+        self, path: Any, *, in_edges: bool = False, progress: Callable[[int], None] | None = None
+    ) -> None:
+        """Write the graph to a file, whole or not at all, which `edgewise.load` opens at once.
+
+        Everything is kept: ids, the order of arcs, dtypes, edge numbers.
+
+        Args:
+            path: where; ``.edgewise`` is the usual suffix. The file appears when it is complete and on the disk.
+            in_edges: write the in-edges of a directed graph as well; they are made if they are not there yet.
+            progress: called with the number of bytes of arrays written.
+
+        Raises:
+            OutputError: the place cannot be written, or the disk is full.
+            GraphError, ParameterError: arguments of other kinds.
+        """
+        save_graph(self, path, self._ids, in_edges, progress)
 
     @classmethod
     @naming_memory_errors
@@ -174,7 +212,7 @@ class Graph:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
             merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
             numbered = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops)
-            graph.edge_numbers = numbered.weights
+            graph._edge_numbers = numbered.weights
         return graph
 
     @classmethod
@@ -267,7 +305,7 @@ class Graph:
         if self.directed:
             return self
         graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
-        graph.edge_numbers = self.edge_numbers
+        graph._edge_numbers = self._edge_numbers
         return graph
 
     def _with_weights(self, weights: np.ndarray) -> "Graph":
@@ -283,9 +321,14 @@ class Graph:
         return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
     @property
+    def weight_dtype(self) -> np.dtype | None:
+        """The dtype of `weights`, or None; nothing is copied or read for it."""
+        return weight_dtype(self._rows)
+
+    @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self.stored.weights is not None
+        return self.weight_dtype is not None
 
     @property
     def stored(self) -> Any:
@@ -350,21 +393,15 @@ class Graph:
         return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
 
     @cached_property
-    def _in_edges(self) -> csr.Rows | GpuRows:
+    def _in_edges(self) -> AnyRows:
         """The in-edges; those of an undirected graph are its rows."""
-        if not self.directed:
-            return self._rows
-        rows = self._rows
-        if isinstance(rows, GpuRows):
-            return rows.transposed()
-        in_edges = csr.transpose(rows).sealed()
-        give_back(2 * self.num_arcs)
-        return in_edges
+        return transposed(self._rows) if self.directed else self._rows
 
     @property
     def has_in_edges(self) -> bool:
         """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
-        return not self.directed or Made.IN_EDGES.value in vars(self)
+        in_file = isinstance(self._rows, FileRows) and self._rows.in_edges is not None
+        return not self.directed or in_file or Made.IN_EDGES.value in vars(self)
 
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
@@ -379,12 +416,9 @@ class Graph:
 
         Arrays that exist take nothing.
         """
-        missing = [array for array in arrays if not self._has(array)]
+        there = {*vars(self), *([Made.IN_EDGES.value] if self.has_in_edges else [])}
+        missing = [array for array in arrays if array.value not in there]
         return in_turn(held(self.needed_on_host), *map(self._making, missing))
-
-    def _has(self, array: Made) -> bool:
-        """Whether an array has been made."""
-        return self.has_in_edges if array is Made.IN_EDGES else array.value in vars(self)
 
     def _making(self, array: Made) -> Step:
         """The host's memory that it takes to make an array."""
@@ -441,18 +475,16 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays held now, those made on demand included; strings count as their references."""
-        made = [self._ids, *vars(self).values()]
-        groups = [group for group in made if isinstance(group, csr.Rows | GpuRows | Ids)]
-        made += [part for group in groups for part in vars(group).values()]
-        made += vars(self).get(Made.SLOTS.value, ())
-        arrays = {id(array): array for array in made if isinstance(array, np.ndarray)}
-        return sum(array.nbytes for array in arrays.values())
+        """Bytes of the arrays held now, those made on demand included; strings count as their references.
+
+        Of a graph from `edgewise.load`, those in the file count, and those copied into memory.
+        """
+        return bytes_held([self._ids, *vars(self).values(), *vars(self).get(Made.SLOTS.value, ())])
 
     def __repr__(self) -> str:
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
-        weights = f"{self.stored.weights.dtype} weights" if self.weighted else "unweighted"
+        weights = f"{self.weight_dtype} weights" if self.weighted else "unweighted"
         return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
 
     def _repr_html_(self) -> str:
@@ -461,7 +493,7 @@ class Graph:
             "vertices": f"{self.num_vertices:,}",
             "edges": f"{self.num_edges:,}",
             "directed": "yes" if self.directed else "no",
-            "weights": str(self.stored.weights.dtype) if self.weighted else "none",
+            "weights": str(self.weight_dtype) if self.weighted else "none",
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }

@@ -21,30 +21,35 @@ _RULES = {"first": _KEEP_FIRST, "min": _KEEP_SMALLEST, "sum": _ADD}
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
-def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
+def merge_parallel_arcs(
+    rows: Rows, rule: str, first_row: int = 0, num_vertices: int | None = None
+) -> tuple[Rows, int]:
     """Rows without parallel arcs, and the number of self-loops in them. The given arrays are used up.
 
     Args:
         rows: rows; each keeps its order, a merged arc stands where its first one stood.
         rule: the weight of a merged arc: that of the "first", the smallest ("min"), or all added ("sum", in
             the order of the row). Without weights these do not differ.
+        first_row: the vertex that the first row is of.
+        num_vertices: targets are below it; by default, there is a row for each vertex.
 
     Raises:
         GraphError: a sum that does not fit the dtype of the weights.
     """
     num_rows = len(rows.offsets) - 1
-    tables = np.empty((available_threads(), _table_length(rows)), np.int32)
+    num_vertices = num_rows if num_vertices is None else num_vertices
+    tables = np.empty((available_threads(), _table_length(rows, num_vertices)), np.int32)
     lengths = np.empty(num_rows, np.int64)
     found = np.full((num_rows + _ROWS_PER_PIECE - 1) // _ROWS_PER_PIECE * 2, -1, np.int64).reshape(-1, 2)
     offsets = sealed(rows.offsets)
     work = 6 * len(rows.targets)
     limits = _limits(rows.weights)
-    launch(
-        _merge, offsets, rows.targets, rows.weights, _RULES[rule], limits, tables, lengths, found, work=work
-    )
+    arcs = (offsets, rows.targets, rows.weights)
+    how = (_RULES[rule], limits, first_row, num_vertices)
+    launch(_merge, *arcs, *how, tables, lengths, found, work=work)
     overflown = found[found[:, 1] >= 0, 1]
     if len(overflown):
-        _refuse_sum(rows, int(overflown[0]))
+        _refuse_sum(rows, int(overflown[0]), first_row)
     num_arcs = int(lengths.sum())
     merged_offsets = np.zeros(num_rows + 1, offset_dtype(num_arcs))
     np.cumsum(lengths, out=merged_offsets[1:])
@@ -56,14 +61,18 @@ def merge_parallel_arcs(rows: Rows, rule: str) -> tuple[Rows, int]:
 
 def merging(rows: Rows) -> int:
     """An upper bound on the memory that `merge_parallel_arcs` takes."""
-    tables = 4 * available_threads() * _table_length(rows)
+    tables = 4 * available_threads() * _table_length(rows, len(rows.offsets) - 1)
     return tables + 2 * 8 * len(rows.offsets) + rows.nbytes
 
 
-def _table_length(rows: Rows) -> int:
+def _table_length(rows: Rows, num_vertices: int) -> int:
     """The length of a table that is long enough for every row."""
-    longest = int(np.diff(rows.offsets).max(initial=0))
-    return min(1 << max(1, (2 * longest - 1).bit_length()), max(len(rows.offsets) - 1, 1))
+    return table_length(int(np.diff(rows.offsets).max(initial=0)), num_vertices)
+
+
+def table_length(longest: int, num_vertices: int) -> int:
+    """The length of a table that is long enough for a row of `longest` arcs."""
+    return min(1 << max(1, (2 * longest - 1).bit_length()), max(num_vertices, 1))
 
 
 def _limits(weights: np.ndarray | None) -> np.ndarray | None:
@@ -74,9 +83,10 @@ def _limits(weights: np.ndarray | None) -> np.ndarray | None:
     return np.array([info.min, info.max], weights.dtype)
 
 
-def _refuse_sum(rows: Rows, arc: int) -> None:
+def _refuse_sum(rows: Rows, arc: int, first_row: int) -> None:
     assert rows.weights is not None
-    source, target = int(np.searchsorted(rows.offsets, arc, side="right")) - 1, int(rows.targets[arc])
+    source = first_row + int(np.searchsorted(rows.offsets, arc, side="right")) - 1
+    target = int(rows.targets[arc])
     raise GraphError(
         f"the weights of the parallel edges between the vertices of index {source} and {target} add up to "
         f"more than {rows.weights.dtype} holds; give them as int64 or float64, or merge by 'min' or 'first'"
@@ -93,6 +103,8 @@ def _merge(
     weights: Any,
     rule: Any,
     limits: Any,
+    first_row: Any,
+    num_vertices: Any,
     tables: Any,
     lengths: Any,
     found: Any,
@@ -111,9 +123,9 @@ def _merge(
             bits = np.uint64(1)
             while (one << bits) < np.uint64(2) * (last - first):
                 bits += one
-            is_short = (one << bits) < num_rows
+            is_short = (one << bits) < num_vertices
             mask = (one << bits) - one
-            for i in range((one << bits) if is_short else np.uint64(num_rows)):
+            for i in range((one << bits) if is_short else np.uint64(num_vertices)):
                 table[i] = -1
             kept = first
             for p in range(first, last):
@@ -127,7 +139,7 @@ def _merge(
                     targets[kept] = targets[p]
                     if weights is not None:
                         weights[kept] = weights[p]
-                    loops += np.uint64(targets[p]) == r
+                    loops += np.uint64(targets[p]) == r + np.uint64(first_row)
                     kept += one
                 elif weights is not None:
                     q = first + np.uint64(table[slot])

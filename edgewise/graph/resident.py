@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, final
 import numpy as np
 
 from edgewise.errors import MemoryLimitError
-from edgewise.graph import gpu_rows
+from edgewise.graph import csr, gpu_rows
 from edgewise.graph.making import Made
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import LARGE_PAGE, Step, held, in_turn
@@ -282,12 +282,13 @@ class Resident:
 
     def _sizes(self, arrays: Arrays) -> dict[Arrays, int]:
         """The bytes of each of these arrays, wherever they lie, made or not."""
-        graph, rows = self._graph, self._graph.stored
+        graph, m = self._graph, self._graph.num_arcs
+        of_offset = csr.offset_dtype(m)().itemsize
         sizes = {
-            Arrays.OFFSETS: rows.offsets.nbytes,
-            Arrays.TARGETS: rows.targets.nbytes,
-            Arrays.WEIGHTS: 0 if rows.weights is None else rows.weights.nbytes,
-            Arrays.IN_ARCS: graph.num_arcs * rows.offsets.itemsize,
+            Arrays.OFFSETS: (graph.num_vertices + 1) * of_offset,
+            Arrays.TARGETS: 4 * m,
+            Arrays.WEIGHTS: m * graph.weight_dtype.itemsize if graph.weighted else 0,
+            Arrays.IN_ARCS: m * of_offset,
         }
         return {self._own(each): sizes[_OUTWARD.get(each, each)] for each in Arrays if each in arrays}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, OutputError, ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.whole import check_place, open_text, written_whole
+from edgewise.whole import check_place, open_text, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 #: Rows that are formatted at a time: a few milliseconds of work between two looks at Ctrl-C.

@@ -5,20 +5,19 @@ Fields may stand in quotes; a quoted field does not go over a line break.
 
 from itertools import islice
 
-from edgewise.graph import Graph
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.fields import has_decimal_comma
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import COMMENTS, is_data, read_table, split_line
+from edgewise.io.table import COMMENTS, is_data, plan_table, split_line
 
 _DELIMITERS = "\t,;|"
 
 
-def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
+def _plan(file: TextFile, options: ReadOptions) -> Plan:
     delimiter = options.delimiter or _delimiter(file, options.comments)
-    return read_table(file, options, delimiter)
+    return plan_table(file, options, delimiter)
 
 
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
@@ -37,6 +36,6 @@ DELIMITED = Format(
     name="csv",
     suffixes=(".csv", ".tsv", ".tab"),
     looks_like=lambda file: _delimiter(file) not in (None, "\t"),
-    read=_read,
+    plan=_plan,
     options=EDGE_LIST.options,
 )

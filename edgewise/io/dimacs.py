@@ -4,11 +4,10 @@ http://www.diag.uniroma1.it/challenge9/format.shtml. Lines that start with c are
 """
 
 from edgewise.errors import ParseError
-from edgewise.graph import Graph
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
-from edgewise.io.sized import Sizes, read_sized, sizes_of
+from edgewise.io.sized import Sizes, plan_sized, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
 from edgewise.text import shortened
@@ -19,11 +18,11 @@ _WEIGHT_COLUMN = 3
 _LONGEST_COMMENTS = 2**24
 
 
-def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
-    """Read the arcs; each is directed, and has a weight."""
+def _plan(file: TextFile, options: ReadOptions) -> Plan:
+    """Read the line of sizes; each is directed, and has a weight."""
     weight = None if options.weighted is False else _WEIGHT_COLUMN
     layout = Layout(1, 2, weight, num_columns=4, comments=_COMMENTS)
-    return read_sized(file, layout, _read_problem(file), options)
+    return plan_sized(file, layout, _read_problem(file), options)
 
 
 def _read_problem(file: TextFile) -> Sizes:
@@ -59,6 +58,6 @@ DIMACS = Format(
     name="dimacs",
     suffixes=(".gr",),
     looks_like=_looks_like,
-    read=_read,
+    plan=_plan,
     options=frozenset({"weighted"}),
 )

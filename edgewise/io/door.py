@@ -6,22 +6,27 @@ from pathlib import Path
 from typing import Any
 
 from edgewise.errors import GraphWarning, ParseError, warn
-from edgewise.graph import Graph
+from edgewise.graph import Graph, load
+from edgewise.graph.file import SUFFIX
+from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
+from edgewise.io.reading import read_planned
 from edgewise.io.source import TextFile
 from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
 FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
+#: The name of the format that `edgewise.load` reads.
+_OWN = "edgewise"
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
 
 
@@ -44,15 +49,16 @@ def read(
     progress: Callable[[int], None] | None = None,
     memory_limit: int | None = None,
 ) -> Graph:
-    """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on).
+    """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on), or from a
+    file of edgewise's own, which `edgewise.load` opens at once.
 
     Integer weights make an int64 graph, others a float64 one. Integer ids are ordered by value and may have
     any number of digits; names are numbered by first appearance. O(bytes).
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market" or "dimacs" (.gr); None to tell by suffix or
-            content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr) or "edgewise"; None to tell by
+            suffix or content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
             warning; see `parallel_edges`.
@@ -97,22 +103,49 @@ def read(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
         num_vertices, parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
+    if is_own(Path(os.fsdecode(path)), format):
+        return _load(path, options)
     budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
     with budget.kept():
-        graph, mirrored = _read(budget, format, options)
+        graph, mirrored = read_planned(*plan_file(budget, format, options))
     if mirrored:
         warn(_listed_twice(path, mirrored, options), GraphWarning)
     return graph
 
 
-def _read(budget: Budget, name: Any, options: ReadOptions) -> tuple[Graph, int]:
-    """Find the format of a file, and read it."""
+def is_own(path: Path, name: Any = None) -> bool:
+    """Whether a file is to be loaded, not read: it is of edgewise's own format, or is called so."""
+    if name is not None:
+        return isinstance(name, str) and name == _OWN
+    if path.suffix.lower() == SUFFIX:
+        return True
+    try:
+        if not path.is_file():  # a pipe gives its bytes only once
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):  # reading it as text says why
+        return False
+
+
+def _load(path: str | os.PathLike[str], options: ReadOptions) -> Graph:
+    """The graph in a file of edgewise's own."""
+    useless = [name for name in options.given() if name not in ("progress", "memory_limit")]
+    if useless:
+        raise ParseError(
+            f"{path} is read as {_OWN}, which has no option {', '.join(useless)}: it holds a whole graph"
+        )
+    return load(path)
+
+
+def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile, Plan]:
+    """Find the format of a file, and how to read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return chosen.read(file, options)
+    return file, chosen.plan(file, options)
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
@@ -129,7 +162,9 @@ def _by_name(name: Any) -> Format:
     for known in FORMATS:
         if isinstance(name, str) and known.name == name:
             return known
-    raise ParseError(f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}")
+    raise ParseError(
+        f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}, {_OWN}"
+    )
 
 
 def _by_looks(file: TextFile) -> Format:

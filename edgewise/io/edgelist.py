@@ -3,22 +3,21 @@
 Leskovec, Krevl, "SNAP Datasets", https://snap.stanford.edu/data.
 """
 
-from edgewise.graph import Graph
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import read_table
+from edgewise.io.table import plan_table
 
 
-def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
-    return read_table(file, options, options.delimiter, usual_header=False)
+def _plan(file: TextFile, options: ReadOptions) -> Plan:
+    return plan_table(file, options, options.delimiter, usual_header=False)
 
 
 EDGE_LIST = Format(
     name="edgelist",
     suffixes=(".txt", ".edges", ".edgelist", ".el", ".wel", ".snap"),
     looks_like=lambda file: file.head.startswith(b"#"),
-    read=_read,
+    plan=_plan,
     options=frozenset(
         {
             "columns",

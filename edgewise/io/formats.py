@@ -3,9 +3,32 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from edgewise.graph import Graph
+from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the edges of a file are read, known from its first lines.
+
+    Attributes:
+        layout: where edges stand in a line.
+        options: what the caller said, completed by what the file declares.
+        skip: the number of lines at the start that hold no edges.
+        declared: the number of edges that the file declares, or None.
+        both_directions: whether each edge stands for two arcs.
+        directed: whether the graph is one of arcs.
+        doubt: what to warn of if the columns may have been meant otherwise.
+    """
+
+    layout: Layout
+    options: ReadOptions
+    skip: int
+    both_directions: bool
+    directed: bool
+    declared: int | None = None
+    doubt: str | None = None
 
 
 @dataclass(frozen=True)
@@ -16,12 +39,12 @@ class Format:
         name: as in ``edgewise.read(path, format=name)``.
         suffixes: of file names, in lower case.
         looks_like: whether the first lines of a file are surely of this format.
-        read: makes the graph; for an undirected one, it also counts the edges that the file lists in both directions.
+        plan: reads the first lines.
         options: the options that only some formats take, and this one does.
     """
 
     name: str
     suffixes: tuple[str, ...]
     looks_like: Callable[[TextFile], bool]
-    read: Callable[[TextFile, ReadOptions], tuple[Graph, int]]
+    plan: Callable[[TextFile, ReadOptions], Plan]
     options: frozenset[str]

@@ -1,6 +1,7 @@
 """Edges from lines of text: a driver of the compiled scan, which explains in the user's terms why it stopped."""
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -94,22 +95,41 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
         MemoryLimitError: the graph of these edges does not fit.
     """
     scan = _Scan(file, layout)
-    done = 0
-    for block in file.blocks():
-        start = 0
-        while skip and start < len(block):
-            start = block.index(b"\n", start) + 1
-            skip -= 1
-            scan.state[tokens.LINE] += 1
-        text = block[start:]
+    for text, done in scan.texts(skip, options):
         needed = scan.bytes_of_graph(options) + _SCAN_BYTES * len(text)
         file.budget.check(needed, partial(scan.bytes_of_whole, options, text, done))
         scan.read(text)
-        done += len(block)
-        if options.progress is not None:
-            options.progress(done)
     file.budget.check(scan.bytes_of_graph(options))
     return scan.edges()
+
+
+class EdgePieces:
+    """The edges of a file, a block of lines at a time; ids are integers of 64 bits, or numbers of names.
+
+    Attributes:
+        bytes_of_names: what the names read so far take of memory.
+        bytes_of_block: what reading the last block has taken.
+    """
+
+    def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
+        self._scan, self._options, self._skip = _Scan(file, layout), options, skip
+        self.bytes_of_names = self.bytes_of_block = 0
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Read the file once: sources, targets, and weights or None.
+
+        Raises:
+            ParseError, LongIdError: as `read_edges`.
+        """
+        for text, _ in self._scan.texts(self._skip, self._options):
+            self._scan.read(text)
+            self.bytes_of_names = self._scan.bytes_of_names()
+            self.bytes_of_block = _SCAN_BYTES * len(text)
+            yield self._scan.take()
+
+    def names(self) -> list[str]:
+        """The names, after all edges have been read."""
+        return self._scan.take_names() or []
 
 
 @dataclass
@@ -185,6 +205,20 @@ class _Scan:
             weight = weights[:count].view(kind).copy()
         self._parts.append((_narrow(source[:count]), _narrow(target[:count]), weight))
 
+    def texts(self, skip: int, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
+        """Blocks of lines of edges, with the number of bytes before each."""
+        done = 0
+        for block in self._file.blocks():
+            start = 0
+            while skip and start < len(block):
+                start = block.index(b"\n", start) + 1
+                skip -= 1
+                self.state[tokens.LINE] += 1
+            yield block[start:], done
+            done += len(block)
+            if options.progress is not None:
+                options.progress(done)
+
     def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
         names = self._names
         room = (None,) * 4 if names is None else (names.pool, names.ends, names.hashes, names.slots)
@@ -196,14 +230,15 @@ class _Scan:
         num_edges = sum(len(source) for source, _, _ in self._parts)
         columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
         weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
-        needed = bytes_of_graph(columns, weights, num_edges, options)
-        if self._names is not None:
-            of_name = LONG_INTEGER_BYTES if self._layout.only_digits else NAME_BYTES
-            used = int(self.state[tokens.POOL])  # twice while the pool grows; beside the strings at the end
-            needed += (
-                of_name * int(self.state[tokens.NAMES]) + used + max(used, int(self.state[tokens.STRINGS]))
-            )
-        return needed
+        return bytes_of_graph(columns, weights, num_edges, options) + self.bytes_of_names()
+
+    def bytes_of_names(self) -> int:
+        """The most bytes that the names read so far take."""
+        if self._names is None:
+            return 0
+        of_name = LONG_INTEGER_BYTES if self._layout.only_digits else NAME_BYTES
+        used = int(self.state[tokens.POOL])  # twice while the pool grows; beside the strings at the end
+        return of_name * int(self.state[tokens.NAMES]) + used + max(used, int(self.state[tokens.STRINGS]))
 
     def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
         """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell.
@@ -224,10 +259,19 @@ class _Scan:
         """All edges that were read, joined."""
         source, target, weight = zip(*self._parts, strict=True)
         self._parts = []
-        names = None if self._names is None else self._names.decoded(self.state)
-        self._names = None
+        names = self.take_names()
         weights = np.concatenate(weight) if self._weight_kind else None
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
+
+    def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The edges of the block that was read last; they are not kept."""
+        return self._parts.pop()
+
+    def take_names(self) -> list[str] | None:
+        """The names that were read, if ids are names; they are not kept."""
+        names = None if self._names is None else self._names.decoded(self.state)
+        self._names = None
+        return names
 
     def _turn_to_floats(self, weights: np.ndarray) -> None:
         """Make floats of this block's weights, since one has a fraction; other blocks follow when they are joined."""

@@ -6,11 +6,10 @@ Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats: Initial Design" 
 from dataclasses import replace
 
 from edgewise.errors import ParseError
-from edgewise.graph import Graph
-from edgewise.io.formats import Format
+from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
-from edgewise.io.sized import Sizes, read_sized, sizes_of
+from edgewise.io.sized import Sizes, plan_sized, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
 from edgewise.text import shortened
@@ -21,8 +20,8 @@ _SYMMETRIES = ("general", "symmetric")
 _COMMENTS = "%"
 
 
-def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
-    """Read a coordinate matrix; a symmetric one is an undirected graph."""
+def _plan(file: TextFile, options: ReadOptions) -> Plan:
+    """Read the first lines of a coordinate matrix; a symmetric one is an undirected graph."""
     values, symmetry = _read_banner(file)
     sizes = _read_sizes(file)
     has_weights = _VALUES[values] == 1
@@ -36,9 +35,9 @@ def _read(file: TextFile, options: ReadOptions) -> tuple[Graph, int]:
         fractions=values != "integer",
     )
     if symmetry == "general":
-        return read_sized(file, layout, sizes, options)
-    graph, mirrored = read_sized(file, layout, sizes, replace(options, directed=False))
-    return graph.as_directed() if options.directed else graph, mirrored
+        return plan_sized(file, layout, sizes, options)
+    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
+    return replace(plan, directed=bool(options.directed))
 
 
 def _read_banner(file: TextFile) -> tuple[str, str]:
@@ -77,6 +76,6 @@ MATRIX_MARKET = Format(
     name="matrix-market",
     suffixes=(".mtx", ".mm"),
     looks_like=lambda file: file.head[: len(_MAGIC)].lower() == _MAGIC.lower(),
-    read=_read,
+    plan=_plan,
     options=frozenset({"weighted"}),
 )

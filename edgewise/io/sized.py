@@ -3,12 +3,11 @@
 from dataclasses import dataclass, replace
 
 from edgewise.errors import ParseError
-from edgewise.graph import Graph
 from edgewise.graph.ids import MAX_VERTICES
-from edgewise.io.lines import Layout, read_edges
+from edgewise.io.formats import Plan
+from edgewise.io.lines import Layout
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import make_graph
 from edgewise.text import shortened
 
 #: More digits than any size has.
@@ -43,12 +42,11 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
     return tuple(map(int, words))
 
 
-def read_sized(file: TextFile, layout: Layout, sizes: Sizes, options: ReadOptions) -> tuple[Graph, int]:
-    """Read the edges of a file that declares its sizes, and count as `make_graph` does.
+def plan_sized(file: TextFile, layout: Layout, sizes: Sizes, options: ReadOptions) -> Plan:
+    """How to read the edges of a file that declares its sizes.
 
     Raises:
-        ParseError: another number of edges than declared, and everything that `read_edges` refuses.
-        MemoryLimitError: more vertices than there is memory for.
+        ParseError: more vertices than a graph may have.
     """
     where, vertices = f"{file.path}:{sizes.line}", sizes.num_vertices
     if vertices > MAX_VERTICES:
@@ -56,11 +54,21 @@ def read_sized(file: TextFile, layout: Layout, sizes: Sizes, options: ReadOption
             f"{where}: {vertices:,} vertices would need {8 * vertices:,} bytes for ids alone; at most 2**31 - 1 "
             "can be had"
         )
-    options = replace(options, num_vertices=vertices, index_base=1)
-    edges = read_edges(file, replace(layout, ids=(1, vertices)), options, sizes.line)
-    if len(edges.source) != sizes.num_edges:
+    directed = options.directed is not False
+    return Plan(
+        replace(layout, ids=(1, vertices)),
+        replace(options, num_vertices=vertices, index_base=1),
+        sizes.line,
+        both_directions=not directed,
+        directed=directed,
+        declared=sizes.num_edges,
+    )
+
+
+def check_declared(file: TextFile, plan: Plan, num_edges: int) -> None:
+    """Refuse another number of edges than the file declares. Raises ParseError."""
+    if plan.declared is not None and num_edges != plan.declared:
         raise ParseError(
-            f"{file.path} declares {sizes.num_edges:,} entries and holds {len(edges.source):,}; it is truncated, "
+            f"{file.path} declares {plan.declared:,} entries and holds {num_edges:,}; it is truncated, "
             "or its line of sizes is wrong"
         )
-    return make_graph(edges, options, file.budget, integers=True)

@@ -4,16 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-import numpy as np
-
-from edgewise.errors import GraphError, GraphWarning, ParseError, warn
-from edgewise.graph import Graph
-from edgewise.graph.checks import as_count
-from edgewise.graph.csr import build_rows
-from edgewise.graph.ids import Ids, as_id_column, named_ids
-from edgewise.graph.numbering import number_vertices
-from edgewise.graph.pairs import count_mirrored
-from edgewise.io.budget import Budget
+from edgewise.errors import GraphError, ParseError
 from edgewise.io.fields import (
     are_names_above_ids,
     has_decimal_comma,
@@ -27,10 +18,11 @@ from edgewise.io.fields import (
     looks_like_header,
     usual_ends,
 )
-from edgewise.io.lines import Edges, Layout, read_edges, read_edges_of_any_id
+from edgewise.io.formats import Plan
+from edgewise.io.lines import Layout
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import listed, printable, shortened, shown
+from edgewise.text import listed, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
@@ -40,10 +32,10 @@ DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 _MOST_COLUMNS = 10_000
 
 
-def read_table(
+def plan_table(
     file: TextFile, options: ReadOptions, delimiter: str | None, usual_header: bool | None = None
-) -> tuple[Graph, int]:
-    """Read a table of edges, and count as `make_graph` does.
+) -> Plan:
+    """How to read a table of edges.
 
     Args:
         file: what to read.
@@ -52,88 +44,17 @@ def read_table(
         usual_header: whether files of this format have a line of column names, where the caller does not say; None to
             tell by its looks.
 
-    Warns:
-        GraphWarning: a column of numbers whose name does not say that it has weights.
-
     Raises:
-        ParseError: columns that are not there, and everything that `read_edges` refuses.
+        ParseError: columns that are not there.
     """
     comments = COMMENTS if options.comments is None else options.comments
     table = _Table(file, delimiter, comments, usual_header if options.header is None else options.header)
     if options.header is None and usual_header is False:
         table.check_has_no_names()
-    layout = table.layout(options)
-    read = read_edges if layout.names else read_edges_of_any_id
-    edges = read(file, layout, options, table.skip)
-    made = make_graph(edges, options, file.budget, integers=not layout.names)
-    if table.doubt:
-        warn(printable(table.doubt), GraphWarning)
-    return made
-
-
-def make_graph(edges: Edges, options: ReadOptions, budget: Budget, integers: bool) -> tuple[Graph, int]:
-    """The graph of these edges, directed by default. `integers` says whether ids are integers.
-
-    Returns:
-        The graph; and if it is undirected and keeps parallel edges, the number of pairs of vertices that the file joins
-        both by "u v" and by "v u".
-    """
-    source, target, ids = _numbered(edges, options, budget, integers)
-    parallel, loops = options.parallel_edges, options.self_loops
-    directed = options.directed is not False
-    if directed or parallel != "keep":
-        columns = {
-            id(column): column for column in (edges.source, edges.target, source, target, edges.weight)
-        }
-        held = sum(column.nbytes for column in columns.values() if column is not None)
-        how = parallel, loops, lambda needed: budget.check(held + needed)
-        return Graph._from_indices(source, target, edges.weight, directed, ids, *how), 0
-    rows, num_loops = build_rows(
-        source,
-        target,
-        edges.weight,
-        ids.num_vertices,
-        both_directions=True,
-        drop_loops=loops == "drop",
-        mark_reversed=True,
+    layout, directed = table.layout(options), options.directed is not False
+    return Plan(
+        layout, options, table.skip, both_directions=not directed, directed=directed, doubt=table.doubt
     )
-    mirrored = count_mirrored(rows)
-    return Graph(rows, ids, directed=False, num_loops=num_loops), mirrored
-
-
-def _numbered(
-    edges: Edges, options: ReadOptions, budget: Budget, integers: bool
-) -> tuple[np.ndarray, np.ndarray, Ids]:
-    """Both columns as indices, and the ids."""
-    source, target = edges.source, edges.target
-    if edges.names is not None and integers:
-        return _by_value(edges, budget)
-    if edges.names is not None:
-        return source, target, named_ids(edges.names)
-    if options.num_vertices is not None and options.index_base:
-        base, count = int(options.index_base), int(options.num_vertices)
-        return source - base, target - base, Ids(count, np.arange(base, base + count))
-    held = sum(column.nbytes for column in (source, target, edges.weight) if column is not None)
-    return number_vertices(
-        source, target, as_count(options.num_vertices), lambda needed: budget.check(held + needed)
-    )
-
-
-def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids]:
-    """Indices of integers that were read as names, in the order of their values; 7 and 007 are one."""
-    assert edges.names is not None
-    try:
-        values = list(map(int, edges.names))
-    except ValueError:  # Python refuses to convert very long ones
-        longest = max(map(len, edges.names))
-        raise ParseError(
-            f"{budget.path} has an id of {longest:,} digits, too many for an integer. For names as ids, give "
-            "names=True"
-        ) from None
-    ordered = sorted(set(values))
-    position = {value: index for index, value in enumerate(ordered)}
-    index = np.array([position[value] for value in values], np.int32)
-    return index[edges.source], index[edges.target], Ids(len(ordered), as_id_column(ordered, "ids"))
 
 
 class _Table:

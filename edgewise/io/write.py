@@ -1,4 +1,4 @@
-"""Write a graph as an edge list, a CSV file or a Matrix Market file, whole or not at all."""
+"""Write a graph as an edge list, a CSV file, a Matrix Market file or a file of edgewise's own, whole or not at all."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,13 +12,14 @@ import numpy as np
 from edgewise.errors import OutputError, ParameterError
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
+from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
 from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
-from edgewise.io.whole import check_place, written_whole
 from edgewise.text import shown
+from edgewise.whole import check_place, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
@@ -76,13 +77,15 @@ def write(
     progress: Callable[[int], None] | None = None,
     *,
     quote_formulas: bool = False,
+    in_edges: bool = False,
 ) -> None:
     """Write the edges of a graph, each edge of an undirected graph once; .gz at the end of the name compresses.
 
-    The suffix decides the format: .txt or .tsv for an edge list, .csv for a table with a header, .mtx for Matrix
-    Market, which alone keeps vertices without edges, and has 1..n in the place of ids. `edgewise.read` reads them all
-    back, with ``directed=False`` for an undirected graph in another format than Matrix Market. Ids of vertices without
-    edges, the order of the vertices and the dtypes of 32 bits are lost. A graph that it would not read is refused.
+    The suffix decides the format: .edgewise for one that keeps all of the graph, see `edgewise.Graph.save`; .txt or
+    .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market, which keeps vertices without edges,
+    and has 1..n in the place of ids. `edgewise.read` reads the texts back, with ``directed=False`` for an undirected
+    graph in another format than Matrix Market. Ids of vertices without edges, the order of the vertices and the dtypes
+    of 32 bits are lost in texts. A graph that it would not read is refused.
 
     Weights are written as the shortest decimal numbers that identify them in their dtype. They are read as int64 or
     float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
@@ -95,6 +98,7 @@ def write(
         progress: called with the number of arcs written.
         quote_formulas: put an apostrophe before names that a program for spreadsheets would take for formulas:
             those that start with =, +, - or @.
+        in_edges: write in-edges as well, to .edgewise files.
 
     Raises:
         OutputError: another suffix, ids or a graph that would not be read back, or a place that cannot be written.
@@ -108,9 +112,18 @@ def write(
         raise ParameterError(
             f"write: progress is {shown(progress)}; expected a function of the number of arcs written"
         )
-    check_flags(ParameterError, "write: ", quote_formulas=quote_formulas)
+    check_flags(ParameterError, "write: ", quote_formulas=quote_formulas, in_edges=in_edges)
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
+    own = path.suffix == SUFFIX
+    if in_edges if not own else quote_formulas:
+        name = "quote_formulas" if own else "in_edges"
+        raise OutputError(
+            f"{path} has no place for what {name} asks for; leave it at False, or take another suffix"
+        )
+    if own:
+        graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
+        return
     layout = _LAYOUTS[_suffix(path)]
     ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
     if quote_formulas and ids.dtype == object:
@@ -122,17 +135,26 @@ def write(
             for done in _write_lines(file, graph, ids, layout.delimiter):
                 if progress is not None:
                     progress(done)
+            graph.check_unchanged()
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if _suffix(path) not in _LAYOUTS:
+    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS:
         raise OutputError(
-            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz"
+            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, or "
+            f"{SUFFIX}"
         )
     check_place(path)
+
+
+def _of_arcs(progress: Callable[[int], None], graph: Graph) -> Callable[[int], None]:
+    """A function of a number of bytes written that reports as many arcs."""
+    rows = graph.stored
+    total = sum(each.nbytes for each in (rows.offsets, rows.targets, rows.weights) if each is not None)
+    return lambda done: progress(min(done * graph.num_arcs // total, graph.num_arcs))
 
 
 def _suffix(path: Path) -> str:

@@ -127,13 +127,20 @@ class Drawing:
 
     def line(self) -> list[str]:
         """A command line."""
-        command = self._random.choice(["run"] * 4 + ["info", "generate", "verify"])
+        command = self._random.choice(["run"] * 4 + ["info", "generate", "convert", "verify"])
         if self.seldom():
             return [self.value(), self.value()]
         return [command, *getattr(self, f"_{command}")()]
 
     def _info(self) -> list[str]:
         return [self.file(), *self.reading(), *["--json"] * self.seldom(), *["--device"] * self.seldom()]
+
+    def _convert(self) -> list[str]:
+        output = self.one_of(
+            ["out.edgewise", "out.edgewise", "out.tsv", "out.edgewise.gz", f"{ESCAPE}.edgewise"]
+        )
+        in_edges = ["--in-edges"] * (self._random.random() < 0.3)
+        return [self.file("out.edgewise", *USUAL), str(self.folder / output), *in_edges, *self.reading()]
 
     def _generate(self) -> list[str]:
         kind = self.one_of(GENERATORS)

@@ -20,8 +20,8 @@ import numpy as np
 from edgewise.algorithms.common.lengths import Arcs
 from edgewise.errors import GraphError, NotKeptWarning, OutputError, ParameterError, warn
 from edgewise.execution import Execution
-from edgewise.io.whole import check_place, replacing
 from edgewise.text import shown
+from edgewise.whole import check_place, replacing
 
 #: Seconds between two writes.
 SECONDS = 10.0

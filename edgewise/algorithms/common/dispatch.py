@@ -132,6 +132,7 @@ def begin(
 
     admission = admit(
         name,
+        graph,
         chosen,
         progress=progress,
         memory_limit=memory_limit,

@@ -1,0 +1,118 @@
+"""Edges in text files, read a block of lines at a time."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewise.building.pieces import Piece
+from edgewise.building.sizes import Room
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
+from edgewise.graph.ids import Ids, named_ids
+from edgewise.io.budget import Budget
+from edgewise.io.door import is_own, plan_file
+from edgewise.io.formats import Plan
+from edgewise.io.lines import EdgePieces, LongIdError
+from edgewise.io.options import ReadOptions
+from edgewise.io.sized import check_declared
+from edgewise.io.source import TextFile
+from edgewise.text import printable
+
+#: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
+READING_BYTES = 8_000_000
+#: How often names are held at one time: as strings, and as bytes that are written.
+_COPIES = 2
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What all files of one graph have in common."""
+
+    both_directions: bool
+    directed: bool
+    num_vertices: int | None
+    base: int
+
+
+class Files:
+    """The edges of text files; see `edgewise.building.pieces.Edges`.
+
+    Attributes:
+        both_directions, directed: as in `Plan`.
+        num_vertices: that the caller or the files declare, or None.
+        base: the smallest id, if `num_vertices` is there.
+        held_bytes: what names take of memory so far.
+    """
+
+    def __init__(self, paths: Sequence[Any], name: str | None, options: ReadOptions, room: Room) -> None:
+        self._room, self._files, self.held_bytes = room, [], 0
+        for path in paths:
+            budget = Budget(Path(os.fsdecode(path)), room.limit, room.given)
+            if is_own(budget.path, name):
+                raise ParseError(
+                    f"{budget.path} holds a whole graph already; expected text. edgewise.load opens it"
+                )
+            self._files.append(plan_file(budget, name, options))
+        ends = {_ends_of(plan) for _, plan in self._files}
+        if len(ends) != 1:
+            raise GraphError(
+                "the files are not parts of one graph: some are directed and some not, or they declare other sizes"
+            )
+        found = ends.pop()
+        self.both_directions, self.directed = found.both_directions, found.directed
+        self.num_vertices, self.base = found.num_vertices, found.base
+        if len(self._files) > 1 and self.are_names():
+            raise GraphError(
+                "ids are names in one of several files; expected integers, or one file. Or give the edges in pieces"
+            )
+        self._pieces: EdgePieces | None = None
+        self._reading: TextFile = self._files[0][0]
+        self._number = 0
+
+    def __iter__(self) -> Iterator[Piece]:
+        """The edges of each file, a block of lines at a time."""
+        for number, (file, plan) in enumerate(self._files):
+            self._number, self._reading = number, file
+            yield from self._edges_of(file, plan)
+            if plan.doubt:
+                warn(printable(plan.doubt), GraphWarning)
+
+    def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
+        self._pieces = EdgePieces(file, plan.layout, plan.options, plan.skip)
+        base, count = np.int64(self.base), 0
+        try:
+            for source, target, weight in self._pieces:
+                self.held_bytes = _COPIES * self._pieces.bytes_of_names
+                self._room.left(self.held_bytes + self._pieces.bytes_of_block, "names and a block of lines")
+                count += len(source)
+                if self.num_vertices is not None and base:
+                    source, target = source - base, target - base
+                if len(source):
+                    yield Piece(source, target, weight)
+        except LongIdError:
+            raise ParseError(
+                f"{file.path} has integer ids beyond 64 bits; expected 64 bits. For names as ids, give names=True"
+            ) from None
+        check_declared(file, plan, count)
+
+    def are_names(self) -> bool:
+        """Whether ids are names."""
+        return any(plan.layout.names for _, plan in self._files)
+
+    def names(self) -> Ids:
+        """The names by first appearance."""
+        return named_ids([] if self._pieces is None else self._pieces.names())
+
+    def whole(self, read: int) -> int | None:
+        """About how many edges there are, from the share of the files that was read."""
+        sizes = [file.path.stat().st_size for file, _ in self._files]
+        done = sum(sizes[: self._number]) + self._reading.share_read * sizes[self._number]
+        return round(read * sum(sizes) / done) if done else None
+
+
+def _ends_of(plan: Plan) -> _Ends:
+    base, count = plan.options.index_base, plan.options.num_vertices
+    return _Ends(plan.both_directions, plan.directed, None if count is None else int(count), int(base or 0))

@@ -1,0 +1,145 @@
+"""Arcs on the disk, by buckets of rows: dealt out in batches, read bucket by bucket.
+
+A batch of edges is dealt out in memory as `edgewise.graph.buckets` does it, and written at once, from front to back.
+So a bucket lies in as many parts as there are batches, and the parts in the order of the batches are its arcs in the
+order of the edges.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from edgewise.building.scratch import Scratch
+from edgewise.building.sizes import Sizes
+from edgewise.graph.buckets import Cut, Dealt, cut_by, deal
+
+
+class _Batch(NamedTuple):
+    """Where a batch lies in the file: the first byte of the bounds of its buckets, in arcs, and of each column."""
+
+    bounds: int
+    rows: int
+    targets: int
+    weights: int
+    dtype: np.dtype | None
+
+
+class Part(NamedTuple):
+    """Some arcs of a bucket: their rows within it, their targets, and their weights or None."""
+
+    rows: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None
+
+
+class Spill:
+    """Arcs of consecutive rows.
+
+    Attributes:
+        num_rows: the number of rows.
+        shift: a bucket has ``2**shift`` of them.
+        num_arcs: arcs so far.
+        counts: arcs of each bucket so far, int64, shape (num_buckets,).
+        dtype: of the weights: that which holds those of all batches, or None.
+    """
+
+    def __init__(self, scratch: Scratch, num_rows: int, num_vertices: int, sizes: Sizes) -> None:
+        self.num_rows, self._num_vertices = num_rows, num_vertices
+        self.shift = sizes.shift_for(num_rows)
+        self.num_arcs = 0
+        self.dtype: np.dtype | None = None
+        self._file = scratch.file()
+        self._batches: list[_Batch] = []
+        self.counts = np.zeros(self._cut(0).num_buckets, np.int64)
+
+    def _cut(self, num_edges: int) -> Cut:
+        return cut_by(self.shift, self.num_rows, num_edges)
+
+    def add(
+        self,
+        source: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        both_directions: bool = False,
+        drop_loops: bool = False,
+    ) -> int:
+        """Write a batch of edges, and return the number of its self-loops.
+
+        Args:
+            source: rows, counted from the first, shape (k,).
+            target: vertices, shape (k,).
+            weights: None, or shape (k,).
+            both_directions, drop_loops: as in `edgewise.graph.csr.build_rows`.
+        """
+        dealt = deal(
+            self._cut(len(source)),
+            source,
+            target,
+            weights,
+            self._num_vertices,
+            both_directions=both_directions,
+            drop_loops=drop_loops,
+        )
+        self.counts += np.diff(dealt.bounds)
+        self.num_arcs += len(dealt.targets)
+        dtype = None if weights is None else weights.dtype
+        if dtype is not None:
+            self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
+        bounds = self._file.append(dealt.bounds)
+        rows, targets = self._file.append(dealt.rows_in_bucket), self._file.append(dealt.targets)
+        at = 0 if dealt.weights is None else self._file.append(dealt.weights)
+        self._batches.append(_Batch(bounds, rows, targets, at, dtype))
+        return dealt.num_loops
+
+    def _bounds(self, batch: _Batch, first: int, end: int) -> np.ndarray:
+        """Where the buckets from `first` to `end` begin in a batch, and where the last one ends."""
+        return self._file.read(batch.bounds + 8 * first, np.dtype(np.int64), end - first + 1)
+
+    def load(self, first: int, end: int) -> Dealt:
+        """The arcs of the buckets from `first` to `end`, each bucket's in the order of the edges."""
+        bounds = np.append(0, np.cumsum(self.counts[first:end]))
+        num_arcs = int(bounds[-1])
+        rows, targets = np.empty(num_arcs, np.uint16), np.empty(num_arcs, np.int32)
+        weights = None if self.dtype is None else np.empty(num_arcs, self.dtype)
+        free = bounds[:-1].copy()
+        for batch in self._batches:
+            places = self._bounds(batch, first, end)
+            lengths = np.diff(places)
+            for bucket in np.flatnonzero(lengths).tolist():
+                here = slice(int(free[bucket]), int(free[bucket] + lengths[bucket]))
+                begin = int(places[bucket])
+                into = None if weights is None else weights[here]
+                self._read(batch, begin, rows[here], targets[here], into)
+            free += lengths
+        return Dealt(bounds, rows, targets, weights, 0)
+
+    def parts(self, bucket: int, most: int) -> Iterator[Part]:
+        """The arcs of a bucket in the order of the edges, at most `most` at a time."""
+        for batch in self._batches:
+            begin, end = self._bounds(batch, bucket, bucket + 1).tolist()
+            for start in range(begin, end, most):
+                count = min(most, end - start)
+                rows, targets = np.empty(count, np.uint16), np.empty(count, np.int32)
+                weights = None if self.dtype is None else np.empty(count, self.dtype)
+                self._read(batch, start, rows, targets, weights)
+                yield Part(rows, targets, weights)
+
+    def _read(
+        self, batch: _Batch, begin: int, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
+    ) -> None:
+        """Read arcs of a batch from the arc `begin` on."""
+        self._file.read_into(batch.rows + begin * rows.itemsize, rows)
+        self._file.read_into(batch.targets + begin * targets.itemsize, targets)
+        if weights is not None:
+            assert batch.dtype is not None
+            place = batch.weights + begin * batch.dtype.itemsize
+            if batch.dtype == weights.dtype:
+                self._file.read_into(place, weights)
+            else:
+                weights[:] = self._file.read(place, batch.dtype, len(weights))
+
+    def close(self) -> None:
+        """Give the space back."""
+        self._batches.clear()
+        self._file.close()

@@ -1,0 +1,61 @@
+"""`load`: graphs from files of edgewise's own format, which are mapped into memory and checked when they are used."""
+
+import os
+from typing import Any
+
+from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, RANGE_IDS, STRING_IDS, VERSION
+from edgewise.graph.file_map import GraphFile
+from edgewise.graph.file_rows import FileRows, ids_in
+from edgewise.graph.graph import Graph
+
+#: The usual suffix of such files.
+SUFFIX = ".edgewise"
+_IDS = {
+    RANGE_IDS: "0 to n - 1",
+    INTEGER_IDS: "integers",
+    STRING_IDS: "strings",
+    LONG_IDS: "integers beyond 64 bits",
+}
+
+
+def load(path: str | os.PathLike[str]) -> Graph:
+    """Open a file that `Graph.save` has written. O(1): a page is read, whatever the size of the file.
+
+    The graph's arrays are the file's, mapped into memory: the system reads what is used, and gives it up when memory is
+    short. Each array is checked when it is first used, its checksums and its values, on all threads; so the first run
+    reads the file as fast as the disk gives it, and an array that is not used is never read. Offsets are copied into
+    memory. In-edges that are in the file are not made anew.
+
+    The file must not be written to, or cut short, while it is in use: runs and reads of arrays then raise an error
+    instead of giving an answer (on Linux; elsewhere a file that is cut short ends the process). It may be replaced by
+    another of its name, or removed. A pickled graph holds the name of the file, which must be there, with the same
+    content, where it is unpickled; a copied one shares it.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The graph. All its arrays are read-only.
+
+    Raises:
+        ParseError: there is no such file, or it is none of this format, cut off, damaged, or of a newer version. When
+            an array is first used: it is damaged, or has values that no graph has.
+        FileChangedError: when a graph is used: the file was written to.
+    """
+    file = GraphFile(path)
+    header = file.header
+    return Graph(FileRows(file), ids_in(file), header.directed, header.num_loops, header.num_arcs)
+
+
+def file_facts(graph: Graph) -> dict[str, Any]:
+    """What the file of a graph says of itself, by name; nothing for a graph that is in no file. No array is read."""
+    rows = graph._rows
+    if not isinstance(rows, FileRows):
+        return {}
+    header = rows.file.header
+    return {
+        "format": f"edgewise {VERSION}",
+        "file_bytes": header.file_bytes,
+        "ids": _IDS[header.ids],
+        "arrays": ", ".join(f"{name} {array.dtype}" for name, array in header.arrays.items()),
+    }
