@@ -14,6 +14,7 @@ from edgewise.algorithms.common.lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
 from edgewise.graph import file_save, gpu_rows, resident
 from edgewise.graph import graph as graph_module
+from edgewise.kernels.cuda import placed
 
 DOOR = SimpleNamespace(
     cupy=lambda: np,
@@ -44,6 +45,7 @@ def numpy_for_cupy(monkeypatch):
     for module in (file_save, gpu_rows, graph_module, resident):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
     monkeypatch.setitem(sys.modules, "edgewise.graph.gpu_keys", SimpleNamespace(arc_keys=arc_keys))
+    monkeypatch.setattr(placed, "place", lambda values, on_gpu: np.array(values))
 
 
 def assert_same(graph, expected):
