@@ -29,7 +29,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
-    from edgewise.graph import gpu_keys
+    from edgewise.graph import keys_cuda
     from edgewise.layout import slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
@@ -62,7 +62,7 @@ def kernels(offsets, weight, distance, rank):
         ),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
-        "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
+        "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
     }
 
 
