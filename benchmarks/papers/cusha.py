@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.cusha_kernel import (
-    CONTROL_WORDS,
+    CONTROL,
     DTYPES,
     MAX_WINDOW,
     TEAMS,
@@ -172,7 +172,7 @@ def _run(kind: str, shards: Shards, buffers: list[Any], sums: Any, argument: int
     kernel = _kernel(kind, teams_for(shards.window))
     scale = shards.scale if kind == "pagerank" else values
     arrays = (shards.windows, shards.source, shards.target, shards.weight, values, *buffers, scale)
-    control = zeros(CONTROL_WORDS, np.int64)
+    control = zeros(CONTROL.size, np.int64)
     sizes = (shards.num_vertices, shards.num_edges, shards.window, shards.count, argument)
     kernel.start([*arrays, words(sums), words(control), *sizes])
     finish()

@@ -32,6 +32,7 @@ from edgewise.kernels.cuda.device import (
     shuffle_up,
     thread_index,
 )
+from edgewise.primitives.control import control_words
 
 #: The most vertices of a window: their values take 47 of the 48 KiB of shared memory that a block has.
 MAX_WINDOW = 12_000
@@ -44,10 +45,10 @@ WINDOW_ENTRIES = 32
 #: The distance of a vertex that was not reached.
 UNREACHED = 2**31 - 1
 DAMPING = 0.85
-#: Words of `control`, 128 bytes apart. Word 0 counts arrivals at the barrier, TAKEN the shards that were taken in all
-#: supersteps; CHANGED is the last superstep that changed a value.
-TAKEN, CHANGED = 16, 32
-CONTROL_WORDS = 48
+#: Words of `control`, a cache line apart: TAKEN counts the shards that were taken in all supersteps; CHANGED is the
+#: last superstep that changed a value.
+CONTROL = control_words()
+TAKEN, CHANGED = CONTROL.take_line(), CONTROL.take_line()
 DTYPES = {"pagerank": np.dtype(np.float32), "sssp": np.dtype(np.int32), "components": np.dtype(np.int32)}
 
 
@@ -373,7 +374,7 @@ def make_kernel(kind: str, teams: int) -> Any:
             graph: windows, sources, targets and weights of `Shards`.
             values: the result by vertex; two arrays of the values of entries' sources, or one of them twice; scale.
             sums: for ranks, (iterations + 1,), zeros at first: the dangling rank before each iteration.
-            control: (CONTROL_WORDS,), zeros at first.
+            control: zeros at first, see `CONTROL`.
             n, entries, window, count: the numbers of `Shards`.
             argument: how many iterations, or the source.
         """

@@ -55,11 +55,12 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, finish, zeros
+from edgewise.primitives.control import TURNS, control_words
 
-#: Words of quicksort's `control`: word 0 counts arrivals at the barrier; sequences and pieces of a level, of three by
-#: turns; short sequences, and those that were taken.
-SEQUENCES, PIECES, SHORT, TAKEN = 16, 19, 32, 48
-QUICK_WORDS = 64
+#: Words of quicksort's `control`: sequences and pieces of a level, in turns; short sequences, and those taken.
+CONTROL = control_words()
+SEQUENCES, PIECES = CONTROL.take_line(TURNS), CONTROL.take(TURNS)
+SHORT, TAKEN = CONTROL.take_line(), CONTROL.take_line()
 #: Bits of a piece's sequence, below those of its length, below those of its beginning. Of a short sequence, the bits of
 #: its beginning are below those of its length, below those of its place: 0 is the input, 1 and 2 the buffers.
 SEQUENCE_BITS, BEGIN_BITS, LENGTH_BITS = 19, 32, 16
@@ -322,7 +323,7 @@ def quick_sort_kernel(keys, buffers, outs, lists, counts, control, n, most):
         lists: of two levels by turns: sequences' bounds, int64, (4 * most,), and pivots, uint32, (2 * most,); pieces,
             int64, (2 * most,). Of one level: bases of pieces, int32, (3 * most,). Short sequences, int64, (n,).
         counts: of sequences of two levels by turns: what is smaller, equal and larger; int32, (6 * most,).
-        control: QUICK_WORDS zeros.
+        control: zeros, see `CONTROL`.
         n, most: keys; how many sequences and pieces a level has at most.
     """
     local = cuda.shared.array(TILE, SHARED_WORD)
@@ -397,7 +398,7 @@ def quick_sort(keys: Any) -> tuple[Any, Any]:
         empty(3 * most, np.int32),
         empty(n, np.int64),
     ]
-    control = zeros(QUICK_WORDS, np.int64)
+    control = zeros(CONTROL.size, np.int64)
     counts = empty(6 * most, np.int32)
     _quick_kernel().start([keys, *buffers, *outs, *lists, words(counts), words(control), n, most])
     finish()

@@ -46,7 +46,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import capability, cupy, empty, room, zeros
-from edgewise.primitives.words import LINE, Allocator
+from edgewise.kernels.words import LINE, Allocator
 
 #: The most buckets: one for each thread of a block.
 MOST_BUCKETS = THREADS

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.memory import PROGRESS
-from edgewise.primitives.words import Allocator
+from edgewise.kernels.words import Allocator
 
 #: How many words a count that takes turns has.
 TURNS = 3

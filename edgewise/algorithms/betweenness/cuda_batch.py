@@ -22,11 +22,11 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL
+from edgewise.kernels.words import LINE, Allocator
 from edgewise.primitives.control import TURNS, control_words, host_words, turns_after
 from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
 from edgewise.primitives.row_sums import LONG, list_long, take_long
 from edgewise.primitives.warp_buffers import make_outbox
-from edgewise.primitives.words import LINE, Allocator
 
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
 EDGES, UNFINISHED, COUNTS = 0, 1, 2

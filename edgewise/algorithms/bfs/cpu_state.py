@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import LARGE_PAGE, Step
 
 #: For code of the innermost loops: a call with all its arrays would cost more than the work.
@@ -35,7 +36,7 @@ FRESH, DONE, WANTS_IN_EDGES = range(3)
 #: Fields of a line in the log, one for each run of levels in one direction: where it began, and why.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 
-_LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
+_LOG_LINES, _CANDIDATES = 64, 1024
 #: Entries of 4 bytes in a page of memory.
 _PAGE = 1024
 
@@ -49,9 +50,9 @@ class Search(NamedTuple):
         candidates: uint32, shape (t, c): vertices that may be new.
         visited: uint64, shape (w,): a bit for each vertex; kept while pulling.
         bitmaps: uint64, shape (2, w): the frontier and the next one, in turns.
-        board: int64, shape (2, t, 8).
-        totals: int64, shape (2, 8).
-        status: int64, shape (8,).
+        board: int64, shape (2, t, CPU_LINE).
+        totals: int64, shape (2, CPU_LINE).
+        status: int64, shape (CPU_LINE,).
         log: int64, shape (lines, 4).
     """
 
@@ -77,9 +78,9 @@ def make_search(num_vertices: int, num_threads: int) -> Search:
         candidates=np.empty((num_threads, _CANDIDATES), np.uint32),
         visited=np.empty(words, np.uint64),
         bitmaps=np.empty((2, words), np.uint64),
-        board=np.zeros((2, num_threads, _LINE), np.int64),
-        totals=np.zeros((2, _LINE), np.int64),
-        status=np.zeros(_LINE, np.int64),
+        board=np.zeros((2, num_threads, CPU_LINE), np.int64),
+        totals=np.zeros((2, CPU_LINE), np.int64),
+        status=np.zeros(CPU_LINE, np.int64),
         log=np.zeros((_LOG_LINES, 4), np.int64),
     )
 
@@ -98,7 +99,7 @@ def _empty_at(length: int, place: int) -> np.ndarray:
 def searching(num_vertices: int, num_threads: int) -> Step:
     """The memory that a search writes to, of which levels are kept; the queues of all threads together hold each vertex
     about once, and each begins in a page of its own."""
-    of_thread = min(4 * (num_vertices + 1), LARGE_PAGE) + 4 * _CANDIDATES + 2 * 8 * _LINE
+    of_thread = min(4 * (num_vertices + 1), LARGE_PAGE) + 4 * _CANDIDATES + 2 * 8 * CPU_LINE
     level = 4 * (num_vertices + _PAGE)
     return Step(level, 3 * level + num_vertices * 3 // 8 + num_threads * of_thread)
 

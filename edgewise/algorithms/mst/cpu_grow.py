@@ -26,10 +26,13 @@ from edgewise.algorithms.common.lengths import length
 from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 #: Results of the kernel: the number of edges of the forest, and of rounds; a vertex of the component that has most
 #: vertices, or -1; the number of vertices and of roots in the lists, of this round and of the next in turns.
-EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
+_FOUND = Allocator(0, CPU_LINE)
+EDGES, ROUNDS, GIANT, LIVE, ROOTS = (_FOUND.take(count) for count in (1, 1, 1, 2, 2))
+FOUND_WORDS = _FOUND.lines_size
 #: Vertices handed out at a time.
 _PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)

@@ -51,14 +51,18 @@ from edgewise.kernels.cuda.memory import (
     wait,
     zeros,
 )
+from edgewise.kernels.words import Allocator
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.control import control_words, host_words
+from edgewise.primitives.deal import WARPS
 
 #: Words of `control`: two in turns say that the run is to end. A word of the host's array: iterations done.
 CONTROL, HOST = control_words(), host_words()
 ABORTED, DONE = CONTROL.take_line(2), HOST.take()
 #: What a block shares: what all threads changed and their dangling rank, then two sums of each warp.
-CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
+_SHARED = Allocator(0)
+CHANGED, DANGLING, FIRST, SECOND = (_SHARED.take(count) for count in (1, 1, WARPS, WARPS))
+SUMS = _SHARED.size
 
 
 Reals = Annotated[Any, Elements("rank")]

@@ -19,12 +19,14 @@ from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.memory import Step
 
 _PIECE = 64
 _ONE, _NONE = np.uint64(1), np.uint32(0xFFFFFFFF)
 #: Words: the superstep, the number of vertices in the queue and in the next one.
-STEP, QUEUED, FOUND = 0, 8, 16
+_WORDS = Allocator(0, CPU_LINE)
+STEP, QUEUED, FOUND = (_WORDS.take_line() for _ in range(3))
 
 
 class Search(NamedTuple):
@@ -53,7 +55,7 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
     distance[source] = 0
     queues = np.empty((2, num_vertices), np.uint32)
     queues[0, 0] = source
-    words = np.zeros(24, np.int64)
+    words = np.zeros(_WORDS.lines_size, np.int64)
     words[QUEUED] = 1
     parent = np.full(num_vertices, _NONE)
     return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)

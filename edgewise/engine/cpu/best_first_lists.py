@@ -20,6 +20,7 @@ from edgewise.engine.cpu.shared import (
     finish_segment,
 )
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 #: Words that the kernel for supersteps uses for other counts: the lengths of the lists near now, near next, far now and
 #: far next; and the rank in the sample that the last threshold had, -1 at first.
@@ -33,8 +34,10 @@ SAMPLE = 64
 #: the ring until these and their out-edges reach BUDGET.
 RING, BUDGET = 2048, 8192
 #: Words of `cursors` for each thread: the ends of its segment of the near list and of the far list (`append`), and how
-#: many vertices have left its ring and entered it.
-WORDS, NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = 8, 0, 2, 4, 5
+#: many vertices have left its ring and entered it. Each thread has WORDS of them, whole cache lines.
+_CURSORS = Allocator(0, CPU_LINE)
+NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = (_CURSORS.take(count) for count in (2, 2, 1, 1))
+WORDS = _CURSORS.lines_size
 
 
 class Lists(NamedTuple):

@@ -10,6 +10,7 @@ from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_exchange
 from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.words import CPU_LINE
 
 
 class Pushing(NamedTuple):
@@ -44,7 +45,7 @@ def make_pushing(
                     else:
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
-                        append(work.touched, work.cursors, 8 * thread, shared, TOUCHED, target)
+                        append(work.touched, work.cursors, CPU_LINE * thread, shared, TOUCHED, target)
 
     @device_function
     def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
@@ -58,7 +59,7 @@ def make_pushing(
                 u = np.int64(listed[position])
                 if u != NO_VERTEX:
                     push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
-        finish_segment(work.touched, work.cursors, 8 * thread)
+        finish_segment(work.touched, work.cursors, CPU_LINE * thread)
 
     @device_function
     def push_all(control, thread, stamp, state, graph, own, work, shared):

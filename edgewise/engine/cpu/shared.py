@@ -10,14 +10,14 @@ import numpy as np
 
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.primitives.endings import CANCELLED
-from edgewise.primitives.words import Allocator
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
 #: RESUMED says whether vertices were asked to resume since the last superstep. SPENT is how many vertices and arcs have
 #: been looked at, AHEAD_WORK how many the next superstep will look at.
-_WORDS = Allocator(0, line=8)
+_WORDS = Allocator(0, CPU_LINE)
 COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPENT, AHEAD_WORK = (
     _WORDS.take_line() for _ in range(12)
 )
