@@ -9,6 +9,7 @@ import numpy as np
 from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
 from edgewise.engine.cpu.arguments import Arcs, NearFar, Work
 from edgewise.engine.cpu.best_first import make_async_kernel
+from edgewise.engine.cpu.best_first_lists import RANK, SHARED_WORDS
 from edgewise.engine.cpu.kernel import make_kernel
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.cpu.shared import (
@@ -19,7 +20,6 @@ from edgewise.engine.cpu.shared import (
     GO_ON,
     LISTED,
     RANGE,
-    SHARED_WORDS,
     SIZES,
     SPENT,
     SUPERSTEP,
@@ -129,7 +129,7 @@ class CpuProgram(AbstractEngine):
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
-        shared[LISTED] = shared[ENDED] = -1
+        shared[LISTED] = shared[RANK] = shared[ENDED] = -1
         shared[RANGE : RANGE + len(SIZES)] = SIZES
         table = np.concatenate((constant_table, self._graph_table, workspace.table))
         for key, array in own.items():
