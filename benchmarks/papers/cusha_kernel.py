@@ -14,6 +14,7 @@ from edgewise.kernels.cuda.device import (
     SIMULATED,
     THREADS,
     WARP,
+    WARPS,
     atomic_add,
     atomic_min,
     ballot,
@@ -53,7 +54,6 @@ TAKEN, CHANGED = CONTROL.take_line(), CONTROL.take_line()
 DTYPES = {"pagerank": np.dtype(np.float32), "sssp": np.dtype(np.int32), "components": np.dtype(np.int32)}
 
 
-WARPS = THREADS // WARP
 Values = Annotated[Any, Elements("value")]
 
 

@@ -21,6 +21,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     THREADS,
     WARP,
+    WARPS,
     ballot,
     block_barrier,
     block_index,
@@ -38,7 +39,6 @@ from edgewise.kernels.cuda.memory import empty, finish, zeros
 #: Words that a thread has of a tile, and those of a tile.
 ITEMS = 4
 TILE = ITEMS * THREADS
-WARPS = THREADS // WARP
 #: Where the tiles that a block's warps look for begin, and where the last one ends.
 SPLITS = WARPS + 1
 TALLIES = 2 * WARPS

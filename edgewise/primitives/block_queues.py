@@ -18,6 +18,7 @@ import numpy as np
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
+    WARPS,
     arrive,
     atomic_add,
     await_arrivals,
@@ -36,7 +37,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.kernels.words import LINE, Allocator
 from edgewise.primitives.control import control_words
-from edgewise.primitives.deal import TALLY_WORDS, WARPS
+from edgewise.primitives.deal import TALLY_WORDS
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
 #: This form takes at most FEW_VERTICES vertices with at most FEW_EDGES out-edges. A whole block takes the arcs of a

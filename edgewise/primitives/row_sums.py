@@ -18,6 +18,7 @@ from edgewise.kernels.cuda.device import (
     HALVES,
     SIMULATED,
     WARP,
+    WARPS,
     atomic_add,
     ballot,
     block_barrier,
@@ -30,7 +31,7 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     shuffle_down,
 )
-from edgewise.primitives.deal import WARPS, reserve
+from edgewise.primitives.deal import reserve
 
 #: A row of more than LONG arcs is taken by a block. A row is taken by part of a warp if it has at most FEW arcs, or at
 #: most as many as a vertex has values.

@@ -24,8 +24,9 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.memory import CANCEL
 from edgewise.kernels.words import LINE, Allocator
 from edgewise.primitives.control import TURNS, control_words, host_words, turns_after
-from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
+from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, list_long, take_long
+from edgewise.primitives.running_sums import sum_to_lane
 from edgewise.primitives.warp_buffers import make_outbox
 
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.

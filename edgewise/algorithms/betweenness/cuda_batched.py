@@ -74,6 +74,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
+    WARPS,
     block_barrier,
     block_size,
     block_thread,
@@ -97,7 +98,7 @@ from edgewise.kernels.cuda.memory import (
     zeros,
 )
 from edgewise.primitives.control import TURNS, turns_after
-from edgewise.primitives.deal import WARPS, degree
+from edgewise.primitives.deal import degree
 from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
 from edgewise.primitives.row_sums import (
     LONG,

@@ -32,8 +32,9 @@ from edgewise.kernels.cuda.device import (
     shuffle_up,
     thread_index,
 )
-from edgewise.primitives.deal import PIECE, arcs_of_piece, degree, holder_of, reserve, sum_to_lane
+from edgewise.primitives.deal import PIECE, arcs_of_piece, degree, holder_of, reserve
 from edgewise.primitives.ordered_keys import key_dtype, make_keys
+from edgewise.primitives.running_sums import sum_to_lane
 
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)

@@ -22,6 +22,7 @@ from edgewise.kernels.cuda.device import (
     FLOAT64,
     THREADS,
     WARP,
+    WARPS,
     block_barrier,
     block_index,
     block_size,
@@ -54,7 +55,6 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.kernels.words import Allocator
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.control import control_words, host_words
-from edgewise.primitives.deal import WARPS
 
 #: Words of `control`: two in turns say that the run is to end. A word of the host's array: iterations done.
 CONTROL, HOST = control_words(), host_words()

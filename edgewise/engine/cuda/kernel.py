@@ -60,6 +60,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
+    WARPS,
     block_thread,
     clock_ns,
     cuda,
@@ -73,7 +74,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.primitives.by_degree import SCRATCH
 from edgewise.primitives.control import turns_after
-from edgewise.primitives.deal import TALLY_WORDS, WARPS
+from edgewise.primitives.deal import TALLY_WORDS
 from edgewise.primitives.direction import SUM_RATIO, pays_to_pull
 from edgewise.primitives.endings import CANCELLED, FINISHED
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
