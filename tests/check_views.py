@@ -40,7 +40,7 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
-from edgewise.layout.slots_cuda import Layout as Rows
+from edgewise.layout.slots_cuda import LayoutArrays
 from edgewise.primitives.by_degree import SCRATCH, make_binned
 from edgewise.primitives.deal import TALLY_WORDS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
@@ -338,7 +338,7 @@ def check_strategy(balance, degrees):
 class LaidOutVisiting(NamedTuple):
     """What a kernel takes that notes which arcs of a layout are gathered over; rows low to high - 1 gather."""
 
-    layout: Rows
+    layout: LayoutArrays
     arcs: cuda_arguments.Uint32s
     low: int
     high: int

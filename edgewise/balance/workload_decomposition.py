@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Int64s
 from edgewise.kernels.cuda.device import (
@@ -350,7 +350,7 @@ class DecomposedStrategy(Strategy):
         super().__init__(str(choice))
         self._cost = cost
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         arrays = Scanned(scan_arrays(rows.num_vertices, pushes))
         return Plan(arrays, rows.offsets, num_shared_parts(pulls))
 

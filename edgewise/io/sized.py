@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from edgewise.errors import ParseError
 from edgewise.graph import Graph
 from edgewise.graph.ids import MAX_VERTICES
-from edgewise.io.lines import Layout, read_edges
+from edgewise.io.lines import LineLayout, read_edges
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 from edgewise.io.table import make_graph
@@ -43,7 +43,7 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
     return tuple(map(int, words))
 
 
-def read_sized(file: TextFile, layout: Layout, sizes: Sizes, options: ReadOptions) -> tuple[Graph, int]:
+def read_sized(file: TextFile, layout: LineLayout, sizes: Sizes, options: ReadOptions) -> tuple[Graph, int]:
     """Read the edges of a file that declares its sizes, and count as `make_graph` does.
 
     Raises:

@@ -42,7 +42,7 @@ _LOG_WARP = WARP.bit_length() - 1
 _LOG_FEW = FEW.bit_length() - 1
 
 
-class Rows(NamedTuple):
+class SummedRows(NamedTuple):
     """Rows, and what their neighbours have.
 
     Attributes:

@@ -41,7 +41,7 @@ _LOG_LINES, _CANDIDATES = 64, 1024
 _PAGE = 1024
 
 
-class Search(NamedTuple):
+class SearchState(NamedTuple):
     """The state of a search of n vertices by t threads.
 
     Attributes:
@@ -68,10 +68,10 @@ class Search(NamedTuple):
     log: np.ndarray
 
 
-def make_search(num_vertices: int, num_threads: int) -> Search:
+def make_search(num_vertices: int, num_threads: int) -> SearchState:
     """A search that has not begun. The kernel fills the other arrays."""
     words = -(-num_vertices // 64)
-    return Search(
+    return SearchState(
         level=_empty_at(num_vertices, _PAGE // 3),
         parent=_empty_at(num_vertices, 2 * _PAGE // 3),
         queues=np.empty((num_threads, num_vertices + 1), np.uint32),

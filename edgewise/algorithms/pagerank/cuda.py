@@ -68,7 +68,7 @@ SUMS = _SHARED.size
 Reals = Annotated[Any, Elements("rank")]
 
 
-class Rows(NamedTuple):
+class InEdgeRows(NamedTuple):
     """The layout, see `InEdges`, and weights in its order."""
 
     vertices: Uint32s
@@ -109,7 +109,7 @@ class Iteration(NamedTuple):
         n, heaviest, heavy, groups, limit: see `InEdges`; iterations at most.
     """
 
-    rows: Rows
+    rows: InEdgeRows
     ranks: Ranks
     partial: Float64s
     control: AtomicInt64s
@@ -148,7 +148,7 @@ def rank(
     jumps = scale if jump is None else copy_of(jump.astype(dtype))[in_edges.vertices]
     control, host, residual = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(1, np.float64)
     given = Iteration(
-        rows=Rows(in_edges.vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights),
+        rows=InEdgeRows(in_edges.vertices, in_edges.numbers, in_edges.begin, in_edges.sources, weights),
         ranks=Ranks(begin, shares, other_shares, scale, jumps, result),
         partial=empty(4 * kernel.blocks, np.float64),
         control=control,

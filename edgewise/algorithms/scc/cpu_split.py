@@ -189,7 +189,7 @@ def split(
     """Label each vertex with the lowest index in its strongly connected component, and count the components.
 
     Args:
-        arcs: out-edges and in-edges, see `Arcs` of `bfs.cpu`.
+        arcs: out-edges and in-edges, see `ArcsBothWays` of `bfs.cpu`.
         forward, backward: uint32, shape (n,): levels of the two searches, the largest integer for vertices not reached.
         depth: see `make_depth`.
         component: uint32, shape (n,), filled here.

@@ -29,7 +29,7 @@ _WORDS = Allocator(0, CPU_LINE)
 STEP, QUEUED, FOUND = (_WORDS.take_line() for _ in range(3))
 
 
-class Search(NamedTuple):
+class BellmanFordState(NamedTuple):
     """The state of Bellman-Ford between supersteps.
 
     Attributes:
@@ -49,7 +49,7 @@ class Search(NamedTuple):
     words: np.ndarray
 
 
-def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
+def make_search(num_vertices: int, source: int, unreached: Any) -> BellmanFordState:
     """The state before the first superstep."""
     distance = np.full(num_vertices, unreached)
     distance[source] = 0
@@ -58,7 +58,9 @@ def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
     words = np.zeros(_WORDS.lines_size, np.int64)
     words[QUEUED] = 1
     parent = np.full(num_vertices, _NONE)
-    return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)
+    return BellmanFordState(
+        distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words
+    )
 
 
 def searching(num_vertices: int, dtype: np.dtype) -> Step:

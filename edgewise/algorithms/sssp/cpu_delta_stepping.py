@@ -210,7 +210,7 @@ def delta_stepping(
     """Fill `state` with the distances from the source.
 
     Args:
-        arcs: `Arcs`.
+        arcs: `WeightedArcs`.
         state: from `make_state`; it need not be filled.
         buckets: from `make_buckets`, empty.
         board: int64, shape (threads, CPU_LINE).

@@ -12,7 +12,7 @@ from edgewise.kernels.arguments import Elements, Int64s, Offsets, Uint8s, Uint32
 Messages = Annotated[Any, Elements("message")]
 
 
-class Arcs(NamedTuple):
+class SizedArcs(NamedTuple):
     """The graph. For an array that a kernel does not read, it gets another one of the same dtype.
 
     Attributes:
@@ -102,5 +102,5 @@ class Table(NamedTuple):
     """
 
     own: Annotated[Any, Elements("own")]
-    graph: Arcs
+    graph: SizedArcs
     work: Annotated[Any, Elements("work")]

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
-from edgewise.engine.cpu.arguments import Arcs, NearFar, Work
+from edgewise.engine.cpu.arguments import NearFar, SizedArcs, Work
 from edgewise.engine.cpu.best_first import make_async_kernel
 from edgewise.engine.cpu.best_first_lists import RANK, SHARED_WORDS
 from edgewise.engine.cpu.kernel import make_kernel
@@ -85,7 +85,7 @@ class CpuProgram(AbstractEngine):
             in_arcs = graph.in_arcs if spec.needs_arc_index else in_arcs
         if delivery.buffered:
             in_offsets, self._slot_of = graph.slots
-        self._arcs = Arcs(
+        self._arcs = SizedArcs(
             n=graph.num_vertices,
             m=graph.num_arcs,
             offsets=graph.offsets,
