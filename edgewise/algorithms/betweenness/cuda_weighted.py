@@ -407,7 +407,7 @@ def accumulate(
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         wanted = sssp_cuda.Distances(on_gpu, piles, delta, n, source, unreached)
-        sssp_cuda.distances_kernel(*kinds).start([wanted])
+        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds).start([wanted])
         count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
             if not had_powers:

@@ -91,11 +91,6 @@ class Paths(NamedTuple):
     unreached: int
 
 
-def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    return (type_of(Paths, offset=offsets, weight=weight, key=key_dtype(distance)),)
-
-
 def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
     """Device functions for distances of this dtype, with weights or with 1 for each arc.
 
@@ -259,11 +254,6 @@ class Distances(NamedTuple):
     unreached: int
 
 
-def distances_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of what `make_distances_kernel` makes."""
-    return (type_of(Distances, offset=offsets, weight=weight, key=key_dtype(distance)),)
-
-
 def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
     search = make_search(distance, weighted)
@@ -301,11 +291,6 @@ class Parents(NamedTuple):
     unreached: int
 
 
-def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of what `make_parents_kernel` makes."""
-    return (type_of(Parents, offset=offsets, weight=weight, key=key_dtype(distance)),)
-
-
 def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel that only makes parents, for the same variants as `make_kernel`."""
     find_parents = make_find_parents(distance, weighted)
@@ -321,23 +306,27 @@ def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
     return parents_kernel
 
 
-@functools.cache
-def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    types = signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_kernel, types, distance, weight is not None)
+#: The makers of kernels, by what the kernels take.
+MAKERS = {Paths: make_kernel, Distances: make_distances_kernel, Parents: make_parents_kernel}
+
+
+def signature(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> tuple[Any, ...]:
+    """The type of the argument of the kernel that takes `Paths`, `Distances` or `Parents`; see `kernel_of`."""
+    return (type_of(takes, offset=offsets, weight=weight or np.dtype(np.int32), key=key_dtype(distance)),)
 
 
 @functools.cache
-def distances_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    """The kernel for graphs with such offsets and weights, or 1 for each arc, on the current GPU."""
-    types = distances_signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_distances_kernel, types, distance, weight is not None)
+def kernel_of(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    """The kernel that takes `Paths`, `Distances` or `Parents`, on the current GPU.
 
-
-@functools.cache
-def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    types = parents_signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
+    Args:
+        takes: one of these classes.
+        offsets, weight: the dtypes of a graph's offsets and weights; None for 1 for each arc.
+        distance: the dtype of distances.
+    """
+    return fixed_kernel(
+        MAKERS[takes], signature(takes, offsets, weight, distance), distance, weight is not None
+    )
 
 
 def unreached_key(dtype: np.dtype) -> Any:
@@ -368,7 +357,7 @@ def shortest_paths(
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run)
-    kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
+    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype)
     piles, parent = make_piles(n, m, dtype, CONTROL, HOST), empty(n, np.uint32)
     kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
     host = piles.host
@@ -426,6 +415,6 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         source=start,
         unreached=unreached_key(dtype),
     )
-    _parents_kernel(offset_dtype(on_gpu), weight, dtype).start([given])
+    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype).start([given])
     wait(given.host, None)
     return int(given.host[ORPHANS])
