@@ -137,7 +137,7 @@ def _scale(source: Any, num_vertices: int) -> Any:
 
 
 def pagerank(shards: Shards, iterations: int = 50) -> Any:
-    """Ranks after so many iterations with damping 0.85, float32, shape (num_vertices,), on the GPU.
+    """Ranks after `iterations` iterations with damping 0.85, float32, shape (num_vertices,), on the GPU.
 
     Vertices without out-edges give their rank to all alike. Sums of messages are float32, in any order.
     """

@@ -104,7 +104,7 @@ def _kernel() -> Kernel:
 
 
 def started(units: Units, slots: Any, times: int = 1) -> Any:
-    """Start the kernel so many times; the sums, which rows that lie apart are added to each time."""
+    """Start the kernel `times` times; the sums, which rows that lie apart are added to each time."""
     sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
     stage = packed(Stage(layout_arrays(units), slots, sums, n))
     for _ in range(times):
