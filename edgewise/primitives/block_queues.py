@@ -36,7 +36,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.kernels.words import LINE, Allocator
-from edgewise.primitives.control import control_words
+from edgewise.primitives.control import LOOK, control_words
 from edgewise.primitives.deal import TALLY_WORDS
 from edgewise.primitives.warp_buffers import BOX_WORDS
 
@@ -55,8 +55,6 @@ _ARRIVED = FEW_CONTROL.take_line(LINE + 1)
 MAX_STEPS = 1 << 16
 #: What a block adds to the upper half of a word where its queue overflows, and where the run is to end.
 OVERFLOW, ABORT = 1 << 20, 1 << 29
-#: The host's words are looked at in supersteps whose number is a multiple of LOOK.
-LOOK = 64
 #: Indices of `counts`: entries of the two queues, hubs of the two supersteps, and one that `visit` may use. They have
 #: 32 bits, for which shared memory has fast atomic operations.
 _COUNTS = Allocator(0)

@@ -12,6 +12,8 @@ from edgewise.kernels.words import Allocator
 
 #: How many words a count that takes turns has.
 TURNS = 3
+#: Kernels look at the host's words in short supersteps whose number is a multiple of LOOK.
+LOOK = 64
 
 
 def control_words() -> Allocator:

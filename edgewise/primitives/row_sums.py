@@ -32,10 +32,11 @@ from edgewise.kernels.cuda.device import (
     shuffle_down,
 )
 from edgewise.primitives.deal import reserve
+from edgewise.primitives.vertices import HUB
 
 #: A row of more than LONG arcs is taken by a block. A row is taken by part of a warp if it has at most FEW arcs, or at
 #: most as many as a vertex has values.
-LONG, FEW = (16, 1) if SIMULATED else (2048, 8)
+LONG, FEW = (16, 1) if SIMULATED else (HUB, 8)
 #: How many words a block shares to add up the sums of its warps.
 SHARED_SUMS = WARPS * WARP
 _LOG_WARP = WARP.bit_length() - 1

@@ -23,7 +23,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.memory import CANCEL
 from edgewise.kernels.words import LINE, Allocator
-from edgewise.primitives.control import TURNS, control_words, host_words, turns_after
+from edgewise.primitives.control import LOOK, TURNS, control_words, host_words, turns_after
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, list_long, take_long
 from edgewise.primitives.running_sums import sum_to_lane
@@ -45,8 +45,6 @@ REACHED, LOST = CONTROL.take(WARP), CONTROL.take()
 #: deepest level, out-edges of that, in-edges of vertices that some source had not reached.
 HOST = host_words()
 DONE, FORMS, KNOWN = HOST.take(), HOST.take(2), HOST.take(3)
-#: Passes between looks at the host's words.
-LOOK = 64
 
 
 class State(NamedTuple):

@@ -18,12 +18,13 @@ import numpy as np
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import LARGE_PAGE, Step
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: For code of the innermost loops: a call with all its arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
 
 #: Levels and parents are int32 with -1 for none; kernels see the same bits unsigned.
-NONE = np.uint32(0xFFFFFFFF)
+NONE = NO_VERTEX
 ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 
 #: Fields of a thread's line on the board: the part of its queue, how far that was handed out, its out-edges.

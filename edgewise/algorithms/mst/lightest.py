@@ -40,7 +40,8 @@ from edgewise.primitives.running_sums import sum_to_lane
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
 #: Arcs up to which a piece is short.
 SHORT = 6 if SIMULATED else 16
-_LOWER_HALF = 0xFFFFFFFF
+#: The bits of the lower one of two numbers in a word.
+LOWER_HALF = 0xFFFFFFFF
 
 
 def make_key(weight: np.dtype) -> Any:
@@ -92,7 +93,7 @@ def vertex_of(p: Any, n: Any, longer: Any) -> Any:
     """The vertex that a piece belongs to."""
     if p < n:
         return np.int64(p)
-    row = longer[p - n] & _LOWER_HALF
+    row = longer[p - n] & LOWER_HALF
     return row if row < n else row - n
 
 
@@ -122,7 +123,7 @@ def arcs_of(p: Any, n: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
         _, in_start, in_length = arcs_of_piece(np.int64(p), graph.in_offsets)
         return PieceArcs(start, length, in_start, in_length)
     piece = np.int64(longer[p - n])
-    if (piece & _LOWER_HALF) < n:
+    if (piece & LOWER_HALF) < n:
         _, start, length = arcs_of_piece(piece, graph.offsets)
         return PieceArcs(start, length, nothing, nothing)
     _, start, length = arcs_of_piece(piece - n, graph.in_offsets)

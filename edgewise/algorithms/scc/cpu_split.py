@@ -20,6 +20,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, team_kernel
 from edgewise.kernels.words import CPU_LINE, Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Results of the kernel: the lowest vertex that both searches reached, the number of vertices that both reached, the
 #: number of others that are alone, and that of all components.
@@ -30,7 +31,7 @@ FOUND_WORDS = _FOUND.lines_size
 _PIECE, _LOOK = 1024, 1 << 18
 
 _ONE, _DONE = np.uint64(1), np.uint32(0xFFFFFFFF)
-_UNREACHED = np.uint32(0xFFFFFFFF)
+_UNREACHED = NO_VERTEX
 
 
 class Depth(NamedTuple):

@@ -60,13 +60,12 @@ from edgewise.primitives.near_far import (
 )
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.vertices import HUB, NO_VERTEX
 
 #: Words of `control` and of the host's array, behind those of `near_far`.
 CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
 HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
-#: In-degree from which the arcs of one vertex are shared by a block when parents are made.
-HUB = 2048
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
 _WIDER = 3.0
 
@@ -169,7 +168,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
         generation = grid_barrier(control, generation)
         orphans = np.int64(0)
         for v in range(thread_index(), n, num_threads()):
-            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
+            if v != source and dist[v] != unreached and parent[v] == NO_VERTEX:
                 orphans += 1
         orphans = warp_sum(orphans)
         if lane() == 0 and orphans > 0:
@@ -234,7 +233,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         graph, piles, n, source, unreached = it.graph, it.piles, it.n, it.source, it.unreached
         me, hubs, control = thread_index(), piles.other_near, piles.control
         for v in range(me, n, num_threads()):
-            it.parent[v] = np.uint32(0xFFFFFFFF)
+            it.parent[v] = NO_VERTEX
         generation = search(graph, piles, block, it.delta, n, source, unreached)
         orphans = find_parents(n, source, unreached, graph, piles.best, it.parent, hubs, control, generation)
         if me == 0:

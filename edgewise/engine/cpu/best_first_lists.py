@@ -11,12 +11,12 @@ from edgewise.engine.cpu.shared import (
     ALONE_EDGES,
     ALONE_LIST,
     FLIP,
-    NO_VERTEX,
     SHARED,
     finish_segment,
 )
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.words import CPU_LINE, Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Words of `shared` behind those of all kernels, a cache line apart: the lengths of the lists near now, near next, far
 #: now and far next; and the rank in the sample that the last threshold had, -1 at first.

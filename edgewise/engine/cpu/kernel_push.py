@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from edgewise.engine.cpu.pieces import claim_piece
-from edgewise.engine.cpu.shared import LISTED, NO_VERTEX, PIECE, SEGMENT, TOUCHED, append, finish_segment
+from edgewise.engine.cpu.shared import LISTED, PIECE, SEGMENT, TOUCHED, append, finish_segment
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_exchange
 from edgewise.kernels.cpu.team import claim
 from edgewise.kernels.words import CPU_LINE
+from edgewise.primitives.vertices import NO_VERTEX
 
 
 class Pushing(NamedTuple):

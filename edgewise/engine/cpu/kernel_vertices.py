@@ -9,7 +9,6 @@ from edgewise.engine.cpu.shared import (
     EDGES,
     LISTED,
     NEXT,
-    NO_VERTEX,
     RANGE,
     SEGMENT,
     TOUCHED,
@@ -21,6 +20,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.team import claim
 from edgewise.kernels.words import CPU_LINE
+from edgewise.primitives.vertices import NO_VERTEX
 
 
 class Computing(NamedTuple):

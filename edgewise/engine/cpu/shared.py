@@ -12,6 +12,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.primitives.endings import CANCELLED
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
@@ -30,9 +31,8 @@ FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices
 #: Why a kernel returned: its budget is spent. Called again, it goes on where it was.
 GO_ON = CANCELLED + 1
 
-#: How many list entries a thread reserves at a time, and the mark of an entry that it did not use.
+#: How many list entries a thread reserves at a time. One that it did not use is NO_VERTEX.
 SEGMENT = 64
-NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 class Sizes(NamedTuple):
