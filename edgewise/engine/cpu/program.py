@@ -41,7 +41,6 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE
 from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
-from edgewise.primitives.direction import AUTO, PULL, PUSH
 
 #: A run looks at ALONE_BUDGET vertices and arcs before it asks for the first time whether more threads are worth it. It
 #: looks at no more than LONGEST_BUDGET while the calling thread takes part, which hears of Ctrl-C only afterwards.
@@ -66,8 +65,7 @@ class CpuProgram(AbstractEngine):
         self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
-        self._delivery, pull = delivery, delivery.in_edges
-        self._way = PULL if not delivery.pushes else AUTO if pull else PUSH
+        self._delivery = delivery
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
@@ -144,7 +142,7 @@ class CpuProgram(AbstractEngine):
             arcs.m,
             np.uint32(workspace.base),
             -1 if limit is None else limit,
-            self._way,
+            self._delivery.direction,
             self._delivery.in_edges,
             constants.supplied,
         )
