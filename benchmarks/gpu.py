@@ -27,7 +27,7 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
     "lattice": lambda: ew.generate.lattice(2048, 2048, removed=0.1, weights=(1, 100)),
     "one-way": lambda: ew.generate.lattice(2048, 2048, removed=0.1, one_way=0.3, weights=(1, 100)),
 }
-#: Milliseconds on one H100 that were aimed at, for so many of the graphs; the others are not measured.
+#: Milliseconds on one H100 that were aimed at, one for each of the first graphs; the others are not measured.
 GOALS = {
     "bfs": (0.6, 1.0, 0.8, 12),
     "sssp": (4, 6, 8, 45),
@@ -47,7 +47,7 @@ def synchronize() -> None:
 
 
 def timed(call: Callable[[], Any], repeat: int) -> tuple[float, Any]:
-    """The median of so many calls in milliseconds after one that is not counted, and the last result."""
+    """The median of `repeat` calls in milliseconds after one that is not counted, and the last result."""
     result, seconds = call(), []
     for _ in range(repeat):
         synchronize()

@@ -87,7 +87,7 @@ def _seconds(row: Row | None) -> str:
 
 
 def markdown(head: list[str], body: list[list[str]], left: int = 1) -> str:
-    """A Markdown table with aligned columns, so many of them to the left."""
+    """A Markdown table with aligned columns, the first `left` of them to the left."""
     widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
     rule = ["-" * width if i < left else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
 

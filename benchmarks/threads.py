@@ -35,7 +35,7 @@ def weighted(graph: ew.Graph) -> ew.Graph:
 
 
 def graphs(largest: int) -> dict[str, Callable[[], ew.Graph]]:
-    """Graphs of up to so many arcs: R-MAT, which is skewed and shallow, and lattices, which are neither."""
+    """Graphs of at most `largest` arcs: R-MAT, which is skewed and shallow, and lattices, which are neither."""
     made: dict[str, Callable[[], ew.Graph]] = {}
     for scale, factor in (
         (4, 4),

@@ -27,6 +27,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
+    WARPS,
     atomic_add,
     block_barrier,
     block_size,
@@ -39,9 +40,9 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
-from edgewise.layout.slots_cuda import Layout as Rows
+from edgewise.layout.slots_cuda import LayoutArrays
 from edgewise.primitives.by_degree import SCRATCH, make_binned
-from edgewise.primitives.deal import TALLY_WORDS, WARPS, list_pieces, make_deal, make_walk, most_pieces
+from edgewise.primitives.deal import TALLY_WORDS, list_pieces, make_deal, make_walk, most_pieces
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 
 VIEWS = {f"{lanes} lanes": make_grouped(lanes) for lanes in (1, 2, 4, 8, 16, 32)}
@@ -337,7 +338,7 @@ def check_strategy(balance, degrees):
 class LaidOutVisiting(NamedTuple):
     """What a kernel takes that notes which arcs of a layout are gathered over; rows low to high - 1 gather."""
 
-    layout: Rows
+    layout: LayoutArrays
     arcs: cuda_arguments.Uint32s
     low: int
     high: int

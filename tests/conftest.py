@@ -4,6 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from fixtures import file as file
+from fixtures import make as make
+from fixtures import towns as towns
 
 from edgewise.engine.cpu import program as cpu_program
 from edgewise.engine.cpu.shared import Sizes

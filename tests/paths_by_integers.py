@@ -88,7 +88,7 @@ def diamonds(count):
 
 
 def two_ways(count, few, many, times=1):
-    """A chain of squares of edges that are there so many times. Its end leads to the last vertex by two others, to
+    """A chain of `count` squares, with each edge `times` times. Its end leads to the last vertex by two others, to
     which it has few and many parallel arcs."""
     source, target, n = diamonds(count)
     first, second, last, end = n, n + 1, n + 2, n - 1

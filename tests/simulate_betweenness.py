@@ -68,8 +68,8 @@ def compare_forms(graph):
 
 
 def squares(count, times, weights=None):
-    """A chain of squares of edges that are there so many times, and a path of other vertices beside it;
-    all edges of one weight."""
+    """A chain of `count` squares, with each edge `times` times, and a path of other vertices beside it; all edges of
+    one weight."""
     first = 3 * np.arange(count)
     source = np.concatenate([first, first, first + 1, first + 2]).repeat(times)
     target = np.concatenate([first + 1, first + 2, first + 3, first + 3]).repeat(times)

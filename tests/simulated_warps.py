@@ -63,7 +63,7 @@ def _shared_array(shared, shape, dtype):
 def with_warps():
     """Give the simulator such warps. To be called before kernels are loaded."""
     FakeCUDAShared.array = _shared_array
-    cuda_device.WARP, cuda_device.THREADS = LANES, THREADS
+    cuda_device.WARP, cuda_device.THREADS, cuda_device.WARPS = LANES, THREADS, THREADS // LANES
     cuda_device.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
     cuda_device.ballot, cuda_device.warp_barrier = _ballot, lambda: _exchange(None)
     cuda_device.shuffle, cuda_device.shuffle_up, cuda_device.shuffle_down = (

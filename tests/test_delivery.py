@@ -7,6 +7,7 @@ from test_engines import PROGRAMS
 
 import edgewise as ew
 from edgewise.engine.delivery import Delivery, decide
+from edgewise.primitives import direction
 from edgewise.program.inspect import inspect_program
 
 AUTO, LAYOUT, MERGED = ew.Schedule(), ew.Layout(group_size=1), ew.Schedule(balance=ew.MergePath())
@@ -160,3 +161,17 @@ def test_only_a_layout_that_nobody_asked_for_is_spare():
         assert decided(kind, schedule, True, on_gpu=True).layout_is_spare == expected
     found = decided("float sums", AUTO, True, on_gpu=True).without_layout()
     assert found == Delivery(False, True, True, why=(*IN_ORDER, "there was no room for a layout"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "in_edges", "expected"),
+    [
+        ("integer sums", AUTO, True, direction.AUTO),
+        ("integer sums", AUTO, False, direction.PUSH),
+        ("integer sums", ew.Schedule(ew.Push()), True, direction.PUSH),
+        ("integer sums", ew.Schedule(ew.Pull()), True, direction.PULL),
+        ("all messages", AUTO, True, direction.PUSH),
+    ],
+)
+def test_one_direction_is_what_all_supersteps_take(kind, schedule, in_edges, expected):
+    assert decided(kind, schedule, in_edges, on_gpu=False).direction == expected

@@ -1,59 +1,15 @@
 """The algorithms on a GPU give what they give on the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
 
 import concurrent.futures
-import functools
 
-import battery
 import numpy as np
 import pytest
-from test_gpu import BALANCES
+from gpu_cases import FOREST, LARGE, as_program, chain_of_cycles, graphs, same
 
 import edgewise as ew
-from edgewise.errors import FileChangedError, GraphError, MemoryLimitError, NegativeCycleError, ScheduleError
+from edgewise.errors import FileChangedError, GraphError, MemoryLimitError
 
 pytestmark = pytest.mark.gpu
-
-SMALL = battery.graphs()
-#: Frontiers that stay in the blocks, that overflow them, and that are pulled; vertices with more arcs than one lane,
-#: one warp or one block takes alone.
-LARGE = {
-    "path": lambda: ew.generate.path(5000, weights=(0, 3)),
-    "star": lambda: ew.generate.star(200_000, weights=(1, 9)),
-    "lattice": lambda: ew.generate.lattice(300, 400, seed=3, weights=(0, 20)),
-    "one-way streets": lambda: ew.generate.lattice(200, 200, one_way=0.3, seed=4, weights=(1, 100)),
-    "hubs": lambda: ew.generate.rmat(17, 24, seed=5, weights=(0, 20)),
-    "uniform": lambda: ew.generate.uniform(60_000, 900_000, seed=7, weights=(1, 1000)),
-    "sparse": lambda: ew.generate.uniform(100_000, 90_000, seed=8, weights=(1, 10)),
-}
-
-
-def graphs():
-    """Small graphs, the same with other weights or none or undirected, and random ones."""
-    for name, graph in SMALL.items():
-        if graph.num_vertices == 0:
-            continue
-        yield name, graph
-        arcs = (graph.sources, graph.targets)
-        for dtype in (np.int64, np.float32, np.float64):
-            weights = graph.weights.astype(dtype) / (4 if dtype != np.int64 else 1)
-            yield (
-                f"{name} {dtype.__name__}",
-                ew.Graph.from_edges(*arcs, weights.astype(dtype), num_vertices=graph.num_vertices),
-            )
-        yield f"{name} bare", ew.Graph.from_edges(*arcs, num_vertices=graph.num_vertices)
-        yield (
-            f"{name} both ways",
-            ew.Graph.from_edges(*arcs, graph.weights, False, num_vertices=graph.num_vertices),
-        )
-    for seed in range(40):
-        random = np.random.default_rng(seed)
-        n = int(random.integers(2, 3000))
-        m = int(random.integers(0, 6 * n))
-        weights = random.integers(0, int(random.integers(1, 50)), m)
-        yield (
-            f"random {seed}",
-            ew.Graph.from_edges(*random.integers(0, n, (2, m)), weights, bool(seed % 3), num_vertices=n),
-        )
 
 
 def large():
@@ -67,13 +23,6 @@ def both(algorithm, graph, *args, **options):
     assert "GPU" in on_gpu.explain()
     assert on_gpu.verify(graph)
     return on_gpu, on_cpu
-
-
-def same(name, got, expected, *attributes):
-    for attribute in attributes:
-        np.testing.assert_array_equal(
-            getattr(got, attribute), getattr(expected, attribute), err_msg=f"{name}: {attribute}"
-        )
 
 
 @pytest.mark.parametrize("make", [graphs, large])
@@ -153,9 +102,6 @@ def test_components_of_deep_trees_are_the_same_each_time():
             same(f"{n} {gaps}", got, expected, "component", "num_components")
 
 
-FOREST = ("source_index", "target_index", "weight", "num_components")
-
-
 def check_forest(name, graph):
     got, expected = both(ew.mst, graph, symmetrize=graph.directed)
     same(name, got, expected, *FOREST)
@@ -221,13 +167,6 @@ def test_the_same_forest_each_time():
     expected = ew.mst(graph, symmetrize=True, device="cpu")
     for _ in range(100):
         same("hubs", ew.mst(graph, symmetrize=True, device="cuda"), expected, *FOREST)
-
-
-def chain_of_cycles(length, count, order):
-    """Cycles, each with an arc to the next; the vertices get numbers in the order that is given."""
-    v = np.arange(length * count)
-    turns, last = np.where(v % length == length - 1, v - length + 1, v + 1), v[length - 1 : -1 : length]
-    return ew.Graph.from_edges(order[np.r_[v, last]], order[np.r_[turns, last + 1]], num_vertices=len(v))
 
 
 def renumbered(graph, seed):
@@ -337,146 +276,6 @@ def test_auto_is_where_the_run_ends_sooner_unless_cpu_threads_are_asked_for():
     assert result.explain().startswith("on the GPU: about")
     assert isinstance(result.on_device("rank"), cupy.ndarray)
     assert "GPU" not in ew.pagerank(large, schedule=ew.Schedule(num_threads=2)).explain()
-
-
-def forest(graph, **options):
-    """The minimum spanning forest of any graph."""
-    return ew.mst(graph, symmetrize=True, **options)
-
-
-#: Arrays in which an algorithm that runs as a program gives what it gives on the CPU.
-EXACT = {
-    ew.bfs: ("level", "parent_index", "supersteps"),
-    ew.sssp: ("distance", "parent_index"),
-    ew.connected_components: ("component", "num_components"),
-    forest: FOREST,
-    ew.scc: ("component", "num_components"),
-    ew.pagerank: ("iterations", "converged"),
-}
-#: Large graphs on which components, too, have few supersteps.
-BALANCED = ("star", "lattice", "hubs")
-
-
-@functools.cache
-def on_the_cpu(algorithm, name):
-    """A graph by its name, and an algorithm's result on the CPU."""
-    graph = LARGE[name]() if name in LARGE else SMALL[name]
-    arguments = (0,) if algorithm in (ew.bfs, ew.sssp) else ()
-    return graph, arguments, algorithm(graph, *arguments, device="cpu")
-
-
-def as_program(algorithm, graph, *args, balance, delivery="auto", **options):
-    """The result of an algorithm on the GPU by a strategy, verified."""
-    got = algorithm(graph, *args, device="cuda", schedule=ew.Schedule(delivery, balance=balance), **options)
-    assert balance == "auto" or f"balance {balance}" in got.explain()
-    assert got.verify(graph)
-    return got
-
-
-@pytest.mark.parametrize("balance", BALANCES, ids=str)
-@pytest.mark.parametrize("algorithm", EXACT, ids=lambda algorithm: algorithm.__name__)
-def test_every_algorithm_runs_with_every_strategy(algorithm, balance):
-    if algorithm is ew.pagerank and isinstance(balance, ew.EdgeBased):
-        with pytest.raises(ScheduleError, match="EdgeBased"):
-            ew.pagerank(SMALL["heavy row"], device="cuda", schedule=ew.Schedule(balance=balance))
-        return
-    for name in (*(name for name, graph in SMALL.items() if graph.num_vertices), *BALANCED):
-        graph, arguments, expected = on_the_cpu(algorithm, name)
-        got = as_program(algorithm, graph, *arguments, balance=balance)
-        same(name, got, expected, *EXACT[algorithm])
-        if algorithm is ew.pagerank:
-            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-9, err_msg=name)
-            assert got.residual == pytest.approx(expected.residual, rel=1e-6, abs=1e-12), name
-
-
-@pytest.mark.parametrize("balance", [ew.WarpMapped(8), ew.NodeSplitting()], ids=str)
-def test_kinds_of_graphs_as_programs(balance):
-    """Weights of every dtype and none, both directions, deliveries."""
-    for name, graph in graphs():
-        for algorithm in (ew.bfs, ew.sssp):
-            expected = algorithm(graph, 0, device="cpu")
-            for delivery in ("auto", ew.Push(), ew.Pull()):
-                got = as_program(algorithm, graph, 0, balance=balance, delivery=delivery)
-                same(name, got, expected, *EXACT[algorithm])
-                if algorithm is ew.sssp:
-                    assert got.distance.dtype == expected.distance.dtype
-        for algorithm in (ew.connected_components, ew.scc):
-            got = as_program(algorithm, graph, balance=balance)
-            same(name, got, algorithm(graph, device="cpu"), *EXACT[algorithm])
-        for delivery in ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
-            got = as_program(forest, graph, balance=balance, delivery=delivery)
-            expected = forest(graph, device="cpu")
-            same(name, got, expected, *FOREST)
-            assert got.weight.dtype == expected.weight.dtype
-
-
-@pytest.mark.parametrize("delivery", ["auto", ew.Push(), ew.Pull()], ids=str)
-def test_strong_components_as_programs(delivery):
-    """Also where the rest after two searches takes several rounds."""
-    graphs = {
-        "cycles": chain_of_cycles(3, 300, np.random.default_rng(6).permutation(900)),
-        "falling cycles": chain_of_cycles(2, 300, np.arange(600)[::-1]),
-        "sparse": ew.generate.uniform(20_000, 26_000, seed=1),
-        "one-way streets": LARGE["one-way streets"](),
-    }
-    for name, graph in graphs.items():
-        got = as_program(ew.scc, graph, balance=ew.MergePath(), delivery=delivery)
-        same(name, got, ew.scc(graph, device="cpu"), "component", "num_components")
-    got = ew.scc(graph, device="cuda", schedule=ew.Schedule(ew.Buffered()))
-    same("buffered", got, ew.scc(graph, device="cpu"), "component", "num_components")
-
-
-def test_bfs_as_a_program_from_several_sources_and_to_a_depth():
-    graph = LARGE["lattice"]()
-    for depth in (0, 1, 7, 200):
-        options = {"source": [5, 70_000, 5, 119_999], "max_depth": depth}
-        got = as_program(ew.bfs, graph, balance=ew.MergePath(), **options)
-        same(depth, got, ew.bfs(graph, device="cpu", **options), "level", "parent_index", "supersteps")
-
-
-@pytest.mark.parametrize("balance", ["auto", ew.ThreadMapped(), ew.WorkloadDecomposition()], ids=str)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
-def test_negative_weights_as_a_program(dtype, balance):
-    """Also over paths of more vertices than a first look for negative cycles lets through."""
-    hubs = LARGE["hubs"]()
-    height = np.random.default_rng(2).integers(0, 50, hubs.num_vertices)
-    weights = (hubs.weights + height[hubs.sources] - height[hubs.targets]).astype(dtype)
-    graph = ew.Graph.from_edges(hubs.sources, hubs.targets, weights, num_vertices=hubs.num_vertices)
-    path = ew.Graph.from_edges(range(700), range(1, 701), np.full(700, -2, dtype))
-    for name, made in (("hubs", graph), ("path", path)):
-        got = as_program(ew.sssp, made, 0, balance=balance)
-        same(name, got, ew.sssp(made, 0, device="cpu"), "distance", "parent_index", "supersteps")
-        assert got.distance.dtype == dtype and "a program on the GPU" in got.explain()
-    ends = np.arange(3000)
-    cycle = ew.Graph.from_edges([*ends, 3000], [*ends + 1, 2990], np.array([1] * 3000 + [-11], dtype))
-    with pytest.raises(NegativeCycleError, match="is on a cycle of negative weight"):
-        as_program(ew.sssp, cycle, 0, balance=balance)
-
-
-@pytest.mark.parametrize("balance", [ew.WarpMapped(), ew.MergePath()], ids=str)
-def test_pagerank_as_a_program_with_all_its_options(balance):
-    for name in ("hubs", "sparse"):
-        graph = LARGE[name]()
-        n = graph.num_vertices
-        jump, start = np.arange(n) % 5, np.arange(n) % 3
-        for options in (
-            {"personalization": jump, "weighted": True, "start": start, "tol": 1e-9},
-            {"start": start, "damping": 0.5},
-            {"tol": 0, "max_iterations": 7},
-            {"max_iterations": 0},
-        ):
-            got = as_program(ew.pagerank, graph, balance=balance, **options)
-            expected = ew.pagerank(graph, device="cpu", **options)
-            same(name, got, expected, "iterations", "converged")
-            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-9, atol=1e-15, err_msg=name)
-            assert got.residual == pytest.approx(expected.residual, rel=1e-6, abs=1e-12)
-        options = {"tol": 0, "max_iterations": 20, "dtype": np.float32}
-        got = as_program(ew.pagerank, graph, balance=balance, **options)
-        expected = ew.pagerank(graph, device="cpu", **options)
-        assert got.rank.dtype == np.float32
-        assert np.abs(got.rank.astype(float) - expected.rank).sum() <= 3e-6
-    with pytest.raises(ScheduleError, match="delivery is Push"):
-        as_program(ew.pagerank, graph, balance=balance, delivery=ew.Push())
 
 
 def test_too_little_memory_is_refused_before_the_run():

@@ -170,13 +170,15 @@ def test_arguments_are_declared_once():
 
 
 def test_control_words_are_given_out_once():
+    from edgewise.kernels.words import LINE
     from edgewise.primitives.control import control_words
-    from edgewise.primitives.words import LINE
 
     words = control_words()
     assert (words.take(), words.take(3), words.take_line(3), words.take()) == (1, 2, LINE, LINE + 3)
     further = words.more()
     assert (further.take_line(), words.size) == (2 * LINE, LINE + 4)
+    assert (words.lines_size, further.lines_size) == (2 * LINE, 3 * LINE)
+    assert further.take(LINE - 1) == 2 * LINE + 1 and further.lines_size == further.size == 3 * LINE
 
 
 def test_the_words_of_an_array_keep_its_memory():

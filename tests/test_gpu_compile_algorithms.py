@@ -29,18 +29,19 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
-    from edgewise.graph import gpu_keys
+    from edgewise.graph import keys_cuda
     from edgewise.layout import slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
+
+    def sssp_kernel(takes, dtype, weighted):
+        return sssp_cuda.MAKERS[takes](dtype, weighted), sssp_cuda.signature(takes, offsets, weight, dtype)
+
     return {
         "bfs": (bfs_cuda.make_kernel(special), bfs_cuda.signature(offsets)),
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
-        "sssp": (sssp_cuda.make_kernel(distance, True), sssp_cuda.signature(offsets, weight, distance)),
-        "parents of distances": (
-            sssp_cuda.make_parents_kernel(distance, special),
-            sssp_cuda.parents_signature(offsets, weight, distance),
-        ),
+        "sssp": sssp_kernel(sssp_cuda.Paths, distance, True),
+        "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
@@ -56,13 +57,10 @@ def kernels(offsets, weight, distance, rank):
             cuda_weighted.make_kernel(wide, True, special),
             cuda_weighted.signature(offsets, weight, wide),
         ),
-        "distances": (
-            sssp_cuda.make_distances_kernel(wide, True),
-            sssp_cuda.distances_signature(offsets, weight, wide),
-        ),
+        "distances": sssp_kernel(sssp_cuda.Distances, wide, True),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
-        "keys": (gpu_keys.keys_kernel, gpu_keys.signature(offsets)),
+        "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
     }
 
 
@@ -129,7 +127,7 @@ def test_edge_betweenness_compiles(with_powers):
     kinds = cuda_weighted.signature(offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
     search = sssp_cuda.make_distances_kernel(whole, False)
-    kinds = sssp_cuda.distances_signature(offsets, whole, whole)
+    kinds = sssp_cuda.signature(sssp_cuda.Distances, offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(search, kinds, NEWEST_MEASURED, None)
 
 

@@ -25,7 +25,7 @@ DOOR = SimpleNamespace(
 
 
 def arc_keys(offsets, targets):
-    """What the kernel of `edgewise.graph.gpu_keys` writes."""
+    """What the kernel of `edgewise.graph.keys_cuda` writes."""
     sources = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return targets.astype(np.int64) << 32 | sources
 
@@ -44,7 +44,7 @@ def on_gpu(values):
 def numpy_for_cupy(monkeypatch):
     for module in (file_save, gpu_rows, graph_module, resident):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
-    monkeypatch.setitem(sys.modules, "edgewise.graph.gpu_keys", SimpleNamespace(arc_keys=arc_keys))
+    monkeypatch.setitem(sys.modules, "edgewise.graph.keys_cuda", SimpleNamespace(arc_keys=arc_keys))
     monkeypatch.setattr(placed, "place", lambda values, on_gpu: np.array(values))
 
 

@@ -40,7 +40,7 @@ RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 #: Packages that only one part may import, and the modules that a plain `import edgewise` must not load.
 DOORS = {"cupy": "kernels", "numba.cuda": "kernels", "networkx": "nx", "typer": "cli"}
 ALGORITHM_DOORS = ("cpu", "cuda", "program", "verify")
-NOT_LOADED = ("cupy", "networkx", "pandas", "polars", "pyarrow", "rich", "typer")
+NOT_LOADED = ("cupy", "networkx", "numba.cuda", "pandas", "polars", "pyarrow", "rich", "typer")
 
 
 def modules() -> list[Path]:
@@ -65,10 +65,21 @@ def forms(path: Path) -> Iterator[tuple[int, str]]:
                     raise AssertionError(f"{path}:{node.lineno}: give a function, or its name as a string")
 
 
-def imported_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Every absolute name that a file imports, at any depth and by `dispatch`, with its line."""
-    yield from forms(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a file is imported: all that lies below a node but the bodies of functions."""
+    for inner in ast.iter_child_nodes(node):
+        if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield inner
+            yield from statements(inner)
+
+
+def imported_names(path: Path, at_once: bool = False) -> Iterator[tuple[int, str]]:
+    """Every absolute name that a file imports, with its line: at any depth and by `dispatch`, or just when it is
+    imported itself."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not at_once:
+        yield from forms(path)
+    for node in statements(tree) if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -120,10 +131,16 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported_modules(path: Path, known: set[str]) -> set[str]:
-    """The modules among the known ones that a file imports, at any depth."""
-    names = {name for _, name in imported_names(path)}
+def imported_modules(path: Path, known: set[str], at_once: bool = False) -> set[str]:
+    """The modules among the known ones that a file imports, see `imported_names`."""
+    names = {name for _, name in imported_names(path, at_once)}
     return {name if name in known else name.rpartition(".")[0] for name in names} & known
+
+
+def needs_cuda(name: str) -> bool:
+    """Whether a name stands for CUDA itself, or for something of ours that is imported only where CUDA is used."""
+    parts = name.split(".")
+    return parts[0] == "cupy" or any(part.startswith("cuda") or part.endswith("_cuda") for part in parts)
 
 
 @pytest.mark.parametrize("folder", ["edgewise", "benchmarks"])
@@ -140,9 +157,7 @@ def test_cpu_and_cuda_are_apart(path: Path) -> None:
     inner = name.split(".")[2:]
     for line, imported in imported_names(path):
         if any(part.startswith("cpu") for part in inner):
-            assert not any(part.startswith("cuda") for part in imported.split(".")), (
-                f"{path}:{line}: {imported}"
-            )
+            assert not needs_cuda(imported), f"{path}:{line}: {imported}"
         package = imported.rpartition(".")[0]
         inside = name.startswith(f"{package}.") and package.count(".") > 0
         is_module = (ROOT / imported.replace(".", "/")).with_suffix(".py").is_file()
@@ -180,18 +195,25 @@ def test_helpers_belong_to_the_door_that_they_name(path: Path) -> None:
 
 
 def test_what_the_cpu_runs_needs_no_gpu() -> None:
-    """No file of an algorithm for the CPU imports one for a GPU, through other algorithms' files either."""
-    known = {module_name(path): path for path in modules() if part_of(path) == "algorithms"}
-    names = {name: {imported for _, imported in imported_names(path)} for name, path in known.items()}
-    uses = {name: imported_modules(path, set(known)) for name, path in known.items()}
-    for first in (name for name in known if name.split(".")[-1].startswith("cpu")):
+    """No file for the CPU imports one for CUDA, or CUDA itself, through other files either.
+
+    Functions may import what is for CUDA when they are called with something on a GPU, but those of algorithms may not:
+    there, `dispatch` does that.
+    """
+    known = {module_name(path): path for path in modules()}
+    at_once = {name: part_of(path) != "algorithms" for name, path in known.items()}
+    uses = {name: imported_modules(path, set(known), at_once[name]) for name, path in known.items()}
+    packages = {
+        name: {other for _, other in imported_names(path, at_once[name]) if imported_part(other) is None}
+        for name, path in known.items()
+    }
+    runs_on_cpu = [name for name in known if any(part.startswith("cpu") for part in name.split("."))]
+    for first in ("edgewise.schedule", *runs_on_cpu):
         reached, waiting = {first}, [first]
         while waiting:
             name = waiting.pop()
-            on_gpu = [
-                other for other in names[name] if any(part.startswith("cuda") for part in other.split("."))
-            ]
-            assert not on_gpu, f"{first} reaches {name}, which imports {on_gpu}"
+            for_cuda = sorted(filter(needs_cuda, uses[name] | packages[name]))
+            assert not for_cuda, f"{first} reaches {name}, which imports {for_cuda}"
             waiting += uses[name] - reached
             reached |= uses[name]
 

@@ -24,13 +24,19 @@ def test_rivals_give_the_right_answers_in_the_simulator():
 @pytest.mark.parametrize("kind", cusha_kernel.DTYPES)
 def test_programs_on_shards_compile(kind):
     kernel = cusha_kernel.make_kernel(kind, max(cusha_kernel.TEAMS))
-    assert b".text.kernel" in gpu.compile_kernel(kernel, cusha.signature(kind), H100, None)
+    assert b".text.kernel" in gpu.compile_kernel(kernel, cusha_kernel.signature(kind), H100, None)
 
 
-@pytest.mark.parametrize("kernel", [merge_sort.merge_sort_kernel, quick_sort.quick_sort_kernel])
-def test_sorts_compile(kernel):
-    types = merge_sort.MERGE_TYPES if kernel is merge_sort.merge_sort_kernel else quick_sort.QUICK_TYPES
-    assert b".text.kernel" in gpu.compile_kernel(kernel, types, H100, None)
+@pytest.mark.parametrize(
+    ("kernel", "signature"),
+    [
+        (merge_sort.merge_sort_kernel, merge_sort.signature()),
+        (quick_sort.quick_sort_kernel, quick_sort.signature()),
+    ],
+    ids=["merge sort", "quick sort"],
+)
+def test_sorts_compile(kernel, signature):
+    assert b".text.kernel" in gpu.compile_kernel(kernel, signature, H100, None)
 
 
 def test_remapping_compiles():

@@ -80,7 +80,7 @@ class Farthest(ew.Program):
 
 
 def hubs(last):
-    """Two vertices with so many arcs out and in that they fill several pieces, after or before all others."""
+    """Two vertices with 20,000 arcs out, one of them with as many in: several pieces, after or before all others."""
     n, rng = 20_000, np.random.default_rng(5)
     few = rng.integers(0, n, (10_000, 2))
     spokes = np.arange(n)

@@ -105,10 +105,9 @@ def test_programs_that_cannot_be_found(tmp_path: Path, content: str | None, spec
 
 
 def test_an_unknown_algorithm_lists_those_that_exist() -> None:
-    with pytest.raises(
-        ProgramError,
-        match="no algorithm 'pagerang'; there are betweenness, bfs, components, edge_betweenness, mst, pagerank",
-    ):
+    known = list(tasks.algorithms())
+    assert {"bfs", "components", "pagerank"} <= set(known)
+    with pytest.raises(ProgramError, match=f"no algorithm 'pagerang'; there are {', '.join(known)}\\. "):
         find_task("pagerang")
 
 

@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 @team_kernel(key=None)
 def visit(thread, size, control, visits, sizes, meetings):
-    """Count this thread's visit, then meet the others so many times."""
+    """Count this thread's visit, then meet the others `meetings` times."""
     visits[8 * thread] += 1
     sizes[8 * thread] = size
     for _ in range(meetings):

@@ -29,19 +29,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.cusha_kernel import (
-    CONTROL_WORDS,
+    CONTROL,
     DTYPES,
     MAX_WINDOW,
     TEAMS,
     WINDOW_ENTRIES,
+    ShardArrays,
+    ShardRun,
+    ShardValues,
     make_kernel,
+    signature,
 )
 from edgewise.graph.csr import build_rows
 from edgewise.kernels.cache import compile_seconds
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
-from edgewise.kernels.cuda.device import (
-    INT64,
-)
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import copy_of, cupy, empty, finish, zeros
 
@@ -137,7 +137,7 @@ def _scale(source: Any, num_vertices: int) -> Any:
 
 
 def pagerank(shards: Shards, iterations: int = 50) -> Any:
-    """Ranks after so many iterations with damping 0.85, float32, shape (num_vertices,), on the GPU.
+    """Ranks after `iterations` iterations with damping 0.85, float32, shape (num_vertices,), on the GPU.
 
     Vertices without out-edges give their rank to all alike. Sums of messages are float32, in any order.
     """
@@ -171,24 +171,21 @@ def _run(kind: str, shards: Shards, buffers: list[Any], sums: Any, argument: int
     values = empty(shards.num_vertices, DTYPES[kind])
     kernel = _kernel(kind, teams_for(shards.window))
     scale = shards.scale if kind == "pagerank" else values
-    arrays = (shards.windows, shards.source, shards.target, shards.weight, values, *buffers, scale)
-    control = zeros(CONTROL_WORDS, np.int64)
-    sizes = (shards.num_vertices, shards.num_edges, shards.window, shards.count, argument)
-    kernel.start([*arrays, words(sums), words(control), *sizes])
+    arrays = ShardArrays(shards.windows, shards.source, shards.target, shards.weight)
+    run = ShardRun(
+        arrays,
+        ShardValues(values, *buffers, scale),
+        sums,
+        zeros(CONTROL.size, np.int64),
+        n=shards.num_vertices,
+        entries=shards.num_edges,
+        window=shards.window,
+        count=shards.count,
+        argument=argument,
+    )
+    kernel.start([run])
     finish()
     return values
-
-
-def signature(kind: str) -> tuple[Any, ...]:
-    """The types of the arguments of a program's kernel."""
-    vertex, place = pointer(np.dtype(np.uint32)), pointer(np.dtype(np.int32))
-    return (
-        tuple_of([place, vertex, vertex, place]),
-        tuple_of([pointer(DTYPES[kind])] * 4),
-        array(np.dtype(np.float64)),
-        array(np.dtype(np.int64)),
-        *[INT64] * 5,
-    )
 
 
 def teams_for(window: int) -> int:

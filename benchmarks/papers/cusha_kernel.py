@@ -3,16 +3,18 @@
 A team of threads takes a shard at a time. Functions make each part of the kernel for one program and one size of teams.
 """
 
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import cuda, types
 
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Int32s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     HALVES,
     SIMULATED,
     THREADS,
     WARP,
+    WARPS,
     atomic_add,
     atomic_min,
     ballot,
@@ -32,6 +34,7 @@ from edgewise.kernels.cuda.device import (
     shuffle_up,
     thread_index,
 )
+from edgewise.primitives.control import control_words
 
 #: The most vertices of a window: their values take 47 of the 48 KiB of shared memory that a block has.
 MAX_WINDOW = 12_000
@@ -44,14 +47,65 @@ WINDOW_ENTRIES = 32
 #: The distance of a vertex that was not reached.
 UNREACHED = 2**31 - 1
 DAMPING = 0.85
-#: Words of `control`, 128 bytes apart. Word 0 counts arrivals at the barrier, TAKEN the shards that were taken in all
-#: supersteps; CHANGED is the last superstep that changed a value.
-TAKEN, CHANGED = 16, 32
-CONTROL_WORDS = 48
+#: Words of `control`, a cache line apart: TAKEN counts the shards that were taken in all supersteps; CHANGED is the
+#: last superstep that changed a value.
+CONTROL = control_words()
+TAKEN, CHANGED = CONTROL.take_line(), CONTROL.take_line()
 DTYPES = {"pagerank": np.dtype(np.float32), "sssp": np.dtype(np.int32), "components": np.dtype(np.int32)}
 
 
-WARPS = THREADS // WARP
+Values = Annotated[Any, Elements("value")]
+
+
+class ShardArrays(NamedTuple):
+    """The arrays of `benchmarks.papers.cusha.Shards`."""
+
+    windows: Int32s
+    sources: Uint32s
+    targets: Uint32s
+    weights: Int32s
+
+
+class ShardValues(NamedTuple):
+    """The values of a program.
+
+    Attributes:
+        result: by vertex.
+        of_sources, other_of_sources: of each entry's source: for ranks two arrays in turns, otherwise one twice.
+        scale: for ranks, see `Shards`; otherwise any array.
+    """
+
+    result: Values
+    of_sources: Values
+    other_of_sources: Values
+    scale: Values
+
+
+class ShardRun(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        shards, values: see there.
+        sums: for ranks, (iterations + 1,), zeros at first: the dangling rank before each iteration.
+        control: zeros at first, see `CONTROL`.
+        n, entries, window, count: the numbers of `Shards`.
+        argument: how many iterations, or the source.
+    """
+
+    shards: ShardArrays
+    values: ShardValues
+    sums: Annotated[Any, Elements(np.float64, atomic=True)]
+    control: AtomicInt64s
+    n: int
+    entries: int
+    window: int
+    count: int
+    argument: int
+
+
+def signature(kind: str) -> tuple[Any, ...]:
+    """The type of the argument of a program's kernel."""
+    return (type_of(ShardRun, value=DTYPES[kind]),)
 
 
 if SIMULATED:
@@ -143,7 +197,7 @@ def make_messages(kind: str) -> tuple[Any, Any, Any]:
     def first_value(v, values, part, argument):
         """The first value of a source; `part` is the first rank."""
         if ranks:
-            return cast(values[3][v] * part)
+            return cast(values.scale[v] * part)
         if weighted:
             return cast(0) if v == argument else cast(UNREACHED)
         return cast(v)
@@ -193,9 +247,9 @@ def make_gather(member: Any, size: int, message: Any, deliver: Any) -> Any:
     """The device function by which a team goes over the entries of a shard."""
 
     @device_function
-    def gather(begin, end, shift, graph, old, local):
+    def gather(begin, end, shift, shards, old, local):
         """Deliver the messages of a shard's entries. A thread loads four at a time, so that accesses overlap."""
-        target, weight, last, hub = graph[2], graph[3], np.int32(end - 1), np.int32(-1)
+        target, weight, last, hub = shards.targets, shards.weights, np.int32(end - 1), np.int32(-1)
         first, me = np.int32(begin + member() - lane()), np.int32(lane())
         while first < end:
             k, k1 = np.int32(first + me), np.int32(first + me + size)
@@ -224,13 +278,13 @@ def make_update(kind: str, member: Any, size: int) -> Any:
         changed, dangling = False, 0.0
         for v in range(base + member(), upto, size):
             if ranks:
-                rank, scale = cast(kept + DAMPING * np.float64(local[place(v, shift)])), values[3][v]
-                values[0][v] = rank
+                rank, scale = cast(kept + DAMPING * np.float64(local[place(v, shift)])), values.scale[v]
+                values.result[v] = rank
                 local[place(v, shift)] = rank * scale
                 if scale == cast(0):
                     dangling += np.float64(rank)
-            elif local[place(v, shift)] < values[0][v]:
-                values[0][v] = local[place(v, shift)]
+            elif local[place(v, shift)] < values.result[v]:
+                values.result[v] = local[place(v, shift)]
                 changed = True
         return changed, dangling
 
@@ -242,9 +296,9 @@ def make_write_back(member: Any, size: int) -> Any:
     team_warps = size // WARP
 
     @device_function
-    def write_back(i, count, shift, graph, new, local):
+    def write_back(i, count, shift, shards, new, local):
         """Write the values of window i to the entries of all shards. Each warp takes adjacent shards."""
-        windows, source, warp = graph[0], graph[1], member() // WARP
+        windows, source, warp = shards.windows, shards.sources, member() // WARP
         share = (count + team_warps - 1) // team_warps
         for first in range(warp * share, min((warp + 1) * share, count), WARP):
             many = min((warp + 1) * share, count) - first
@@ -283,19 +337,19 @@ def make_begin(kind: str, first_value: Any) -> Any:
     ranks, cast = kind == "pagerank", DTYPES[kind].type
 
     @device_function
-    def begin_all(graph, values, sums, n, entries, argument, tally):
+    def begin_all(shards, values, sums, n, entries, argument, tally):
         """Set the values of vertices and of entries' sources before the first superstep."""
         dangling, part = 0.0, 1.0 / n
         for v in range(thread_index(), n, num_threads()):
             if ranks:
-                dangling += part if values[3][v] == cast(0) else 0.0
-            values[0][v] = cast(part) if ranks else first_value(v, values, part, argument)
-        step, last = num_threads(), entries - 1
+                dangling += part if values.scale[v] == cast(0) else 0.0
+            values.result[v] = cast(part) if ranks else first_value(v, values, part, argument)
+        sources, step, last = shards.sources, num_threads(), entries - 1
         for k in range(thread_index(), entries, 4 * step):
             # Indices beyond the last entry write the last one again.
             k1, k2, k3 = min(k + step, last), min(k + 2 * step, last), min(k + 3 * step, last)
-            source, source1 = load_once(graph[1], k), load_once(graph[1], k1)
-            source2, source3 = load_once(graph[1], k2), load_once(graph[1], k3)
+            source, source1 = load_once(sources, k), load_once(sources, k1)
+            source2, source3 = load_once(sources, k2), load_once(sources, k3)
             value, value1 = (
                 first_value(source, values, part, argument),
                 first_value(source1, values, part, argument),
@@ -304,10 +358,10 @@ def make_begin(kind: str, first_value: Any) -> Any:
                 first_value(source2, values, part, argument),
                 first_value(source3, values, part, argument),
             )
-            values[1][k] = value
-            values[1][k1] = value1
-            values[1][k2] = value2
-            values[1][k3] = value3
+            values.of_sources[k] = value
+            values.of_sources[k1] = value1
+            values.of_sources[k2] = value2
+            values.of_sources[k3] = value3
         if ranks:
             add_up(dangling, sums, 0, tally)
 
@@ -322,22 +376,22 @@ def make_superstep(kind: str, teams: int, message: Any, deliver: Any, member: An
     write_back = make_write_back(member, size)
 
     @device_function
-    def superstep(graph, old, new, values, control, n, window, count, step, kept, last, local, taken, flags):
+    def superstep(shards, old, new, values, control, n, window, count, step, kept, last, local, taken, flags):
         """Do all shards that this team takes; whether a value fell, and the dangling rank of this thread's vertices."""
-        windows, changed, dangling = graph[0], False, 0.0
+        windows, changed, dangling = shards.windows, False, 0.0
         team = block_thread() // size
         i = team * num_blocks() + block_index()
         while i < count:
             base, upto = i * window, min((i + 1) * window, n)
             shift = np.int32(team * room - base)
             for v in range(base + member(), upto, size):
-                local[place(v, shift)] = cast(0) if ranks else values[0][v]
+                local[place(v, shift)] = cast(0) if ranks else values.result[v]
             team_barrier(team, size)
             if member() == 0:
                 # A superstep has as many additions as shards.
                 before = atomic_add(control, TAKEN, 1) - step * count
                 taken[team] = teams * num_blocks() + before
-            gather(windows[i], windows[count * count + i], shift, graph, old, local)
+            gather(windows[i], windows[count * count + i], shift, shards, old, local)
             team_barrier(team, size)
             lower, hanging = update(base, upto, shift, kept, values, local)
             dangling += hanging
@@ -347,7 +401,7 @@ def make_superstep(kind: str, teams: int, message: Any, deliver: Any, member: An
             lower = flags[team] == step * count + i
             changed = changed or lower
             if (ranks and not last) or lower:
-                write_back(i, count, shift, graph, new, local)
+                write_back(i, count, shift, shards, new, local)
             i = taken[team]
             team_barrier(team, size)
         return changed, dangling
@@ -366,32 +420,45 @@ def make_kernel(kind: str, teams: int) -> Any:
     begin_all = make_begin(kind, first_value)
     superstep = make_superstep(kind, teams, message, deliver, member)
 
-    def cusha_kernel(graph, values, sums, control, n, entries, window, count, argument):
-        """Run a program to the end.
-
-        Args:
-            graph: windows, sources, targets and weights of `Shards`.
-            values: the result by vertex; two arrays of the values of entries' sources, or one of them twice; scale.
-            sums: for ranks, (iterations + 1,), zeros at first: the dangling rank before each iteration.
-            control: (CONTROL_WORDS,), zeros at first.
-            n, entries, window, count: the numbers of `Shards`.
-            argument: how many iterations, or the source.
-        """
+    def cusha_kernel(it):
+        """Run a program to the end; see `ShardRun`."""
+        shards, values, sums, control, n, argument = (
+            it.shards,
+            it.values,
+            it.sums,
+            it.control,
+            it.n,
+            it.argument,
+        )
         local = cuda.shared.array(MAX_WINDOW, shared_type)
         taken = cuda.shared.array(teams, word_type)
         flags = cuda.shared.array(teams, word_type)
         tally = cuda.shared.array(WARPS, real_type)
         if block_thread() < teams:
             flags[block_thread()] = -1
-        begin_all(graph, values, sums, n, entries, argument, tally)
+        begin_all(shards, values, sums, n, it.entries, argument, tally)
         generation, step = grid_barrier(control, np.int64(0)), np.int64(0)
         going = not ranks or argument > 0
         while going:
-            old, new = (values[2], values[1]) if step & 1 else (values[1], values[2])
+            here, there = values.of_sources, values.other_of_sources
+            old, new = (there, here) if step & 1 else (here, there)
             kept = (1.0 - DAMPING + DAMPING * sums[step]) / n if ranks else 0.0
             last = step + 1 == argument
             changed, dangling = superstep(
-                graph, old, new, values, control, n, window, count, step, kept, last, local, taken, flags
+                shards,
+                old,
+                new,
+                values,
+                control,
+                n,
+                it.window,
+                it.count,
+                step,
+                kept,
+                last,
+                local,
+                taken,
+                flags,
             )
             step += 1
             if ranks:

@@ -27,7 +27,7 @@ SORTED_MILLIONS = (1, 4, 16)
 
 
 def thinned(made: Columns, num_vertices: int, num_edges: int) -> Columns:
-    """The first so many edges among the first so many vertices."""
+    """The first `num_edges` edges among the first `num_vertices` vertices."""
     source, target, weight = made[1]
     kept = (source < num_vertices) & (target < num_vertices)
     return num_vertices, tuple(column[kept][:num_edges].copy() for column in (source, target, weight))

@@ -25,7 +25,7 @@ from edgewise.kernels.cuda.device import HALVES, WARP, atomic_add, device_functi
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, finish, zeros
 from edgewise.layout.slots import arrange
-from edgewise.layout.slots_cuda import Layout, layout_arrays
+from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
 from edgewise.layout.units import Units
 
 #: Layouts of Tables 5 and 7, and heavy vertices apart.
@@ -51,7 +51,7 @@ IN_SECTOR = 8
 class Stage(NamedTuple):
     """What the kernel takes: see `edgewise.balance.columnar`; the slots, zeros for a sum of each vertex, vertices."""
 
-    layout: Layout
+    layout: LayoutArrays
     slots: Annotated[Any, Elements(np.float32)]
     sums: Annotated[Any, Elements(np.float32, atomic=True)]
     n: int
@@ -104,7 +104,7 @@ def _kernel() -> Kernel:
 
 
 def started(units: Units, slots: Any, times: int = 1) -> Any:
-    """Start the kernel so many times; the sums, which rows that lie apart are added to each time."""
+    """Start the kernel `times` times; the sums, which rows that lie apart are added to each time."""
     sums, n = zeros(len(units.vertices), np.float32), len(units.vertices)
     stage = packed(Stage(layout_arrays(units), slots, sums, n))
     for _ in range(times):

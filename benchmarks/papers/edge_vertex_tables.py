@@ -121,11 +121,11 @@ class Found:
         return times[0] / times[1]
 
     def sort(self, graph: str, name: str) -> float:
-        """Milliseconds of a sort of so many keys."""
+        """Milliseconds of a sort; `graph` says of how many keys."""
         return self.number("sort", graph, "ms", system=name)
 
     def bucket(self, graph: str, buckets: str) -> float:
-        """The time of PageRank by so many buckets over that without sorting, both without preprocessing."""
+        """The time of PageRank with `buckets` buckets over that without sorting, both without preprocessing."""
         times = [
             self.number("buckets", graph, "ms", program="PageRank", buckets=number)
             for number in (buckets, "0")

@@ -114,7 +114,7 @@ def measured(
 
 
 def distribution(degrees: np.ndarray) -> str:
-    """How many vertices have so many edges, as "degree:vertices"; large degrees in ranges, by their first degree."""
+    """How many vertices have each degree, as "degree:vertices"; large degrees in ranges, by their first degree."""
     counts = np.bincount(degrees)
     starts = np.unique([0, *np.ceil(2 ** np.arange(0, np.log2(len(counts)), 0.25)).astype(np.int64)])
     starts = starts[starts < len(counts)]

@@ -30,7 +30,7 @@ CHUNKING = "1.11 to 3.125, mean 1.82; goal 1.8"
 
 
 class Claim(NamedTuple):
-    """That strategies are so many percent shorter than BS: at least `least`, and less than `limit`."""
+    """That strategies take at least `least` percent less time than BS, and less than `limit` percent less."""
 
     text: str
     paper: str

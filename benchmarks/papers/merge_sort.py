@@ -11,16 +11,17 @@ Reference. Green, McColl, Bader, "GPU Merge Path: A GPU Merging Algorithm", ICS 
 """
 
 import functools
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import cuda
 
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Elements, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
     THREADS,
     WARP,
+    WARPS,
     ballot,
     block_barrier,
     block_index,
@@ -38,7 +39,6 @@ from edgewise.kernels.cuda.memory import empty, finish, zeros
 #: Words that a thread has of a tile, and those of a tile.
 ITEMS = 4
 TILE = ITEMS * THREADS
-WARPS = THREADS // WARP
 #: Where the tiles that a block's warps look for begin, and where the last one ends.
 SPLITS = WARPS + 1
 TALLIES = 2 * WARPS
@@ -48,6 +48,38 @@ SHARED_WORD = numba_type(WORD)
 LAST = np.uint64(2**64 - 1)
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(2**32 - 1)
+
+
+class Pairs(NamedTuple):
+    """Keys, and of each the index that it had, in arrays of one length."""
+
+    keys: Uint32s
+    indices: Uint32s
+
+
+class Merging(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        keys: shape (n,).
+        words, other_words: uint64, shape (tiles * TILE,), in turns.
+        sorted: shape (n,), to be filled.
+        control: one zero, which counts arrivals at the barrier.
+        n, tiles: keys and tiles.
+    """
+
+    keys: Uint32s
+    words: Annotated[Any, Elements(WORD)]
+    other_words: Annotated[Any, Elements(WORD)]
+    sorted: Pairs
+    control: AtomicInt64s
+    n: int
+    tiles: int
+
+
+def signature() -> tuple[Any, ...]:
+    """The type of the kernel's argument."""
+    return (type_of(Merging),)
 
 
 @device_function
@@ -148,8 +180,8 @@ def sort_tile(local, count):
 @device_function
 def put_out(outs, p, word):
     """Store the key and the index of a word where they stay."""
-    outs[0][p] = np.uint32(word >> HALF)
-    outs[1][p] = np.uint32(word & LOW_HALF)
+    outs.keys[p] = np.uint32(word >> HALF)
+    outs.indices[p] = np.uint32(word & LOW_HALF)
 
 
 @device_function
@@ -266,16 +298,9 @@ def merge_tiles(source, target, outs, group, many, run, total, n, local, splits)
         block_barrier()
 
 
-def merge_sort_kernel(keys, buffers, outs, control, n, tiles):
-    """Sort by merging.
-
-    Args:
-        keys: uint32, (n,).
-        buffers: two of uint64, (tiles * TILE,).
-        outs: uint32, (n,), for the sorted keys and their indices.
-        control: one zero, which counts arrivals at the barrier.
-        n, tiles: keys and tiles.
-    """
+def merge_sort_kernel(it):
+    """Sort by merging; see `Merging`."""
+    keys, outs, control, n, tiles = it.keys, it.sorted, it.control, it.n, it.tiles
     local = cuda.shared.array(TILE, SHARED_WORD)
     splits = cuda.shared.array(SPLITS, INT64)
     first, last = block_index() * tiles // num_blocks(), (block_index() + 1) * tiles // num_blocks()
@@ -286,10 +311,10 @@ def merge_sort_kernel(keys, buffers, outs, control, n, tiles):
         put_strips(local, w0, w1, w2, w3)
         block_barrier()
         sort_tile(local, TILE)
-        store_tile(local, tile * TILE, n, tiles == 1, buffers[0], outs)
+        store_tile(local, tile * TILE, n, tiles == 1, it.words, outs)
         block_barrier()
     generation, run, total = grid_barrier(control, np.int64(0)), np.int64(TILE), tiles * TILE
-    source, target = buffers[0], buffers[1]
+    source, target = it.words, it.other_words
     while run < total:
         for group in range(first, last, WARPS):
             many = min(np.int64(WARPS), last - group)
@@ -298,21 +323,14 @@ def merge_sort_kernel(keys, buffers, outs, control, n, tiles):
         source, target, run = target, source, 2 * run
 
 
-_INDEX, _SIGNED = pointer(np.dtype(np.uint32)), pointer(np.dtype(np.int64))
-#: The types of the arguments of `merge_sort_kernel`.
-MERGE_TYPES = (
-    _INDEX,
-    tuple_of([pointer(WORD)] * 2),
-    tuple_of([_INDEX] * 2),
-    array(np.dtype(np.int64)),
-    INT64,
-    INT64,
-)
-
-
 @functools.cache
 def _merge_kernel() -> Kernel:
-    return fixed_kernel(merge_sort_kernel, MERGE_TYPES)
+    return fixed_kernel(merge_sort_kernel, signature())
+
+
+def empty_pairs(n: int) -> Pairs:
+    """Room for `n` keys and indices on the GPU."""
+    return Pairs(empty(n, np.uint32), empty(n, np.uint32))
 
 
 def merge_sort(keys: Any) -> tuple[Any, Any]:
@@ -325,7 +343,7 @@ def merge_sort(keys: Any) -> tuple[Any, Any]:
         The sorted keys, and for each the index that it had: uint32, shape (n,), on the GPU.
     """
     n, tiles = len(keys), -(-len(keys) // TILE)
-    buffers, outs = [empty(tiles * TILE, WORD) for _ in range(2)], [empty(n, np.uint32) for _ in range(2)]
-    _merge_kernel().start([keys, *buffers, *outs, words(zeros(1, np.int64)), n, tiles])
+    buffers, found = [empty(tiles * TILE, WORD) for _ in range(2)], empty_pairs(n)
+    _merge_kernel().start([Merging(keys, *buffers, found, zeros(1, np.int64), n, tiles)])
     finish()
-    return outs[0], outs[1]
+    return found

@@ -12,30 +12,30 @@ of Experimental Algorithmics 14 (2009).
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
 
 from benchmarks.papers.merge_sort import (
-    _INDEX,
-    _SIGNED,
     LAST,
     SHARED_WORD,
     TALLIES,
     TILE,
-    WARPS,
+    Pairs,
+    empty_pairs,
     put_out,
     put_strips,
     sort_tile,
     word_of,
 )
-from edgewise.kernels.cuda.arguments import array, pointer, tuple_of, words
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     HALVES,
     INT64,
     THREADS,
     WARP,
+    WARPS,
     atomic_add,
     ballot,
     block_barrier,
@@ -55,17 +55,65 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, finish, zeros
+from edgewise.primitives.control import TURNS, control_words
 
-#: Words of quicksort's `control`: word 0 counts arrivals at the barrier; sequences and pieces of a level, of three by
-#: turns; short sequences, and those that were taken.
-SEQUENCES, PIECES, SHORT, TAKEN = 16, 19, 32, 48
-QUICK_WORDS = 64
+#: Words of quicksort's `control`: sequences and pieces of a level, in turns; short sequences, and those taken.
+CONTROL = control_words()
+SEQUENCES, PIECES = CONTROL.take_line(TURNS), CONTROL.take(TURNS)
+SHORT, TAKEN = CONTROL.take_line(), CONTROL.take_line()
 #: Bits of a piece's sequence, below those of its length, below those of its beginning. Of a short sequence, the bits of
 #: its beginning are below those of its length, below those of its place: 0 is the input, 1 and 2 the buffers.
 SEQUENCE_BITS, BEGIN_BITS, LENGTH_BITS = 19, 32, 16
 #: Counts of what is smaller, equal and larger, in one word.
 COUNT_BITS = 20
 COUNT = 2**COUNT_BITS - 1
+
+
+class Lists(NamedTuple):
+    """What is parted: sequences and pieces of two levels by turns, and short sequences.
+
+    Attributes:
+        bounds: of sequences, shape (4 * most,).
+        pivots: of sequences, shape (2 * most,).
+        pieces: shape (2 * most,), see `BEGIN_BITS`.
+        bases: of the pieces of one level: where room was reserved for what is smaller, equal and larger, (3 * most,).
+        shorts: short sequences, shape (n,), see `BEGIN_BITS`.
+    """
+
+    bounds: Int64s
+    pivots: Uint32s
+    pieces: Int64s
+    bases: Int32s
+    shorts: Int64s
+
+
+class Parting(NamedTuple):
+    """What the kernel takes.
+
+    Attributes:
+        keys: shape (n,).
+        pairs, other_pairs: of the levels by turns, shape (n,).
+        sorted: shape (n,), to be filled.
+        lists: see there.
+        counts: of sequences of two levels by turns, what is smaller, equal and larger, (6 * most,).
+        control: zeros, see `CONTROL`.
+        n, most: keys; how many sequences and pieces a level has at most.
+    """
+
+    keys: Uint32s
+    pairs: Pairs
+    other_pairs: Pairs
+    sorted: Pairs
+    lists: Lists
+    counts: AtomicInt32s
+    control: AtomicInt64s
+    n: int
+    most: int
+
+
+def signature() -> tuple[Any, ...]:
+    """The type of the kernel's argument."""
+    return (type_of(Parting),)
 
 
 @device_function
@@ -89,30 +137,29 @@ def add_sequence(begin, end, place, keys, level, most, lists, counts, control):
         keys: of that place.
         level: the level that parts it.
         most: how many sequences and pieces a level has at most.
-        lists, counts, control: see `quick_sort_kernel`.
+        lists, counts, control: see `Parting`.
     """
-    bounds, pivots, pieces, _, shorts = lists
     length = end - begin
     if length > TILE:
         many, s, p = (length + TILE - 1) // TILE, np.int64(0), np.int64(0)
         pivot = median_of_sample(keys, begin, length)
         if lane() == 0:
-            s = atomic_add(control, SEQUENCES + level % 3, 1)
-            p = atomic_add(control, PIECES + level % 3, many)
+            s = atomic_add(control, SEQUENCES + level % TURNS, 1)
+            p = atomic_add(control, PIECES + level % TURNS, many)
             at = (level & 1) * most + s
-            bounds[2 * at] = begin
-            bounds[2 * at + 1] = end
-            pivots[at] = np.uint32(pivot)
+            lists.bounds[2 * at] = begin
+            lists.bounds[2 * at + 1] = end
+            lists.pivots[at] = np.uint32(pivot)
             for which in range(3):
                 counts[3 * at + which] = 0
         s, p = shuffle(s, 0), shuffle(p, 0)
         for i in range(lane(), many, WARP):
             start = begin + i * TILE
             here = min(end - start, np.int64(TILE))
-            pieces[(level & 1) * most + p + i] = (start << BEGIN_BITS) | (here << SEQUENCE_BITS) | s
+            lists.pieces[(level & 1) * most + p + i] = (start << BEGIN_BITS) | (here << SEQUENCE_BITS) | s
     elif length > 0 and lane() == 0:
         i = atomic_add(control, SHORT, 1)
-        shorts[i] = (place << (BEGIN_BITS + LENGTH_BITS)) | (length << BEGIN_BITS) | begin
+        lists.shorts[i] = (place << (BEGIN_BITS + LENGTH_BITS)) | (length << BEGIN_BITS) | begin
 
 
 @device_function
@@ -170,8 +217,9 @@ def sum_of_tallies(tally, begin, end):
 
 
 @device_function
-def count_pieces(keys, many, here, pivots, pieces, bases, counts, tally):
+def count_pieces(keys, many, here, lists, counts, tally):
     """Count what is in each piece, and reserve room in its sequence. The next piece is loaded while one is counted."""
+    pivots, pieces, bases = lists.pivots, lists.pieces, lists.bases
     p, turn, warp = block_index(), np.int64(0), block_thread() // WARP
     piece, after = piece_at(pieces, here, p, many), piece_at(pieces, here, p + num_blocks(), many)
     pivot, k0, k1, k2, k3 = load_piece(piece, here, pivots, keys)
@@ -216,12 +264,12 @@ def rank_in_warp(shift, so_far):
 def move(key, value, shift, rank, smaller, equal, larger, target, outs):
     """Put a key into its part of the sequence, at its rank."""
     if shift == COUNT_BITS:
-        outs[0][equal + rank] = key
-        outs[1][equal + rank] = value
+        outs.keys[equal + rank] = key
+        outs.indices[equal + rank] = value
     elif shift >= 0:
         p = (smaller if shift == 0 else larger) + rank
-        target[0][p] = key
-        target[1][p] = value
+        target.keys[p] = key
+        target.indices[p] = value
 
 
 @device_function
@@ -242,16 +290,17 @@ def load_values(piece, values, fresh):
 
 
 @device_function
-def move_pieces(source, fresh, target, outs, many, here, bounds, pivots, pieces, bases, counts, tally):
+def move_pieces(source, fresh, target, outs, many, here, lists, counts, tally):
     """Move what is in each piece to the room reserved for it. The next piece is loaded while one is moved."""
+    bounds, pivots, pieces, bases = lists.bounds, lists.pivots, lists.pieces, lists.bases
     p, turn, warp = block_index(), np.int64(0), block_thread() // WARP
     piece, after = piece_at(pieces, here, p, many), piece_at(pieces, here, p + num_blocks(), many)
-    pivot, k0, k1, k2, k3 = load_piece(piece, here, pivots, source[0])
-    v0, v1, v2, v3 = load_values(piece, source[1], fresh)
+    pivot, k0, k1, k2, k3 = load_piece(piece, here, pivots, source.keys)
+    v0, v1, v2, v3 = load_values(piece, source.indices, fresh)
     while p < many:
         following, after = after, piece_at(pieces, here, p + 2 * num_blocks(), many)
-        next_pivot, n0, n1, n2, n3 = load_piece(following, here, pivots, source[0])
-        m0, m1, m2, m3 = load_values(following, source[1], fresh)
+        next_pivot, n0, n1, n2, n3 = load_piece(following, here, pivots, source.keys)
+        m0, m1, m2, m3 = load_values(following, source.indices, fresh)
         s, length, _ = unpacked(piece)
         at, begin, end = here + s, bounds[2 * (here + s)], bounds[2 * (here + s) + 1]
         smaller, equal, larger = begin + bases[3 * p], bases[3 * p + 1], bases[3 * p + 2]
@@ -288,17 +337,18 @@ def short_word(keys, values, fresh, begin, length, i):
 
 
 @device_function
-def sort_shorts(keys, buffers, outs, shorts, control, local, taken):
+def sort_shorts(it, local, taken):
     """Sort all short sequences, a block each."""
+    control, outs, pairs, other_pairs = it.control, it.sorted, it.pairs, it.other_pairs
     i, many, me = block_index(), control[SHORT], block_thread()
     while i < many:
-        short = shorts[i]
+        short = it.lists.shorts[i]
         if me == 0:
             taken[0] = num_blocks() + atomic_add(control, TAKEN, 1)
         begin, place = short & (2**BEGIN_BITS - 1), short >> (BEGIN_BITS + LENGTH_BITS)
         length, fresh = short >> BEGIN_BITS & (2**LENGTH_BITS - 1), place == 0
-        from_keys = keys if fresh else (buffers[0] if place == 1 else buffers[2])
-        from_values = buffers[1] if place == 1 else buffers[3]
+        from_keys = it.keys if fresh else (pairs.keys if place == 1 else other_pairs.keys)
+        from_values = pairs.indices if place == 1 else other_pairs.indices
         w0 = short_word(from_keys, from_values, fresh, begin, length, me)
         w1 = short_word(from_keys, from_values, fresh, begin, length, me + THREADS)
         w2 = short_word(from_keys, from_values, fresh, begin, length, me + 2 * THREADS)
@@ -312,23 +362,12 @@ def sort_shorts(keys, buffers, outs, shorts, control, local, taken):
         block_barrier()
 
 
-def quick_sort_kernel(keys, buffers, outs, lists, counts, control, n, most):
-    """Sort by parting sequences.
-
-    Args:
-        keys: uint32, (n,).
-        buffers: uint32, (n,): keys and values, twice.
-        outs: uint32, (n,), for the sorted keys and their indices.
-        lists: of two levels by turns: sequences' bounds, int64, (4 * most,), and pivots, uint32, (2 * most,); pieces,
-            int64, (2 * most,). Of one level: bases of pieces, int32, (3 * most,). Short sequences, int64, (n,).
-        counts: of sequences of two levels by turns: what is smaller, equal and larger; int32, (6 * most,).
-        control: QUICK_WORDS zeros.
-        n, most: keys; how many sequences and pieces a level has at most.
-    """
+def quick_sort_kernel(it):
+    """Sort by parting sequences; see `Parting`."""
+    keys, lists, counts, control, n, most = it.keys, it.lists, it.counts, it.control, it.n, it.most
     local = cuda.shared.array(TILE, SHARED_WORD)
     tally = cuda.shared.array(TALLIES, INT64)
     taken = cuda.shared.array(1, INT64)
-    bounds, pivots, pieces, bases, shorts = lists
     warp, warps, level = thread_index() // WARP, num_threads() // WARP, np.int64(0)
     if warp == 0:
         add_sequence(np.int64(0), n, np.int64(0), keys, level, most, lists, counts, control)
@@ -337,46 +376,34 @@ def quick_sort_kernel(keys, buffers, outs, lists, counts, control, n, most):
     while many > 0:
         here = (level & 1) * most
         if thread_index() == 0:
-            control[SEQUENCES + (level + 2) % 3] = 0
-            control[PIECES + (level + 2) % 3] = 0
-        source, target = (buffers[2], buffers[3]), (buffers[0], buffers[1])
+            control[SEQUENCES + (level + 2) % TURNS] = 0
+            control[PIECES + (level + 2) % TURNS] = 0
+        source, target = it.other_pairs, it.pairs
         if level & 1:
-            source, target = (buffers[0], buffers[1]), (buffers[2], buffers[3])
+            source, target = it.pairs, it.other_pairs
         elif level == 0:
-            source = (keys, buffers[3])
-        count_pieces(source[0], many, here, pivots, pieces, bases, counts, tally)
+            source = Pairs(keys, it.other_pairs.indices)
+        count_pieces(source.keys, many, here, lists, counts, tally)
         generation = grid_barrier(control, generation)
         fresh = level == 0
-        move_pieces(source, fresh, target, outs, many, here, bounds, pivots, pieces, bases, counts, tally)
+        move_pieces(source, fresh, target, it.sorted, many, here, lists, counts, tally)
         generation = grid_barrier(control, generation)
         level += 1
         place = 2 - (level & 1)
-        for s in range(warp, control[SEQUENCES + (level - 1) % 3], warps):
-            begin, end, at = bounds[2 * (here + s)], bounds[2 * (here + s) + 1], 3 * (here + s)
+        for s in range(warp, control[SEQUENCES + (level - 1) % TURNS], warps):
+            begin, end = lists.bounds[2 * (here + s)], lists.bounds[2 * (here + s) + 1]
+            at = 3 * (here + s)
             middle, rest = begin + counts[at], end - counts[at + 2]
             add_sequence(begin, middle, place, target[0], level, most, lists, counts, control)
             add_sequence(rest, end, place, target[0], level, most, lists, counts, control)
         generation = grid_barrier(control, generation)
-        many = control[PIECES + level % 3]
-    sort_shorts(keys, buffers, outs, shorts, control, local, taken)
-
-
-#: The types of the arguments of `quick_sort_kernel`.
-QUICK_TYPES = (
-    _INDEX,
-    tuple_of([_INDEX] * 4),
-    tuple_of([_INDEX] * 2),
-    tuple_of([_SIGNED, _INDEX, _SIGNED, pointer(np.dtype(np.int32)), _SIGNED]),
-    array(np.dtype(np.int32)),
-    array(np.dtype(np.int64)),
-    INT64,
-    INT64,
-)
+        many = control[PIECES + level % TURNS]
+    sort_shorts(it, local, taken)
 
 
 @functools.cache
 def _quick_kernel() -> Kernel:
-    return fixed_kernel(quick_sort_kernel, QUICK_TYPES)
+    return fixed_kernel(quick_sort_kernel, signature())
 
 
 def quick_sort(keys: Any) -> tuple[Any, Any]:
@@ -389,16 +416,15 @@ def quick_sort(keys: Any) -> tuple[Any, Any]:
         The sorted keys, and for each the index that it had: uint32, shape (n,), on the GPU.
     """
     n, most = len(keys), 2 * (len(keys) // TILE + 1)
-    buffers, outs = [empty(n, np.uint32) for _ in range(4)], [empty(n, np.uint32) for _ in range(2)]
-    lists = [
-        empty(4 * most, np.int64),
-        empty(2 * most, np.uint32),
-        empty(2 * most, np.int64),
-        empty(3 * most, np.int32),
-        empty(n, np.int64),
-    ]
-    control = zeros(QUICK_WORDS, np.int64)
-    counts = empty(6 * most, np.int32)
-    _quick_kernel().start([keys, *buffers, *outs, *lists, words(counts), words(control), n, most])
+    lists = Lists(
+        bounds=empty(4 * most, np.int64),
+        pivots=empty(2 * most, np.uint32),
+        pieces=empty(2 * most, np.int64),
+        bases=empty(3 * most, np.int32),
+        shorts=empty(n, np.int64),
+    )
+    pairs, other_pairs, found = empty_pairs(n), empty_pairs(n), empty_pairs(n)
+    counts, control = empty(6 * most, np.int32), zeros(CONTROL.size, np.int64)
+    _quick_kernel().start([Parting(keys, pairs, other_pairs, found, lists, counts, control, n, most)])
     finish()
-    return outs[0], outs[1]
+    return found

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import SHARED, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import SHARED, Bodies, GraphRows, Plan, Strategy, Traversal
 from edgewise.balance.grouped import make_grouped
 from edgewise.balance.mapped import make_mapped
 from edgewise.balance.workload_decomposition import Scan, make_decomposed, num_shared_parts, scan_arrays
@@ -77,7 +77,7 @@ class AutomaticStrategy(Strategy):
 
     arrays: ClassVar[type] = Arrays
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         few = f"{LANES} lanes for each vertex"
         notes = [f"pushing with {few}, in equal shares if one has more than {MANY} out-edges"] * pushes
         shares = False

@@ -66,7 +66,7 @@ class Traversal(NamedTuple):
     pull_all: DeviceFunction
 
 
-class Rows(NamedTuple):
+class GraphRows(NamedTuple):
     """What a strategy may ask of a graph.
 
     Attributes:
@@ -153,7 +153,7 @@ class Strategy(ABC):
         self.code_key = code_key
 
     @abstractmethod
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         """The arrays for a graph, for a kernel that pushes, or pulls, or both.
 
         Raises:

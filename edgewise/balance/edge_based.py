@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s
 from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
 from edgewise.layout.slots import own_ends
@@ -99,7 +99,7 @@ class EdgeBasedStrategy(Strategy):
         super().__init__(str(choice))
         self._chunking = choice.chunking
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         m = rows.num_arcs
         ends = [
             rows.kept(inward, "the sources of edges", ENDS_BYTES * m, own_ends, m)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import MORE, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import MORE, WHOLE, Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.balance.node_splitting import bound_of
 from edgewise.balance.workload_decomposition import (
     BEYOND,
@@ -162,7 +162,7 @@ class HierarchicalStrategy(Strategy):
         super().__init__("HierarchicalProcessing")
         self._choice = choice
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         n, depth = rows.num_vertices, self._choice.depth
         out = bound_of(self._choice, rows, inward=False) if pushes else 0
         inward, heavy = 0, cuda_memory.empty(0, np.uint32)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE, Bodies, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import WHOLE, Bodies, GraphRows, Plan, Strategy, Traversal
 from edgewise.kernels.cuda.device import device_function
 from edgewise.primitives.deal import list_nothing
 from edgewise.schedule import Balance
@@ -47,7 +47,7 @@ class MappedStrategy(Strategy):
         super().__init__(str(choice))
         self._view = view
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         return Plan(NoArrays(), rows.offsets)
 
     def make(self, bodies: Bodies) -> Traversal:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import WHOLE, Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s
 from edgewise.kernels.cuda.device import WARP, device_function, grid_barrier, lane, num_threads, thread_index
@@ -70,7 +70,7 @@ def likely_degree(offsets: Any, bins: int) -> int:
     return max(1, -(-tallest * largest // bins))
 
 
-def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: Rows, inward: bool) -> int:
+def bound_of(choice: NodeSplitting | HierarchicalProcessing, rows: GraphRows, inward: bool) -> int:
     """The most arcs of a vertex that a thread has at a time, by out-edges or, inward, by in-edges."""
     if choice.max_degree != "auto":
         return min(choice.max_degree, max(1, rows.num_arcs))
@@ -155,7 +155,7 @@ class NodeSplittingStrategy(Strategy):
         super().__init__("NodeSplitting")
         self._choice = choice
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         directions = [(False, "out-edges")] * pushes + [(True, "in-edges")] * pulls
         found = [self._split(rows, *direction) for direction in directions]
         children, notes = [each for each, _ in found], tuple(note for _, note in found)
@@ -163,7 +163,7 @@ class NodeSplittingStrategy(Strategy):
         parts = len(children[-1].parent) if pulls else 0
         return Plan(Splitting(children[0], children[-1], Own(listed)), rows.offsets, parts, notes)
 
-    def _split(self, rows: Rows, inward: bool, what: str) -> tuple[Children, str]:
+    def _split(self, rows: GraphRows, inward: bool, what: str) -> tuple[Children, str]:
         """The children of all vertices in one direction, and a note."""
         n, bound = rows.num_vertices, bound_of(self._choice, rows, inward)
         children: Children = rows.kept(inward, "node splitting", SPLIT_BYTES * n, split_vertices, bound)

@@ -21,14 +21,13 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, Own, Plan, Rows, Strategy, Traversal
+from edgewise.balance.contract import SHARING_NS, WHOLE, Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.arguments import Int64s
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
     ballot,
-    block_barrier,
     block_index,
     block_size,
     block_thread,
@@ -43,7 +42,8 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.primitives.by_degree import make_by_degree
-from edgewise.primitives.deal import WARPS, list_nothing, make_deal, sum_to_lane
+from edgewise.primitives.deal import list_nothing, make_deal
+from edgewise.primitives.running_sums import sum_to_lane, sums_in_block
 from edgewise.schedule import MergePath, WorkloadDecomposition
 
 #: The fewest places that a warp has. Fewer warps take part if there are too few.
@@ -87,24 +87,6 @@ def scan_arrays(num_vertices: int, scans: bool) -> Scan:
 def num_shared_parts(pulls: bool) -> int:
     """The most parts that there are: one for each warp, if vertices gather."""
     return cuda_memory.most_threads() // WARP if pulls else 0
-
-
-@device_function
-def _sum_in_block(value: Any, tally: Any) -> Any:
-    """The sum of the values of this thread and of those before it in the block, and the sum of all."""
-    upto = sum_to_lane(value)
-    warp, before, total = block_thread() // WARP, np.int64(0), np.int64(0)
-    if lane() == WARP - 1:
-        tally[warp] = upto
-    block_barrier()
-    for first in range(0, WARPS, WARP):
-        mine = tally[first + lane()]
-        sums = total + sum_to_lane(mine)
-        if first <= warp < first + WARP:
-            before = shuffle(sums - mine, warp - first)
-        total = shuffle(sums, WARP - 1)
-    block_barrier()
-    return before + upto, total
 
 
 @device_function
@@ -165,7 +147,7 @@ def make_scan(cost: int) -> Any:
             if i < end:
                 first, last = taken_arcs(np.int64(vertices[i]), offsets, taken)
                 places = cost + last - first
-            places, all_places = _sum_in_block(places, run.tally)
+            _, places, all_places = sums_in_block(places, run.tally)
             if i < end:
                 upto[i] = total + places
             total += all_places
@@ -368,7 +350,7 @@ class DecomposedStrategy(Strategy):
         super().__init__(str(choice))
         self._cost = cost
 
-    def prepare(self, rows: Rows, pushes: bool, pulls: bool) -> Plan:
+    def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         arrays = Scanned(scan_arrays(rows.num_vertices, pushes))
         return Plan(arrays, rows.offsets, num_shared_parts(pulls))
 

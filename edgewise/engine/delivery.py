@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgewise.errors import ScheduleError
-from edgewise.primitives.direction import SUM_RATIO
+from edgewise.primitives.direction import AUTO, PULL, PUSH, SUM_RATIO
 from edgewise.program.inspect import Specification
 from edgewise.schedule import Balance, Buffered, Layout, Pull, Push, Schedule
 
@@ -38,6 +38,11 @@ class Delivery(NamedTuple):
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
     layout_is_spare: bool = False
+
+    @property
+    def direction(self) -> int:
+        """AUTO, PUSH or PULL of `edgewise.primitives.direction`."""
+        return PULL if not self.pushes else AUTO if self.in_edges else PUSH
 
     def without_layout(self) -> "Delivery":
         """This delivery for a GPU that has no room for a layout."""
@@ -87,20 +92,28 @@ def decide(
     layout = schedule.layout if isinstance(schedule.layout, Layout) else None
     by_itself = schedule.balance == "auto"
     if spec.keeps_messages or through_slots:
+        way = Delivery(pushes=True, pulls=False, in_edges=False, buffered=True)
         if not on_gpu:
-            return Delivery(True, False, False, buffered=True, why=("messages went through a buffer",))
+            return way._replace(why=("messages went through a buffer",))
         why = () if through_slots else ("through a message buffer: MESSAGES are not combined",)
-        return Delivery(True, False, False, True, False, layout or Layout(), schedule.balance, why)
+        return way._replace(layout=layout or Layout(), balance=schedule.balance, why=why)
     in_edges = only_pull or (not only_push and (in_edges or spec.combine.ordered(message)))
     best_first = spec.best_first and message.kind in "if" and not only_pull
     if not on_gpu:
-        return Delivery(not only_pull, in_edges, in_edges, best_first=best_first)
+        return Delivery(pushes=not only_pull, pulls=in_edges, in_edges=in_edges, best_first=best_first)
     pushes = may_push(spec, message) and not only_pull
     spare = not pushes and by_itself and layout is None
     layout = Layout() if spare else layout
     # If one message decides, pushing is as fast as pulling for a frontier of any size.
     pulls = not pushes or not (only_push or (layout is None and stops_early(spec, message)))
-    way = Delivery(pushes, pulls, pulls, layout=layout, layout_is_spare=spare, balance=schedule.balance)
+    way = Delivery(
+        pushes=pushes,
+        pulls=pulls,
+        in_edges=pulls,
+        layout=layout,
+        balance=schedule.balance,
+        layout_is_spare=spare,
+    )
     if best_first and by_itself and layout is None:
         return way._replace(in_edges=False, best_first=True)
     if pushes and pulls and layout is None and not in_edges:

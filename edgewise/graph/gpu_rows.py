@@ -54,7 +54,7 @@ class GpuRows:
         Raises:
             MemoryLimitError: the GPU has no room for them.
         """
-        from edgewise.graph.gpu_keys import arc_keys
+        from edgewise.graph.keys_cuda import arc_keys
 
         offsets, targets = self.on_gpu.offsets, self.on_gpu.targets
         weights: Any = self.on_gpu.weights

@@ -5,7 +5,7 @@ http://www.diag.uniroma1.it/challenge9/format.shtml. Lines that start with c are
 
 from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
-from edgewise.io.lines import Layout
+from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, sizes_of
 from edgewise.io.source import TextFile
@@ -21,7 +21,7 @@ _LONGEST_COMMENTS = 2**24
 def _plan(file: TextFile, options: ReadOptions) -> Plan:
     """Read the line of sizes; each is directed, and has a weight."""
     weight = None if options.weighted is False else _WEIGHT_COLUMN
-    layout = Layout(1, 2, weight, num_columns=4, comments=_COMMENTS)
+    layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS)
     return plan_sized(file, layout, _read_problem(file), options)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from edgewise.io.lines import Layout
+from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 
@@ -22,7 +22,7 @@ class Plan:
         doubt: what to warn of if the columns may have been meant otherwise.
     """
 
-    layout: Layout
+    layout: LineLayout
     options: ReadOptions
     skip: int
     both_directions: bool

@@ -24,7 +24,7 @@ _SLOW_PIECE = 2**12
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineLayout:
     """Where edges stand in the lines of a file.
 
     Attributes:
@@ -80,7 +80,7 @@ class LongIdError(Exception):
     """An id has more digits than the scan reads as an integer."""
 
 
-def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
+def read_edges(file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> Edges:
     """All edges of a file.
 
     Args:
@@ -111,7 +111,7 @@ class EdgePieces:
         bytes_of_block: what reading the last block has taken.
     """
 
-    def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
+    def __init__(self, file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> None:
         self._scan, self._options, self._skip = _Scan(file, layout), options, skip
         self.bytes_of_names = self.bytes_of_block = 0
 
@@ -163,7 +163,7 @@ class _Names:
 class _Scan:
     """A scan in progress: the edges read so far, and the arrays that the compiled code writes to."""
 
-    def __init__(self, file: TextFile, layout: Layout) -> None:
+    def __init__(self, file: TextFile, layout: LineLayout) -> None:
         self._file = file
         self._layout = layout
         self.state = np.zeros(tokens.NUM_STATE, np.int64)
@@ -329,7 +329,7 @@ def _narrow(column: np.ndarray) -> np.ndarray:
     return column.astype(np.int32 if fits else np.int64)
 
 
-def read_edges_of_any_id(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
+def read_edges_of_any_id(file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> Edges:
     """Like `read_edges`, but integer ids may have any number of digits: long ones come as names."""
     with contextlib.suppress(LongIdError):
         return read_edges(file, layout, options, skip)

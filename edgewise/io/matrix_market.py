@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
-from edgewise.io.lines import Layout
+from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, sizes_of
 from edgewise.io.source import TextFile
@@ -27,7 +27,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     has_weights = _VALUES[values] == 1
     if options.weighted and not has_weights:
         raise ParseError(f"{file.path} is a pattern matrix; it has no weights to read with weighted=True")
-    layout = Layout(
+    layout = LineLayout(
         weight=2 if has_weights and options.weighted is not False else None,
         num_columns=3 if has_weights else 2,
         comments=_COMMENTS,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from edgewise.errors import ParseError
 from edgewise.graph.ids import MAX_VERTICES
 from edgewise.io.formats import Plan
-from edgewise.io.lines import Layout
+from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 from edgewise.text import shortened
@@ -42,7 +42,7 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
     return tuple(map(int, words))
 
 
-def plan_sized(file: TextFile, layout: Layout, sizes: Sizes, options: ReadOptions) -> Plan:
+def plan_sized(file: TextFile, layout: LineLayout, sizes: Sizes, options: ReadOptions) -> Plan:
     """How to read the edges of a file that declares its sizes.
 
     Raises:

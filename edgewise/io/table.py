@@ -19,7 +19,7 @@ from edgewise.io.fields import (
     usual_ends,
 )
 from edgewise.io.formats import Plan
-from edgewise.io.lines import Layout
+from edgewise.io.lines import LineLayout
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
 from edgewise.text import listed, shortened, shown
@@ -119,7 +119,7 @@ class _Table:
                 "header=True if it is, or header=False if these are ids"
             )
 
-    def layout(self, options: ReadOptions) -> Layout:
+    def layout(self, options: ReadOptions) -> LineLayout:
         """The layout, from the caller's options and the first line of data."""
         if not self._found and options.num_vertices is None:
             raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
@@ -140,7 +140,7 @@ class _Table:
         if options.num_vertices is not None:
             base = int(options.index_base or 0)
             ids = (base, base + int(options.num_vertices) - 1)
-        return Layout(
+        return LineLayout(
             source,
             target,
             weight,

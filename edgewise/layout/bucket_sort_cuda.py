@@ -24,6 +24,7 @@ from edgewise.kernels.cuda.device import (
     THREADS,
     UINT32,
     WARP,
+    WARPS,
     atomic_add,
     atomic_max,
     ballot,
@@ -41,18 +42,18 @@ from edgewise.kernels.cuda.device import (
     num_blocks,
     shuffle,
     shuffle_down,
-    shuffle_up,
     warp_barrier,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import capability, cupy, empty, room, zeros
-from edgewise.primitives.words import LINE, Allocator
+from edgewise.kernels.words import LINE, Allocator
+from edgewise.primitives.running_sums import make_running_sums
 
 #: The most buckets: one for each thread of a block.
 MOST_BUCKETS = THREADS
 #: Keys of a tile that a thread holds, a warp, and the block.
 AHEAD = 16
-CHUNK, TILE, WARPS = AHEAD * WARP, AHEAD * THREADS, THREADS // WARP
+CHUNK, TILE = AHEAD * WARP, AHEAD * THREADS
 #: A warp's counters have 16 bits: a word counts a bucket, and the one COLUMNS after it.
 COLUMNS = MOST_BUCKETS // 2
 #: Words that a block shares: counters for each warp, or counters of whole words, or a tile in its new order. One more
@@ -73,6 +74,8 @@ _WORDS = Allocator(1, line=2 * LINE)  # of 32 bits
 LARGEST, COMPLEMENT, DONE = (_WORDS.take() for _ in range(3))
 HEAD = _WORDS.take_line()
 _ALL_BITS, _HALF = np.uint32(0xFFFFFFFF), np.uint32(0xFFFF)
+
+_, _sums_in_block = make_running_sums(np.dtype(np.uint32))
 
 
 @device_function
@@ -102,6 +105,7 @@ def _find_extremes(given, begin, end, shared, work, held):
         for j in range(AHEAD):
             largest = max(largest, held[j])
             complement = max(complement, np.uint32(held[j] ^ _ALL_BITS))
+    # Not by `warp_max`: lanes exchange signed integers only, and these two reductions overlap.
     for step in HALVES:
         largest = max(largest, np.uint32(shuffle_down(np.int32(largest), step)))
         complement = max(complement, np.uint32(shuffle_down(np.int32(complement), step)))
@@ -119,33 +123,6 @@ def _copy(given, begin, end, keys, positions):
     for i in range(begin + block_thread(), end, THREADS):
         keys[i] = given[i]
         positions[i] = i
-
-
-@device_function
-def _sum_to_lane(value):
-    """The sum of the values of this lane and of those before it."""
-    for step in HALVES[::-1]:
-        other = np.uint32(shuffle_up(np.int32(value), step))
-        if lane() >= step:
-            value = np.uint32(value + other)
-    return value
-
-
-@device_function
-def _sum_before(value, shared):
-    """The sum of the values of the threads before this one in the block, and that of all."""
-    upto, warp, before, total = _sum_to_lane(value), block_thread() // WARP, np.uint32(0), np.uint32(0)
-    if lane() == WARP - 1:
-        shared[warp] = upto
-    block_barrier()
-    for first in range(0, WARPS, WARP):
-        other = shared[first + lane()]
-        sums = np.uint32(total + _sum_to_lane(other))
-        if first <= warp < first + WARP:
-            before = np.uint32(shuffle(np.int32(sums - other), warp - first))
-        total = np.uint32(shuffle(np.int32(sums), WARP - 1))
-    block_barrier()
-    return np.uint32(before + upto - value), total
 
 
 @device_function
@@ -188,7 +165,7 @@ def _find_places(places, shared, work, sums):
     rest, row = block_index() - group * GROUP, sums + group * GROUP
     before, total = _sum_column(work, bucket, groups, group)
     more, _ = _sum_column(work, bucket + row * MOST_BUCKETS, rest, rest)
-    base, _ = _sum_before(total, shared)
+    base, _, _ = _sums_in_block(total, shared)
     places[block_thread()] = np.uint32(base + before + more)
 
 
@@ -254,16 +231,19 @@ def _begin_buckets(places, offsets, pool, shared):
         places: where the tile's first key of each bucket goes in the end; afterwards, where the next tile's goes.
         offsets: to be filled: for each bucket, what is added to a place in the tile to get that in the end.
         pool: the warps' counters.
-        shared: words for `_sum_before`.
+        shared: words for `_sums_in_block`.
     """
     low, total = np.uint32(block_thread()), np.uint32(0)
     if low < COLUMNS:
         for warp in range(WARPS):
             total = np.uint32(total + pool[np.uint32(warp * COLUMNS + low)])
-    before, total_here = _sum_before(total, shared)
+    before, _, total_here = _sums_in_block(total, shared)
     if low < COLUMNS:
         # Upper halves come after all of the lower ones.
-        start, high = np.uint32(before + (total_here << np.uint32(16))), np.uint32(low + np.uint32(COLUMNS))
+        start, high = (
+            np.uint32(before + (total_here << np.uint32(16))),
+            np.uint32(low + np.uint32(COLUMNS)),
+        )
         offsets[low] = np.uint32(places[low] - (start & _HALF))
         offsets[high] = np.uint32(places[high] - (start >> np.uint32(16)))
         places[low] += total & _HALF

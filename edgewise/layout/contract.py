@@ -2,8 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from edgewise.primitives.vertices import HUB
+
 #: In-degrees above which a row is left to a warp, and to a block.
-HEAVY, HEAVIEST = 48, 2048
+HEAVY, HEAVIEST = 48, HUB
 #: What `numbers` of `Units` are.
 HEAVIEST_UNITS, HEAVY_UNITS, ROWS_OF_GROUP, PLACES = range(4)
 #: Heavy rows begin at multiples of ALIGNED places: 32 bytes of values of four bytes, a sector of a GPU's memory.

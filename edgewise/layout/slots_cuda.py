@@ -22,7 +22,7 @@ from edgewise.layout.contract import ALIGNED, HEAVIEST_UNITS, HEAVY_UNITS, ROWS_
 from edgewise.primitives.control import control_words
 
 
-class Layout(NamedTuple):
+class LayoutArrays(NamedTuple):
     """The arrays of `edgewise.layout.units.Units` that kernels take."""
 
     vertices: Uint32s
@@ -32,9 +32,9 @@ class Layout(NamedTuple):
     numbers: Int64s
 
 
-def layout_arrays(units: Units) -> Layout:
+def layout_arrays(units: Units) -> LayoutArrays:
     """A layout's arrays on the GPU."""
-    return Layout(units.vertices, units.rows, units.degrees, units.begin, units.numbers)
+    return LayoutArrays(units.vertices, units.rows, units.degrees, units.begin, units.numbers)
 
 
 @device_function
@@ -156,7 +156,7 @@ class Slots(NamedTuple):
     order: Int64s
     by_target: Uint32s
     begins: Int64s
-    layout: Layout
+    layout: LayoutArrays
     slot_of: Annotated[Any, Elements("made")]
     arc_of: Annotated[Any, Elements("made")]
     m: int

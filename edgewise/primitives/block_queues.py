@@ -18,6 +18,7 @@ import numpy as np
 from edgewise.kernels.cuda.device import (
     THREADS,
     WARP,
+    WARPS,
     arrive,
     atomic_add,
     await_arrivals,
@@ -34,10 +35,10 @@ from edgewise.kernels.cuda.device import (
     warp_barrier,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
-from edgewise.primitives.control import control_words
-from edgewise.primitives.deal import TALLY_WORDS, WARPS
+from edgewise.kernels.words import LINE, Allocator
+from edgewise.primitives.control import LOOK, control_words
+from edgewise.primitives.deal import TALLY_WORDS
 from edgewise.primitives.warp_buffers import BOX_WORDS
-from edgewise.primitives.words import LINE
 
 #: This form takes at most FEW_VERTICES vertices with at most FEW_EDGES out-edges. A whole block takes the arcs of a
 #: vertex with more than MANY. As a hub would keep its block busy, edges <= HUB_EDGES + MANY * vertices must hold, too.
@@ -54,11 +55,11 @@ _ARRIVED = FEW_CONTROL.take_line(LINE + 1)
 MAX_STEPS = 1 << 16
 #: What a block adds to the upper half of a word where its queue overflows, and where the run is to end.
 OVERFLOW, ABORT = 1 << 20, 1 << 29
-#: The host's words are looked at in supersteps whose number is a multiple of LOOK.
-LOOK = 64
 #: Indices of `counts`: entries of the two queues, hubs of the two supersteps, and one that `visit` may use. They have
 #: 32 bits, for which shared memory has fast atomic operations.
-ENTRIES, HUBS, OTHER, COUNTS = 0, 2, 4, 5
+_COUNTS = Allocator(0)
+ENTRIES, HUBS, OTHER = _COUNTS.take(2), _COUNTS.take(2), _COUNTS.take()
+COUNTS = _COUNTS.size
 #: How many outboxes a block has.
 BOXES = 2
 #: How many words of 32 and 64 bits a block shares, see `share`.

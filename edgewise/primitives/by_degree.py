@@ -25,10 +25,11 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
 )
+from edgewise.primitives.vertices import HUB
 
 #: A vertex with fewer than FEW arcs has one lane, with fewer than MANY it has GROUP lanes, with fewer than HUB a warp,
 #: and with more the block.
-FEW, MANY, HUB = 32, 64, 2048
+FEW, MANY = 32, 64
 #: How many words a block shares: hubs, and their number.
 SCRATCH = THREADS + 1
 GROUP = min(8, WARP)

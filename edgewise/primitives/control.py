@@ -8,10 +8,12 @@ from typing import Any
 
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.memory import PROGRESS
-from edgewise.primitives.words import Allocator
+from edgewise.kernels.words import Allocator
 
 #: How many words a count that takes turns has.
 TURNS = 3
+#: Kernels look at the host's words in short supersteps whose number is a multiple of LOOK.
+LOOK = 64
 
 
 def control_words() -> Allocator:

@@ -12,8 +12,8 @@ import numpy as np
 
 from edgewise.kernels.cuda.device import (
     HALVES,
-    THREADS,
     WARP,
+    WARPS,
     atomic_add,
     ballot,
     block_barrier,
@@ -25,14 +25,13 @@ from edgewise.kernels.cuda.device import (
     lanes_before,
     num_threads,
     shuffle,
-    shuffle_up,
     thread_index,
     warp_sum,
 )
+from edgewise.primitives.running_sums import sum_to_lane
 
 #: The most arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
 PIECE = 64
-WARPS = THREADS // WARP
 #: How many words a block shares for `add_to_total`.
 TALLY_WORDS = 2 * WARPS
 
@@ -40,16 +39,6 @@ TALLY_WORDS = 2 * WARPS
 def most_pieces(num_vertices: int, num_arcs: int) -> int:
     """An upper bound of the number of pieces of a graph."""
     return num_vertices + num_arcs // PIECE + 1
-
-
-@device_function
-def sum_to_lane(value: Any) -> Any:
-    """The sum of the values of this lane and of those before it."""
-    for step in HALVES[::-1]:
-        before = shuffle_up(value, step)
-        if lane() >= step:
-            value += before
-    return value
 
 
 @device_function

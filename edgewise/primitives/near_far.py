@@ -35,6 +35,7 @@ from edgewise.kernels.cuda.device import (
     warp_min,
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
+from edgewise.kernels.words import Allocator
 from edgewise.primitives.block_queues import (
     ENTRIES,
     FEW_CONTROL,
@@ -52,7 +53,6 @@ from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
-from edgewise.primitives.words import Allocator
 
 #: Words of `control` and of the host's array; kernels may have more behind them.
 #: These take turns: how many vertices are near, how many out-edges they have, how many pieces a superstep deals with;

@@ -18,6 +18,7 @@ from edgewise.kernels.cuda.device import (
     HALVES,
     SIMULATED,
     WARP,
+    WARPS,
     atomic_add,
     ballot,
     block_barrier,
@@ -30,18 +31,19 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     shuffle_down,
 )
-from edgewise.primitives.deal import WARPS, reserve
+from edgewise.primitives.deal import reserve
+from edgewise.primitives.vertices import HUB
 
 #: A row of more than LONG arcs is taken by a block. A row is taken by part of a warp if it has at most FEW arcs, or at
 #: most as many as a vertex has values.
-LONG, FEW = (16, 1) if SIMULATED else (2048, 8)
+LONG, FEW = (16, 1) if SIMULATED else (HUB, 8)
 #: How many words a block shares to add up the sums of its warps.
 SHARED_SUMS = WARPS * WARP
 _LOG_WARP = WARP.bit_length() - 1
 _LOG_FEW = FEW.bit_length() - 1
 
 
-class Rows(NamedTuple):
+class SummedRows(NamedTuple):
     """Rows, and what their neighbours have.
 
     Attributes:

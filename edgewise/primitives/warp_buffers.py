@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise.kernels.cuda.device import (
     WARP,
+    WARPS,
     ballot,
     block_thread,
     count_bits,
@@ -19,7 +20,6 @@ from edgewise.kernels.cuda.device import (
     lanes_before,
     warp_barrier,
 )
-from edgewise.primitives.deal import WARPS
 
 #: How many vertices an outbox holds for a warp: fewer than WARP are left, and at most WARP come at once.
 ROOM = 2 * WARP

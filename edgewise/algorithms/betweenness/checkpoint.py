@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.lengths import Arcs
+from edgewise.algorithms.common.lengths import WeightedArcs
 from edgewise.errors import GraphError, NotKeptWarning, OutputError, ParameterError, warn
 from edgewise.execution import Execution
 from edgewise.text import shown
@@ -77,7 +77,7 @@ class Checkpoint:
     """A file of partial sums. If the block ends with an error, the last sums given are written to it, or a warning says
     that they cannot be; it is removed if the block ends without one, or if the graph is refused."""
 
-    def __init__(self, path: Any, name: str, arcs: Arcs, *what: Any) -> None:
+    def __init__(self, path: Any, name: str, arcs: WeightedArcs, *what: Any) -> None:
         """Check that the file can be written.
 
         Args:

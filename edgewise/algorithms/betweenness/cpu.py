@@ -304,7 +304,7 @@ def accumulate(
     """Add up the dependencies of some of the sources, after those before them.
 
     Args:
-        arcs: see `common.lengths.Arcs`.
+        arcs: see `common.lengths.WeightedArcs`.
         sources: int64, shape (k,); those from ``begin`` to before ``end`` are added.
         on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
         state: see `Accumulation`; `total` holds the sums over the sources before.

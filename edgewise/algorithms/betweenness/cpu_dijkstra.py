@@ -83,7 +83,7 @@ def settle(
     """Find distances, and queue the vertices that are reached in the order of these.
 
     Args:
-        arcs: see `common.lengths.Arcs`; weights are above 0.
+        arcs: see `common.lengths.WeightedArcs`; weights are above 0.
         distance: shape (n,): negative everywhere.
         queue: uint32, shape (n,).
         key, vertex, place: the heap of a thread.

@@ -22,11 +22,12 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.memory import CANCEL
-from edgewise.primitives.control import TURNS, control_words, host_words, turns_after
-from edgewise.primitives.deal import degree, make_deal, reserve, sum_to_lane
+from edgewise.kernels.words import LINE, Allocator
+from edgewise.primitives.control import LOOK, TURNS, control_words, host_words, turns_after
+from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, list_long, take_long
+from edgewise.primitives.running_sums import sum_to_lane
 from edgewise.primitives.warp_buffers import make_outbox
-from edgewise.primitives.words import LINE, Allocator
 
 #: What a block counts: out-edges of vertices found, and in-edges of those that some source had not reached.
 EDGES, UNFINISHED, COUNTS = 0, 1, 2
@@ -44,8 +45,6 @@ REACHED, LOST = CONTROL.take(WARP), CONTROL.take()
 #: deepest level, out-edges of that, in-edges of vertices that some source had not reached.
 HOST = host_words()
 DONE, FORMS, KNOWN = HOST.take(), HOST.take(2), HOST.take(3)
-#: Passes between looks at the host's words.
-LOOK = 64
 
 
 class State(NamedTuple):

@@ -74,6 +74,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
+    WARPS,
     block_barrier,
     block_size,
     block_thread,
@@ -97,12 +98,12 @@ from edgewise.kernels.cuda.memory import (
     zeros,
 )
 from edgewise.primitives.control import TURNS, turns_after
-from edgewise.primitives.deal import WARPS, degree
+from edgewise.primitives.deal import degree
 from edgewise.primitives.direction import BATCH_RATIO, pays_to_pull
 from edgewise.primitives.row_sums import (
     LONG,
     SHARED_SUMS,
-    Rows,
+    SummedRows,
     Worklist,
     make_sums,
     turn_of_lane,
@@ -256,7 +257,7 @@ def _make_search(with_powers: bool, plus: Any) -> Any:
             level = Level(here, after, 3 * n, end, pulls)
             now = np.uint64(depth % TURNS * n)
             into = (graph.in_offsets, graph.in_sources)
-            rows = Rows(*into, state.masks, now, numbers.values, numbers.powers, batch.shift)
+            rows = SummedRows(*into, state.masks, now, numbers.values, numbers.powers, batch.shift)
             worklist = _worklist_of(numbers, here, state, block)
             context = (graph.offsets, batch, state, level, block)
             if pulls:
@@ -309,7 +310,7 @@ def _make_go_back(with_powers: bool, plus: Any) -> Any:
             forget(n, depth + 2, deepest, state)
             now, mine, end = np.uint64(turns_after(depth)[0] * n), depth % TURNS * n, state.starts[depth + 1]
             out = (graph.offsets, graph.targets)
-            rows = Rows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
+            rows = SummedRows(*out, state.masks, now, numbers.values, numbers.powers, batch.shift)
             worklist = _worklist_of(numbers, here, state, block)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
                 i = first + turn_of_lane(batch.shift) * warps

@@ -37,8 +37,8 @@ from edgewise.algorithms.betweenness.cuda_batch import (
 )
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, LIMIT, SMALL, make_plus
 from edgewise.algorithms.betweenness.cuda_weighted_passes import (
-    Search,
     Source,
+    WeightedSearch,
     in_worklist,
     make_passes,
     out_worklist,
@@ -76,7 +76,7 @@ from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.row_sums import (
     LONG,
     SHARED_SUMS,
-    Rows,
+    SummedRows,
     make_sums,
     turn_of_lane,
 )
@@ -94,7 +94,7 @@ class Accumulation(NamedTuple):
 
     Attributes:
         graph: the graph.
-        state: see `Search`.
+        state: see `WeightedSearch`.
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
         has_long: whether there are long rows.
@@ -102,7 +102,7 @@ class Accumulation(NamedTuple):
     """
 
     graph: WeightedOnGpu
-    state: Search
+    state: WeightedSearch
     n: int
     source: int
     on: int
@@ -231,7 +231,7 @@ def _make_count_paths(add_paths: Any, add_long_paths: Any, walk: Any, walk_long:
             passes, here = next_pass(passes, state)
             long_in, long_out = in_worklist(here, it), out_worklist(here, it)
             level, into, none = (end, here, np.int64(-1)), (graph.in_offsets, graph.in_sources), np.int64(0)
-            rows = Rows(*into, state.listed, np.uint64(0), state.paths, state.powers, none)
+            rows = SummedRows(*into, state.listed, np.uint64(0), state.paths, state.powers, none)
             for first in range(begin + warp, end, warps * WARP):
                 i = first + turn_of_lane(np.int64(0)) * warps
                 v, start, length = np.int64(0), np.int64(0), np.int64(0)
@@ -267,7 +267,7 @@ def _make_go_back(add_shares: Any, add_long_shares: Any) -> Any:
             passes, here = next_pass(passes, state)
             worklist, end = in_worklist(here, it), state.starts[depth + 1]
             out, none = (graph.offsets, graph.targets), np.int64(0)
-            rows = Rows(*out, state.listed, np.uint64(0), state.shares, state.powers, none)
+            rows = SummedRows(*out, state.listed, np.uint64(0), state.shares, state.powers, none)
             for first in range(state.starts[depth] + warp, end, warps * WARP):
                 i = first + turn_of_lane(np.int64(0)) * warps
                 v, start, length = np.int64(0), np.int64(0), np.int64(0)
@@ -340,10 +340,10 @@ def _on_gpu(graph: Graph, weighted: bool, run: Execution) -> tuple[WeightedOnGpu
     return WeightedOnGpu(offsets, targets, targets, in_offsets, in_sources, in_sources), None
 
 
-def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Search:
+def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> WeightedSearch:
     """Arrays for sums, as a kernel takes them, without room for powers."""
     room = m // LONG + 1
-    return Search(
+    return WeightedSearch(
         dist=piles.best,
         waiting=empty(n, np.int32),
         listed=empty(n, np.uint32),
@@ -407,7 +407,7 @@ def accumulate(
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         wanted = sssp_cuda.Distances(on_gpu, piles, delta, n, source, unreached)
-        sssp_cuda.distances_kernel(*kinds).start([wanted])
+        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds).start([wanted])
         count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
             if not had_powers:

@@ -26,7 +26,7 @@ from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.primitives.row_sums import LONG, Worklist, list_long, take_long
 
 
-class Search(NamedTuple):
+class WeightedSearch(NamedTuple):
     """The arrays of a run.
 
     Attributes:
@@ -60,7 +60,7 @@ class Source(NamedTuple):
 
     Attributes:
         graph: the graph.
-        state: see `Search`.
+        state: see `WeightedSearch`.
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
         has_long: whether there are long rows.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgewise.algorithms.common.lengths import Arcs, arcs_of, distance_dtype, weight_range
+from edgewise.algorithms.common.lengths import WeightedArcs, arcs_of, distance_dtype, weight_range
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
 
@@ -39,7 +39,7 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     return np.dtype(np.float64)
 
 
-def arcs_for(graph: Graph, weighted: bool) -> Arcs:
+def arcs_for(graph: Graph, weighted: bool) -> WeightedArcs:
     """The arcs, with their weights as lengths, or all of length 1."""
     arcs = arcs_of(graph)
     return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))

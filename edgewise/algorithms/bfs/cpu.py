@@ -13,7 +13,7 @@ from edgewise.algorithms.bfs.cpu_state import (
     SCANNED,
     STATE,
     WANTS_IN_EDGES,
-    Search,
+    SearchState,
     make_search,
     searching,
 )
@@ -27,7 +27,7 @@ from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.schedule import Pull, Schedule
 
 
-class Arcs(NamedTuple):
+class ArcsBothWays(NamedTuple):
     """The out-edges and in-edges of a graph, unsigned; in-edges are empty if it has none yet."""
 
     offsets: np.ndarray
@@ -35,16 +35,16 @@ class Arcs(NamedTuple):
     in_offsets: np.ndarray
     in_sources: np.ndarray
 
-    def reversed(self) -> "Arcs":
+    def reversed(self) -> "ArcsBothWays":
         """The arcs of the graph with every arc the other way."""
-        return Arcs(self.in_offsets, self.in_sources, self.offsets, self.targets)
+        return ArcsBothWays(self.in_offsets, self.in_sources, self.offsets, self.targets)
 
 
-def arcs_both_ways(graph: Graph) -> Arcs:
+def arcs_both_ways(graph: Graph) -> ArcsBothWays:
     """The graph as the kernel takes it; in-edges are not made for this."""
     rows = graph.offsets, graph.targets
     in_edges = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
-    return Arcs(*(array.view(f"u{array.itemsize}") for array in (*rows, *in_edges)))
+    return ArcsBothWays(*(array.view(f"u{array.itemsize}") for array in (*rows, *in_edges)))
 
 
 def search(
@@ -67,7 +67,7 @@ def search(
     return state.level.view(np.int32), state.parent.view(np.int32), int(state.status[LEVELS])
 
 
-def levels_from(source: int, arcs: Arcs, run: Execution) -> tuple[np.ndarray, int]:
+def levels_from(source: int, arcs: ArcsBothWays, run: Execution) -> tuple[np.ndarray, int]:
     """The levels from one vertex of a directed graph with in-edges, uint32, and the number of levels."""
     n = len(arcs.offsets) - 1
     state = make_search(n, run.num_threads)
@@ -105,7 +105,7 @@ def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
     return in_turn(held(search.most), graph.making(Made.IN_EDGES))
 
 
-def _explain(run: Execution, state: Search, forced: int) -> None:
+def _explain(run: Execution, state: SearchState, forced: int) -> None:
     """Explain each run of levels in one direction by a line."""
     log = state.log[: state.status[LOGGED]]
     ends = np.append(log[1:, FROM_LEVEL] - 1, state.status[LEVELS])

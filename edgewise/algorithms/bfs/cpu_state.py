@@ -16,13 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import LARGE_PAGE, Step
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: For code of the innermost loops: a call with all its arrays would cost more than the work.
 inlined = functools.partial(device_function, forceinline=True)
 
 #: Levels and parents are int32 with -1 for none; kernels see the same bits unsigned.
-NONE = np.uint32(0xFFFFFFFF)
+NONE = NO_VERTEX
 ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 
 #: Fields of a thread's line on the board: the part of its queue, how far that was handed out, its out-edges.
@@ -35,12 +37,12 @@ FRESH, DONE, WANTS_IN_EDGES = range(3)
 #: Fields of a line in the log, one for each run of levels in one direction: where it began, and why.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 
-_LINE, _LOG_LINES, _CANDIDATES = 8, 64, 1024
+_LOG_LINES, _CANDIDATES = 64, 1024
 #: Entries of 4 bytes in a page of memory.
 _PAGE = 1024
 
 
-class Search(NamedTuple):
+class SearchState(NamedTuple):
     """The state of a search of n vertices by t threads.
 
     Attributes:
@@ -49,9 +51,9 @@ class Search(NamedTuple):
         candidates: uint32, shape (t, c): vertices that may be new.
         visited: uint64, shape (w,): a bit for each vertex; kept while pulling.
         bitmaps: uint64, shape (2, w): the frontier and the next one, in turns.
-        board: int64, shape (2, t, 8).
-        totals: int64, shape (2, 8).
-        status: int64, shape (8,).
+        board: int64, shape (2, t, CPU_LINE).
+        totals: int64, shape (2, CPU_LINE).
+        status: int64, shape (CPU_LINE,).
         log: int64, shape (lines, 4).
     """
 
@@ -67,19 +69,19 @@ class Search(NamedTuple):
     log: np.ndarray
 
 
-def make_search(num_vertices: int, num_threads: int) -> Search:
+def make_search(num_vertices: int, num_threads: int) -> SearchState:
     """A search that has not begun. The kernel fills the other arrays."""
     words = -(-num_vertices // 64)
-    return Search(
+    return SearchState(
         level=_empty_at(num_vertices, _PAGE // 3),
         parent=_empty_at(num_vertices, 2 * _PAGE // 3),
         queues=np.empty((num_threads, num_vertices + 1), np.uint32),
         candidates=np.empty((num_threads, _CANDIDATES), np.uint32),
         visited=np.empty(words, np.uint64),
         bitmaps=np.empty((2, words), np.uint64),
-        board=np.zeros((2, num_threads, _LINE), np.int64),
-        totals=np.zeros((2, _LINE), np.int64),
-        status=np.zeros(_LINE, np.int64),
+        board=np.zeros((2, num_threads, CPU_LINE), np.int64),
+        totals=np.zeros((2, CPU_LINE), np.int64),
+        status=np.zeros(CPU_LINE, np.int64),
         log=np.zeros((_LOG_LINES, 4), np.int64),
     )
 
@@ -98,7 +100,7 @@ def _empty_at(length: int, place: int) -> np.ndarray:
 def searching(num_vertices: int, num_threads: int) -> Step:
     """The memory that a search writes to, of which levels are kept; the queues of all threads together hold each vertex
     about once, and each begins in a page of its own."""
-    of_thread = min(4 * (num_vertices + 1), LARGE_PAGE) + 4 * _CANDIDATES + 2 * 8 * _LINE
+    of_thread = min(4 * (num_vertices + 1), LARGE_PAGE) + 4 * _CANDIDATES + 2 * 8 * CPU_LINE
     level = 4 * (num_vertices + _PAGE)
     return Step(level, 3 * level + num_vertices * 3 // 8 + num_threads * of_thread)
 

@@ -10,10 +10,11 @@ from edgewise.graph import Graph
 from edgewise.kernels.cpu.atomics import atomic_min
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.text import shown
 
 _VERTICES = 1024
-_NONE, _ONE = np.uint32(0xFFFFFFFF), np.uint64(1)
+_NONE, _ONE = NO_VERTEX, np.uint64(1)
 
 
 @team_kernel

@@ -10,7 +10,7 @@ from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 
 
-class Arcs(NamedTuple):
+class WeightedArcs(NamedTuple):
     """The rows of a graph: unsigned offsets and targets, and weights; no weights if every arc has length 1."""
 
     offsets: np.ndarray
@@ -24,19 +24,19 @@ def length(arcs: Any, arc: Any) -> Any:
     return arcs.weights[arc] if len(arcs.weights) else arcs.weights.dtype.type(1)
 
 
-def arcs_of(graph: Graph) -> Arcs:
+def arcs_of(graph: Graph) -> WeightedArcs:
     """The arcs of a graph as kernels read them."""
     return _arcs(graph.offsets, graph.targets, graph.weights)
 
 
-def in_arcs_of(graph: Graph) -> Arcs:
-    """The in-edges as `Arcs`, with sources in the place of targets."""
+def in_arcs_of(graph: Graph) -> WeightedArcs:
+    """The in-edges as `WeightedArcs`, with sources in the place of targets."""
     return _arcs(graph.in_offsets, graph.in_sources, graph.in_weights)
 
 
-def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> Arcs:
+def _arcs(offsets: np.ndarray, ends: np.ndarray, weights: np.ndarray | None) -> WeightedArcs:
     unsigned = offsets.view(f"u{offsets.itemsize}"), ends.view(np.uint32)
-    return Arcs(*unsigned, np.empty(0, np.int32) if weights is None else weights)
+    return WeightedArcs(*unsigned, np.empty(0, np.int32) if weights is None else weights)
 
 
 _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()

@@ -42,6 +42,8 @@ class ComponentsResult(Result):
 
     algorithm = "components"
     component = HostArray()
+    #: Checks labels and the number of components.
+    _check = staticmethod(verify_components)
 
     def __init__(self, graph: Graph, run: Execution, found: tuple[Any, int, int]) -> None:
         component, self.num_components, passes = found
@@ -68,17 +70,17 @@ class ComponentsResult(Result):
         return {"component": self.graph.ids_of(labels[order]), "size": sizes[order]}
 
     def verify(self, graph: Graph) -> bool:
-        """Check that these are the components: see `verify.verify_components`."""
+        """Check that these are the components: see `verify` of the algorithm."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "sizes")
-        return verify_components(graph, self.component, self.num_components)
+        return self._check(graph, self.component, self.num_components)
 
     @classmethod
     def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
         """Check labels that were written to a file: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
         component = saved.numbers("component", np.int64)
-        return verify_components(graph, component, len(np.unique(component)))
+        return cls._check(graph, component, len(np.unique(component)))
 
 
 def connected_components(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from edgewise.algorithms.common.largest import SAMPLE
-from edgewise.algorithms.components.cpu_connect import PASSES, ROOTS, SAMPLED, SKIPPED, connect
+from edgewise.algorithms.components.cpu_connect import FOUND_WORDS, PASSES, ROOTS, SAMPLED, SKIPPED, connect
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.memory import Step, held, in_turn
@@ -12,7 +12,7 @@ from edgewise.memory import Step, held, in_turn
 def components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components and of passes."""
     inside = _words_inside(graph)
-    label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(8, np.int64)
+    label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(FOUND_WORDS, np.int64)
     if len(label):
         rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
         in_edges = (rows[0][:0], rows[1][:0])

@@ -17,6 +17,7 @@ from edgewise.algorithms.common.largest import find_largest
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 #: The number of targets of each vertex that it is hooked to, and of those that are linked before all others.
 _HOOKED, _LINKED = 3, 2
@@ -26,7 +27,9 @@ _PIECE = 1024
 _ENOUGH = 960
 #: Results of the kernel: the label of the largest component and how much of the sample has it, whether arcs of that
 #: component were skipped, the number of roots, and that of passes over all vertices.
-LARGEST, SAMPLED, SKIPPED, ROOTS, PASSES = range(5)
+_FOUND = Allocator(0, CPU_LINE)
+LARGEST, SAMPLED, SKIPPED, ROOTS, PASSES = (_FOUND.take() for _ in range(5))
+FOUND_WORDS = _FOUND.lines_size
 
 _ONE, _SIX, _LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 

@@ -26,15 +26,19 @@ from edgewise.algorithms.common.lengths import length
 from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Results of the kernel: the number of edges of the forest, and of rounds; a vertex of the component that has most
 #: vertices, or -1; the number of vertices and of roots in the lists, of this round and of the next in turns.
-EDGES, ROUNDS, GIANT, LIVE, ROOTS, FOUND_WORDS = 0, 1, 2, 3, 5, 8
+_FOUND = Allocator(0, CPU_LINE)
+EDGES, ROUNDS, GIANT, LIVE, ROOTS = (_FOUND.take(count) for count in (1, 1, 1, 2, 2))
+FOUND_WORDS = _FOUND.lines_size
 #: Vertices handed out at a time.
 _PIECE = 1024
 _LOOK, _JOIN, _FOLLOW, _RENAME = range(4)
 
-_ONE, _NONE = np.uint64(1), np.uint32(0xFFFFFFFF)
+_ONE = np.uint64(1)
 
 
 class Forest(NamedTuple):
@@ -84,7 +88,7 @@ def _plant(control: Any, forest: Any) -> None:
             return
         for v in range(np.uint64(start), np.uint64(min(start + _PIECE, n))):
             forest.component[v] = forest.above[v] = forest.live[0, v] = forest.roots[0, v] = v
-            forest.chosen[v] = forest.target[v] = _NONE
+            forest.chosen[v] = forest.target[v] = NO_VERTEX
 
 
 @inlined_function
@@ -100,13 +104,13 @@ def _lightest(arcs: Any, v: Any, mine: Any, component: Any, weight: Any, target:
 @inlined_function
 def _lightest_of_all(arcs: Any, v: Any, heaviest: Any, weight: Any, target: Any) -> Any:
     """`_lightest` while each vertex is a component: two loops without branches, for these could not be predicted."""
-    least, first, own = heaviest, _NONE, np.uint32(v)
+    least, first, own = heaviest, NO_VERTEX, np.uint32(v)
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
         here = length(arcs, k)
         least = min(least, here if arcs.targets[k] != own else heaviest)
     for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
         u = arcs.targets[k]
-        first = min(first, u if length(arcs, k) == least and u != own else _NONE)
+        first = min(first, u if length(arcs, k) == least and u != own else NO_VERTEX)
     return (least, first) if least < weight or (least == weight and first < target) else (weight, target)
 
 
@@ -126,7 +130,7 @@ def _offer(forest: Any, root: Any, v: Any) -> None:
     """Offer the edge of a vertex to its root."""
     while True:
         before = atomic_load(forest.chosen, root)
-        if before != _NONE and not _is_lighter(forest, v, before):
+        if before != NO_VERTEX and not _is_lighter(forest, v, before):
             return
         if compare_and_swap(forest.chosen, root, before, v):
             return
@@ -141,7 +145,7 @@ def _look(
     Edges to other components only become fewer, so the lightest stays the lightest as long as it leads to another.
     """
     live, count, component = forest.live[turn], found[LIVE + turn], forest.component
-    giant, first_round = component[found[GIANT]] if found[GIANT] >= 0 else _NONE, found[ROUNDS] == 0
+    giant, first_round = component[found[GIANT]] if found[GIANT] >= 0 else NO_VERTEX, found[ROUNDS] == 0
     while True:
         start = claim(control, _LOOK, _PIECE, count)
         if start == count:
@@ -153,8 +157,8 @@ def _look(
             if mine == giant:
                 continue
             target = forest.target[u]
-            if target == _NONE or component[target] == mine:
-                weight, target = heaviest, _NONE
+            if target == NO_VERTEX or component[target] == mine:
+                weight, target = heaviest, NO_VERTEX
                 if first_round:
                     weight, target = _lightest_of_all(rows, u, heaviest, weight, target)
                     if both:
@@ -164,7 +168,7 @@ def _look(
                     if both:
                         weight, target = _lightest(in_edges, u, mine, component, weight, target)
                 forest.weight[u], forest.target[u] = weight, target
-            if target != _NONE:
+            if target != NO_VERTEX:
                 if first_round:
                     forest.chosen[u] = v
                 else:
@@ -195,10 +199,10 @@ def _join(control: Any, forest: Any, found: Any, turn: Any) -> None:
         for i in range(np.uint64(start), end):
             root = roots[i]
             v = chosen[root]
-            if v != _NONE:
+            if v != NO_VERTEX:
                 other = component[forest.target[v]]
                 u = chosen[other]
-                is_pair = u != _NONE and component[forest.target[u]] == root
+                is_pair = u != NO_VERTEX and component[forest.target[u]] == root
                 if not is_pair or root > other:
                     forest.above[root] = other
                     joined += 1
@@ -213,7 +217,7 @@ def _join(control: Any, forest: Any, found: Any, turn: Any) -> None:
                 forest.edge_source[place], forest.edge_target[place] = v, forest.target[v]
                 forest.edge_weight[place] = forest.weight[v]
                 place += _ONE
-            elif v != _NONE:
+            elif v != NO_VERTEX:
                 forest.roots[1 - turn, kept] = root
                 kept += _ONE
 
@@ -228,7 +232,7 @@ def _follow(control: Any, forest: Any, found: Any, turn: Any) -> None:
             return
         for i in range(np.uint64(start), np.uint64(min(start + _PIECE, count))):
             at = roots[i]
-            forest.chosen[at] = _NONE
+            forest.chosen[at] = NO_VERTEX
             end = at
             while above[end] != end:
                 end = above[end]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.mst.lightest import weights_of
+from edgewise.algorithms.mst.lightest import LOWER_HALF, weights_of
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Keys, type_of
 from edgewise.kernels.cuda.device import (
     SIMULATED,
@@ -28,7 +28,6 @@ from edgewise.primitives.ordered_keys import key_dtype
 NO_EDGE = np.int64(2**63 - 1)
 #: Edges of one lower end that a thread puts in order.
 FEW = 2 if SIMULATED else 32
-_LOWER_HALF = 0xFFFFFFFF
 
 
 class Counting(NamedTuple):
@@ -91,7 +90,7 @@ def place_kernel(it: Any) -> None:
         if ends[v] != NO_EDGE:
             low = ends[v] >> 32
             i = _begin(low, upto) + it.places[v]
-            it.lower[i], higher[i], sorted_keys[i] = low, ends[v] & _LOWER_HALF, it.keys[v]
+            it.lower[i], higher[i], sorted_keys[i] = low, ends[v] & LOWER_HALF, it.keys[v]
     grid_barrier(it.control, np.int64(0))
     for v in range(thread_index(), it.n, num_threads()):
         begin = _begin(v, upto)

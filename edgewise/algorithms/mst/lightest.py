@@ -32,14 +32,16 @@ from edgewise.kernels.cuda.device import (
     shuffle_up,
     thread_index,
 )
-from edgewise.primitives.deal import PIECE, arcs_of_piece, degree, holder_of, reserve, sum_to_lane
+from edgewise.primitives.deal import PIECE, arcs_of_piece, degree, holder_of, reserve
 from edgewise.primitives.ordered_keys import key_dtype, make_keys
+from edgewise.primitives.running_sums import sum_to_lane
 
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
 #: Arcs up to which a piece is short.
 SHORT = 6 if SIMULATED else 16
-_LOWER_HALF = 0xFFFFFFFF
+#: The bits of the lower one of two numbers in a word.
+LOWER_HALF = 0xFFFFFFFF
 
 
 def make_key(weight: np.dtype) -> Any:
@@ -91,11 +93,11 @@ def vertex_of(p: Any, n: Any, longer: Any) -> Any:
     """The vertex that a piece belongs to."""
     if p < n:
         return np.int64(p)
-    row = longer[p - n] & _LOWER_HALF
+    row = longer[p - n] & LOWER_HALF
     return row if row < n else row - n
 
 
-class Arcs(NamedTuple):
+class PieceArcs(NamedTuple):
     """Arcs of a piece: `out_length` out-edges from `out_start` on, and likewise in-edges."""
 
     out_start: Any
@@ -107,7 +109,7 @@ class Arcs(NamedTuple):
 @device_function
 def no_arcs() -> Any:
     """Those of no piece."""
-    return Arcs(np.int64(0), np.int64(0), np.int64(0), np.int64(0))
+    return PieceArcs(np.int64(0), np.int64(0), np.int64(0), np.int64(0))
 
 
 @device_function
@@ -117,15 +119,15 @@ def arcs_of(p: Any, n: Any, num_rows: Any, longer: Any, graph: Any) -> Any:
     if p < n:
         _, start, length = arcs_of_piece(np.int64(p), graph.offsets)
         if num_rows == n:
-            return Arcs(start, length, nothing, nothing)
+            return PieceArcs(start, length, nothing, nothing)
         _, in_start, in_length = arcs_of_piece(np.int64(p), graph.in_offsets)
-        return Arcs(start, length, in_start, in_length)
+        return PieceArcs(start, length, in_start, in_length)
     piece = np.int64(longer[p - n])
-    if (piece & _LOWER_HALF) < n:
+    if (piece & LOWER_HALF) < n:
         _, start, length = arcs_of_piece(piece, graph.offsets)
-        return Arcs(start, length, nothing, nothing)
+        return PieceArcs(start, length, nothing, nothing)
     _, start, length = arcs_of_piece(piece - n, graph.in_offsets)
-    return Arcs(nothing, nothing, start, length)
+    return PieceArcs(nothing, nothing, start, length)
 
 
 @device_function
@@ -216,8 +218,8 @@ def make_lightest(weight: np.dtype, weighted: bool) -> Any:
 
     Returns:
         ``lightest(arcs, mine, key, end, looks, component, graph)``, to be called by all lanes of a warp at once: key
-        and other end of the first of the lane's `Arcs` after (key, end), in their order; (the largest key, NOBODY) if
-        there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
+        and other end of the first of the lane's `PieceArcs` after (key, end), in their order; (the largest key, NOBODY)
+        if there is none. If `looks` is not 0, arcs to vertices whose component is the lane's, `mine`, are left out.
     """
     key_of, key_type = make_key(weight), key_dtype(weight).type
     heaviest = key_type(np.iinfo(key_type).max)

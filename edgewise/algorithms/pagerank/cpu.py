@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.pagerank.cpu_iterate import BLOCK, DONE, Ranks, Web, iterate
+from edgewise.algorithms.pagerank.cpu_iterate import BLOCK, COUNTERS, DONE, Ranks, Web, iterate
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, walking
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -28,7 +28,8 @@ def rank(
     web = _web(walk, kind)
     values = np.full(n, 1 / n, kind) if begin is None else begin.astype(kind)
     shares = np.zeros((2, n + 1), kind)
-    ranks = Ranks(values, shares, np.zeros((2, -(-n // BLOCK))), np.zeros(2), np.zeros(16, np.int64))
+    partial, counters = np.zeros((2, -(-n // BLOCK))), np.zeros(COUNTERS.lines_size, np.int64)
+    ranks = Ranks(values, shares, partial, np.zeros(2), counters)
     arguments = web, ranks, walk.damping, enough, np.int64(limit)
     work, at_most = (rank_work(walk.graph, most) for most in (min(limit, LIKELY_ITERATIONS), limit))
     run.launch(iterate, *arguments, work=work, rounds=ROUNDS, at_most=at_most)

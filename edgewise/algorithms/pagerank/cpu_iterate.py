@@ -11,10 +11,12 @@ import numpy as np
 
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 BLOCK = 1024
 #: Words of the counters: iterations done, and whether the last one changed little enough to end.
-DONE, CONVERGED = 0, 8
+COUNTERS = Allocator(0, CPU_LINE)
+DONE, CONVERGED = COUNTERS.take_line(), COUNTERS.take_line()
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
@@ -43,7 +45,7 @@ class Ranks(NamedTuple):
         shares: shape (2, n + 1): rank times scale, for this iteration and for the next. The last element stays 0.
         partial: float64, shape (2, blocks): the change and the dangling rank of each block.
         sums: float64, shape (2,): the sums over all blocks.
-        counters: int64.
+        counters: int64, see `COUNTERS`; zeros.
     """
 
     rank: np.ndarray

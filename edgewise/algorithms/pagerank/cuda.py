@@ -16,8 +16,8 @@ from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
 from edgewise.algorithms.pagerank.cuda_gather import (
     Gathering,
+    InEdgeRows,
     Reals,
-    Rows,
     make_gathering,
     make_unpacking,
     rows_of,
@@ -33,6 +33,7 @@ from edgewise.kernels.cuda.device import (
     THREADS,
     UINT32,
     WARP,
+    WARPS,
     block_barrier,
     block_index,
     block_size,
@@ -61,6 +62,7 @@ from edgewise.kernels.cuda.memory import (
     wait,
     zeros,
 )
+from edgewise.kernels.words import Allocator
 from edgewise.layout.packed_cuda import UNPACK_WORDS
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.control import control_words, host_words
@@ -69,7 +71,9 @@ from edgewise.primitives.control import control_words, host_words
 CONTROL, HOST = control_words(), host_words()
 ABORTED, DONE = CONTROL.take_line(2), HOST.take()
 #: What a block shares: what all threads changed and their dangling rank, then two sums of each warp.
-CHANGED, DANGLING, FIRST, SECOND, SUMS = 0, 1, 2, 34, 66
+_SHARED = Allocator(0)
+CHANGED, DANGLING, FIRST, SECOND = (_SHARED.take(count) for count in (1, 1, WARPS, WARPS))
+SUMS = _SHARED.size
 
 
 #: How many values are brought into another order at a time.
@@ -107,7 +111,7 @@ class Iteration(NamedTuple):
         n, heaviest, heavy, groups, limit: see `InEdges`; iterations at most.
     """
 
-    rows: Rows
+    rows: InEdgeRows
     ranks: Ranks
     partial: Float64s
     control: AtomicInt64s
@@ -155,7 +159,7 @@ def rank_apart(
 def iterate(
     walk: Walk,
     in_edges: InEdges,
-    rows: Rows,
+    rows: InEdgeRows,
     scale: Any,
     apart: bool,
     start: np.ndarray | None,

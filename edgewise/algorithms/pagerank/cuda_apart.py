@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.pagerank.cuda_gather import WARPS, Rows, rows_of
+from edgewise.algorithms.pagerank.cuda_gather import InEdgeRows, rows_of
 from edgewise.algorithms.pagerank.cuda_layout import InEdges
 from edgewise.algorithms.pagerank.memory import apart_lists
 from edgewise.graph import Graph, csr
 from edgewise.graph.resident import part
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
-from edgewise.kernels.cuda.device import WARP
+from edgewise.kernels.cuda.device import WARP, WARPS
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.kernels.cuda.placed import place
 from edgewise.layout.bucket_sort import bucket_sort, inverse
@@ -34,7 +34,7 @@ class Apart(NamedTuple):
     """A layout whose sources and weights lie as the graph's placement says, and what ranks are multiplied with."""
 
     in_edges: InEdges
-    rows: Rows
+    rows: InEdgeRows
     scale: Any
 
 

@@ -12,16 +12,14 @@ import numpy as np
 from edgewise.algorithms.pagerank.cuda_layout import InEdges
 from edgewise.kernels.cache import DeviceFunction
 from edgewise.kernels.cuda.arguments import Elements, Int64s, Uint32s
-from edgewise.kernels.cuda.device import THREADS, WARP, block_thread, device_function, lane, load_once
+from edgewise.kernels.cuda.device import WARP, WARPS, block_thread, device_function, lane, load_once
 from edgewise.layout.packed import Packed
 from edgewise.layout.packed_cuda import UNPACK_WORDS, make_unpack_all
 
-#: The warps of a block.
-WARPS = THREADS // WARP
 Reals = Annotated[Any, Elements("rank")]
 
 
-class Rows(NamedTuple):
+class InEdgeRows(NamedTuple):
     """The layout, see `InEdges`, and weights in its order.
 
     Attributes:
@@ -42,11 +40,11 @@ class Rows(NamedTuple):
     weights: Reals
 
 
-def rows_of(in_edges: InEdges, vertices: Any, weights: Any, packed: Packed | None = None) -> Rows:
+def rows_of(in_edges: InEdges, vertices: Any, weights: Any, packed: Packed | None = None) -> InEdgeRows:
     """What the kernel takes of a layout; `vertices` is any array if it lies apart."""
     begin, words = in_edges.begin, in_edges.sources
     places, widths = (words, words) if packed is None else (packed.places, packed.widths)
-    return Rows(vertices, in_edges.numbers, begin, words, places, widths, weights)
+    return InEdgeRows(vertices, in_edges.numbers, begin, words, places, widths, weights)
 
 
 class Blocks(NamedTuple):

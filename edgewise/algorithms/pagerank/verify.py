@@ -205,7 +205,7 @@ def _check_end(outcome: Outcome, num_vertices: int) -> None:
 
 
 def _check_fall(walk: Walk, outcome: Outcome) -> None:
-    """Refuse a residual that is larger than it can be after so many iterations.
+    """Refuse a residual that is larger than it can be after the outcome's number of iterations.
 
     Without rounding, the first iteration changes at most 2, and any other one at most the `damping` of what the one
     before changed. The ranks before and after the last one may have drifted, either way, and their change is rounded.

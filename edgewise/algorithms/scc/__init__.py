@@ -21,11 +21,6 @@ Steps. `bfs.cpu`, on the out-edges and on the in-edges; `cpu_split` splits the v
 labels: it trims first, and spreads colours in place of the depth-first search.
 """
 
-from typing import Any
-
-import numpy as np
-
-from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import strong_components, strong_components_memory, strong_components_work
@@ -33,7 +28,6 @@ from edgewise.algorithms.scc.verify import verify_strong_components
 from edgewise.execution import Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.kernels.costs import levels
-from edgewise.result import Columns, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
@@ -48,23 +42,11 @@ class SCCResult(ComponentsResult):
     """
 
     algorithm = "scc"
+    _check = staticmethod(verify_strong_components)
 
     @property
     def _passes(self) -> int:
         return 2
-
-    def verify(self, graph: Graph) -> bool:
-        """Check that these are the components: see `verify.verify_strong_components`."""
-        check_graph(f"{type(self).__name__}.verify", graph)
-        check_derived(self, "sizes")
-        return verify_strong_components(graph, self.component, self.num_components)
-
-    @classmethod
-    def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
-        """Check labels that were written to a file: see `Result.verify_columns`."""
-        saved = SavedColumns(graph, columns)
-        component = saved.numbers("component", np.int64)
-        return verify_strong_components(graph, component, len(np.unique(component)))
 
 
 def scc(

@@ -7,6 +7,7 @@ from edgewise.algorithms.scc.cpu_split import (
     ALONE,
     BOTH,
     COMPONENTS,
+    FOUND_WORDS,
     LOWEST,
     depth_bytes,
     make_depth,
@@ -29,7 +30,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
     arcs = arcs_both_ways(graph)
     forward, there = levels_from(start, arcs, run)
     backward, back = levels_from(start, arcs.reversed(), run)
-    component, found = np.empty(n, np.uint32), np.zeros(8, np.int64)
+    component, found = np.empty(n, np.uint32), np.zeros(FOUND_WORDS, np.int64)
     found[LOWEST] = n
     run.launch(
         split, arcs, forward, backward, make_depth(n), component, found, work=5 * n + graph.num_arcs // 3

@@ -19,15 +19,19 @@ import numpy as np
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Results of the kernel: the lowest vertex that both searches reached, the number of vertices that both reached, the
 #: number of others that are alone, and that of all components.
-LOWEST, BOTH, ALONE, COMPONENTS = range(4)
+_FOUND = Allocator(0, CPU_LINE)
+LOWEST, BOTH, ALONE, COMPONENTS = (_FOUND.take() for _ in range(4))
+FOUND_WORDS = _FOUND.lines_size
 #: Vertices handed out at a time; steps of the depth-first search between two looks at whether the run was cancelled.
 _PIECE, _LOOK = 1024, 1 << 18
 
 _ONE, _DONE = np.uint64(1), np.uint32(0xFFFFFFFF)
-_UNREACHED = np.uint32(0xFFFFFFFF)
+_UNREACHED = NO_VERTEX
 
 
 class Depth(NamedTuple):
@@ -186,7 +190,7 @@ def split(
     """Label each vertex with the lowest index in its strongly connected component, and count the components.
 
     Args:
-        arcs: out-edges and in-edges, see `Arcs` of `bfs.cpu`.
+        arcs: out-edges and in-edges, see `ArcsBothWays` of `bfs.cpu`.
         forward, backward: uint32, shape (n,): levels of the two searches, the largest integer for vertices not reached.
         depth: see `make_depth`.
         component: uint32, shape (n,), filled here.

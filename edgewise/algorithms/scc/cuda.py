@@ -69,6 +69,7 @@ from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     UINT32,
+    WARPS,
     block_size,
     block_thread,
     cuda,
@@ -80,7 +81,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, wait, zeros
 from edgewise.primitives.control import host_words, turns_after
-from edgewise.primitives.deal import TALLY_WORDS, WARPS, add_to_total, most_pieces
+from edgewise.primitives.deal import TALLY_WORDS, add_to_total, most_pieces
 from edgewise.primitives.direction import SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 from edgewise.text import shown

@@ -14,7 +14,7 @@ from edgewise.algorithms.sssp.cpu_buckets import (
     bytes_of_buckets,
     make_buckets,
 )
-from edgewise.algorithms.sssp.cpu_delta_stepping import LINE, delta_stepping
+from edgewise.algorithms.sssp.cpu_delta_stepping import delta_stepping
 from edgewise.algorithms.sssp.cpu_distances import NONE, make_state, unpack
 from edgewise.algorithms.sssp.path_tree import attach_rest, attaching, nearer_parents, refuse_cycle
 from edgewise.algorithms.sssp.weights import (
@@ -27,6 +27,7 @@ from edgewise.algorithms.sssp.weights import (
 from edgewise.execution import Execution, threads_of
 from edgewise.graph import Graph
 from edgewise.kernels.costs import levels
+from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Schedule
 
@@ -93,7 +94,7 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
     inner = _inner_dtype(graph, dtype)
     state, parent = make_state(n, inner), np.empty(n, np.uint32)
     buckets = make_buckets(n, run.num_threads, inner, delta)
-    board = np.zeros((run.num_threads, LINE), np.int64)
+    board = np.zeros((run.num_threads, CPU_LINE), np.int64)
     listed = np.empty(bucket_chunks(n, run.num_threads), np.int64)
     unreached, beyond = unreached_value(inner), unreached_value(dtype)
     run.launch(

@@ -19,15 +19,18 @@ from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
+from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.memory import Step
+from edgewise.primitives.vertices import NO_VERTEX
 
 _PIECE = 64
-_ONE, _NONE = np.uint64(1), np.uint32(0xFFFFFFFF)
+_ONE = np.uint64(1)
 #: Words: the superstep, the number of vertices in the queue and in the next one.
-STEP, QUEUED, FOUND = 0, 8, 16
+_WORDS = Allocator(0, CPU_LINE)
+STEP, QUEUED, FOUND = (_WORDS.take_line() for _ in range(3))
 
 
-class Search(NamedTuple):
+class BellmanFordState(NamedTuple):
     """The state of Bellman-Ford between supersteps.
 
     Attributes:
@@ -47,16 +50,18 @@ class Search(NamedTuple):
     words: np.ndarray
 
 
-def make_search(num_vertices: int, source: int, unreached: Any) -> Search:
+def make_search(num_vertices: int, source: int, unreached: Any) -> BellmanFordState:
     """The state before the first superstep."""
     distance = np.full(num_vertices, unreached)
     distance[source] = 0
     queues = np.empty((2, num_vertices), np.uint32)
     queues[0, 0] = source
-    words = np.zeros(24, np.int64)
+    words = np.zeros(_WORDS.lines_size, np.int64)
     words[QUEUED] = 1
-    parent = np.full(num_vertices, _NONE)
-    return Search(distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words)
+    parent = np.full(num_vertices, NO_VERTEX)
+    return BellmanFordState(
+        distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words
+    )
 
 
 def searching(num_vertices: int, dtype: np.dtype) -> Step:
@@ -76,7 +81,7 @@ def _offer(arcs: Any, search: Any, u: Any, step: Any) -> None:
             old = search.queued_in[v]
             if old < step and compare_and_swap(search.queued_in, v, old, step):
                 search.queues[np.uint64(step & 1), np.uint64(atomic_add(search.words, FOUND, 1))] = v
-                search.parent[v] = _NONE
+                search.parent[v] = NO_VERTEX
 
 
 @device_function

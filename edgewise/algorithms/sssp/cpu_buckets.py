@@ -20,6 +20,7 @@ import numpy as np
 from edgewise.algorithms.sssp.cpu_distances import distance_in
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 CHUNK = 128
 NEAR = 128
@@ -30,9 +31,8 @@ NO_BUCKET = 1 << 62
 MAX_BUCKETS = 2.0**50
 
 #: Words that all threads share, a cache line apart.
-FRESH, LOST, PUBLISHED, CURRENT, SUPERSTEPS, REBUILDS = 0, 8, 16, 24, 32, 40
-_NUM_WORDS = 48
-_LINE = 8
+_WORDS = Allocator(0, CPU_LINE)
+FRESH, LOST, PUBLISHED, CURRENT, SUPERSTEPS, REBUILDS = (_WORDS.take_line() for _ in range(6))
 
 
 class Buckets(NamedTuple):
@@ -67,23 +67,23 @@ def bucket_chunks(num_vertices: int, num_threads: int) -> int:
 def make_buckets(num_vertices: int, num_threads: int, dtype: Any, delta: float) -> Buckets:
     """Empty buckets of this width for distances of this dtype."""
     chunks = bucket_chunks(num_vertices, num_threads)
-    lists = np.zeros((2, num_threads, NEAR + _LINE), np.int64)
+    lists = np.zeros((2, num_threads, NEAR + CPU_LINE), np.int64)
     return Buckets(
         head=lists[0],
         size=lists[1],
-        spare=np.full((num_threads, _LINE), -1, np.int64),
-        far_least=np.full((num_threads, _LINE), NO_BUCKET, np.int64),
+        spare=np.full((num_threads, CPU_LINE), -1, np.int64),
+        far_least=np.full((num_threads, CPU_LINE), NO_BUCKET, np.int64),
         vertex=np.empty(chunks * CHUNK, np.uint32),
         distance=np.empty(chunks * CHUNK, dtype),
         following=np.empty(chunks, np.int64),
-        words=np.zeros(_NUM_WORDS, np.int64),
+        words=np.zeros(_WORDS.lines_size, np.int64),
         per_distance=np.array([1.0 / delta]),
     )
 
 
 def bytes_of_buckets(num_vertices: int, num_threads: int, dtype: np.dtype) -> int:
     """The memory of buckets, and of a list of their chunks."""
-    lists = num_threads * 8 * (2 * (NEAR + _LINE) + 2 * _LINE)
+    lists = num_threads * 8 * (2 * (NEAR + CPU_LINE) + 2 * CPU_LINE)
     return bucket_chunks(num_vertices, num_threads) * (CHUNK * (4 + dtype.itemsize) + 2 * 8) + lists
 
 

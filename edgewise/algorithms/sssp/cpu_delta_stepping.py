@@ -41,6 +41,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.bits import prefetch
 from edgewise.kernels.cpu.team import barrier, cancelled, report, team_kernel
+from edgewise.kernels.words import CPU_LINE
 
 #: A bucket of fewer entries is left to thread 0.
 ALONE = 256
@@ -52,7 +53,6 @@ AHEAD = np.uint64(4)
 #: Columns of the board: a thread's lowest bucket, its entries there, whether the pool ran out; then the chunks that
 #: it published: the first, their number, and the number taken.
 LOWEST, ENTRIES, RAN_OUT, FIRST, CHUNKS, TAKEN = (np.uint64(column) for column in range(6))
-LINE = 8
 _ONE = np.uint64(1)
 
 
@@ -185,7 +185,7 @@ def _work_together(
     for step in range(size):
         owner = np.uint64((thread + step) % size)
         while not cancelled(control):
-            taken = atomic_add(board, owner * LINE + TAKEN, 1)
+            taken = atomic_add(board, owner * CPU_LINE + TAKEN, 1)
             if taken >= board[owner, CHUNKS]:
                 break
             listed = work[np.uint64(board[owner, FIRST] + taken)]
@@ -210,10 +210,10 @@ def delta_stepping(
     """Fill `state` with the distances from the source.
 
     Args:
-        arcs: `Arcs`.
+        arcs: `WeightedArcs`.
         state: from `make_state`; it need not be filled.
         buckets: from `make_buckets`, empty.
-        board: int64, shape (threads, LINE).
+        board: int64, shape (threads, CPU_LINE).
         work: int64, shape (chunks,): room for the chunks of one bucket.
         source: uint64, the index of the source.
         unreached: the largest value of the dtype of distances.

@@ -20,9 +20,10 @@ from numba.extending import overload
 from edgewise.kernels.cache import KERNEL_OPTIONS, device_function
 from edgewise.kernels.cpu.atomics import compare_and_swap
 from edgewise.kernels.cpu.team import team_kernel
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: The parent of a vertex that has none; -1 as int32.
-NONE = np.uint64(0xFFFFFFFF)
+NONE = np.uint64(NO_VERTEX)
 _HALF = np.uint64(32)
 
 

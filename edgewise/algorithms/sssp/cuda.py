@@ -61,13 +61,12 @@ from edgewise.primitives.near_far import (
 )
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.vertices import HUB, NO_VERTEX
 
 #: Words of `control` and of the host's array, behind those of `near_far`.
 CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
 HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
-#: In-degree from which the arcs of one vertex are shared by a block when parents are made.
-HUB = 2048
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
 _WIDER = 3.0
 
@@ -90,11 +89,6 @@ class Paths(NamedTuple):
     n: int
     source: int
     unreached: int
-
-
-def signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
-    return (type_of(Paths, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
@@ -175,7 +169,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
         generation = grid_barrier(control, generation)
         orphans = np.int64(0)
         for v in range(thread_index(), n, num_threads()):
-            if v != source and dist[v] != unreached and parent[v] == 0xFFFFFFFF:
+            if v != source and dist[v] != unreached and parent[v] == NO_VERTEX:
                 orphans += 1
         orphans = warp_sum(orphans)
         if lane() == 0 and orphans > 0:
@@ -240,7 +234,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         graph, piles, n, source, unreached = it.graph, it.piles, it.n, it.source, it.unreached
         me, hubs, control = thread_index(), piles.other_near, piles.control
         for v in range(me, n, num_threads()):
-            it.parent[v] = np.uint32(0xFFFFFFFF)
+            it.parent[v] = NO_VERTEX
         generation = search(graph, piles, block, it.delta, n, source, unreached)
         orphans = find_parents(n, source, unreached, graph, piles.best, it.parent, hubs, control, generation)
         if me == 0:
@@ -258,11 +252,6 @@ class Distances(NamedTuple):
     n: int
     source: int
     unreached: int
-
-
-def distances_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of what `make_distances_kernel` makes."""
-    return (type_of(Distances, offset=offsets, weight=weight, key=key_dtype(distance)),)
 
 
 def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
@@ -302,11 +291,6 @@ class Parents(NamedTuple):
     unreached: int
 
 
-def parents_signature(offsets: np.dtype, weight: np.dtype, distance: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of what `make_parents_kernel` makes."""
-    return (type_of(Parents, offset=offsets, weight=weight, key=key_dtype(distance)),)
-
-
 def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel that only makes parents, for the same variants as `make_kernel`."""
     find_parents = make_find_parents(distance, weighted)
@@ -322,23 +306,27 @@ def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
     return parents_kernel
 
 
-@functools.cache
-def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    types = signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_kernel, types, distance, weight is not None)
+#: The makers of kernels, by what the kernels take.
+MAKERS = {Paths: make_kernel, Distances: make_distances_kernel, Parents: make_parents_kernel}
+
+
+def signature(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> tuple[Any, ...]:
+    """The type of the argument of the kernel that takes `Paths`, `Distances` or `Parents`; see `kernel_of`."""
+    return (type_of(takes, offset=offsets, weight=weight or np.dtype(np.int32), key=key_dtype(distance)),)
 
 
 @functools.cache
-def distances_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    """The kernel for graphs with such offsets and weights, or 1 for each arc, on the current GPU."""
-    types = distances_signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_distances_kernel, types, distance, weight is not None)
+def kernel_of(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    """The kernel that takes `Paths`, `Distances` or `Parents`, on the current GPU.
 
-
-@functools.cache
-def _parents_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
-    types = parents_signature(offsets, weight or np.dtype(np.int32), distance)
-    return fixed_kernel(make_parents_kernel, types, distance, weight is not None)
+    Args:
+        takes: one of these classes.
+        offsets, weight: the dtypes of a graph's offsets and weights; None for 1 for each arc.
+        distance: the dtype of distances.
+    """
+    return fixed_kernel(
+        MAKERS[takes], signature(takes, offsets, weight, distance), distance, weight is not None
+    )
 
 
 def unreached_key(dtype: np.dtype) -> Any:
@@ -369,7 +357,7 @@ def shortest_paths(
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run)
-    kernel = _kernel(offset_dtype(on_gpu), weight, dtype)
+    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype)
     parent = empty(n, np.uint32)
     with lists(graph, *list_shapes(n, m)) as made:
         piles = make_piles(n, m, dtype, CONTROL, HOST, made)
@@ -429,6 +417,6 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         source=start,
         unreached=unreached_key(dtype),
     )
-    _parents_kernel(offset_dtype(on_gpu), weight, dtype).start([given])
+    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype).start([given])
     wait(given.host, None)
     return int(given.host[ORPHANS])

@@ -20,11 +20,11 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swap
 from edgewise.kernels.cpu.team import barrier, claim, rewind, team_kernel
 from edgewise.memory import Step
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.text import shown
 
 _ONE = np.uint64(1)
 #: The parent of a vertex that has none; -1 as int32.
-_NONE = np.uint32(0xFFFFFFFF)
 #: Vertices, and arcs, that a thread takes at a time.
 _VERTICES, _ARCS = 64, 16_384
 #: In `level`: a vertex that needs no parent, and one that waits for one; later, the round in which it found one.
@@ -114,7 +114,7 @@ def attach_rest(
     arcs: Any, distance: np.ndarray, parent: np.ndarray, start: int, unreached: Any, run: Execution
 ) -> None:
     """Find parents for vertices that only arcs of length zero reach, if there are any."""
-    placed = parent != _NONE
+    placed = parent != NO_VERTEX
     placed[start] = True
     reached = distance != unreached
     if np.count_nonzero(placed) == np.count_nonzero(reached):

@@ -12,7 +12,7 @@ from edgewise.kernels.arguments import Elements, Int64s, Offsets, Uint8s, Uint32
 Messages = Annotated[Any, Elements("message")]
 
 
-class Arcs(NamedTuple):
+class SizedArcs(NamedTuple):
     """The graph. For an array that a kernel does not read, it gets another one of the same dtype.
 
     Attributes:
@@ -54,7 +54,7 @@ class Work(NamedTuple):
         received, active: of each vertex, the stamp of the superstep in which it got a message last, or was active last.
         frontier, other_frontier: the lists of active vertices of this superstep and of the next, in turns.
         touched: the list of halted vertices that got a message.
-        cursors: 8 words for each thread, the first two for the list that it adds to (`append`).
+        cursors: a cache line of words for each thread, the first two for the list that it adds to (`append`).
         buffer: a `Buffer`, or an empty tuple.
     """
 
@@ -102,5 +102,5 @@ class Table(NamedTuple):
     """
 
     own: Annotated[Any, Elements("own")]
-    graph: Arcs
+    graph: SizedArcs
     work: Annotated[Any, Elements("work")]

@@ -19,10 +19,11 @@ from edgewise.engine.cpu.best_first_lists import (
     WORDS,
     lists,
 )
-from edgewise.engine.cpu.shared import NO_VERTEX, append
+from edgewise.engine.cpu.shared import append
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import unwrap
+from edgewise.primitives.vertices import NO_VERTEX
 
 
 class FarVertices(NamedTuple):

@@ -10,20 +10,20 @@ import numpy as np
 from edgewise.engine.cpu.shared import (
     ALONE_EDGES,
     ALONE_LIST,
-    COUNT,
-    EDGES,
     FLIP,
-    LISTED,
-    NEXT,
-    NO_VERTEX,
-    TOUCHED,
+    SHARED,
     finish_segment,
 )
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.words import CPU_LINE, Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
-#: Words that the kernel for supersteps uses for other counts: the lengths of the lists near now, near next, far now and
-#: far next; and the rank in the sample that the last threshold had, -1 at first.
-NEAR_NOW, NEAR_NEXT, FAR_NOW, FAR_NEXT, RANK = COUNT, NEXT, EDGES, TOUCHED, LISTED
+#: Words of `shared` behind those of all kernels, a cache line apart: the lengths of the lists near now, near next, far
+#: now and far next; and the rank in the sample that the last threshold had, -1 at first.
+_WORDS = SHARED.more()
+NEAR_NOW, NEAR_NEXT, FAR_NOW, FAR_NEXT, RANK = (_WORDS.take_line() for _ in range(5))
+#: The length of `shared`, enough for every kernel.
+SHARED_WORDS = _WORDS.size
 #: Bits of a vertex in `places`: it has an entry in the far list; it has one in a near list or ring; it got a message
 #: since it was computed; it is active from the start and has not sent yet.
 FAR, NEAR, MESSAGE, FIRST = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8)
@@ -33,8 +33,10 @@ SAMPLE = 64
 #: the ring until these and their out-edges reach BUDGET.
 RING, BUDGET = 2048, 8192
 #: Words of `cursors` for each thread: the ends of its segment of the near list and of the far list (`append`), and how
-#: many vertices have left its ring and entered it.
-WORDS, NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = 8, 0, 2, 4, 5
+#: many vertices have left its ring and entered it. Each thread has WORDS of them, whole cache lines.
+_CURSORS = Allocator(0, CPU_LINE)
+NEAR_CURSOR, FAR_CURSOR, LEFT, ENTERED = (_CURSORS.take(count) for count in (2, 2, 1, 1))
+WORDS = _CURSORS.lines_size
 
 
 class Lists(NamedTuple):

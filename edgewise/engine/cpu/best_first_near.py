@@ -20,10 +20,11 @@ from edgewise.engine.cpu.best_first_lists import (
     WORDS,
     lists,
 )
-from edgewise.engine.cpu.shared import NO_VERTEX, append, finish_segment
+from edgewise.engine.cpu.shared import append, finish_segment
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Arcs are prefetched for the vertex AHEAD entries further on in a list, other words for that 2 * AHEAD further on.
 AHEAD = 4

@@ -19,7 +19,6 @@ from edgewise.engine.cpu.shared import (
     GO_ON,
     LISTED,
     MAKE_LIST,
-    NO_VERTEX,
     PULL_ALL,
     PUSH_ALL,
     PUSH_LIST,
@@ -36,6 +35,7 @@ from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import cancelled, report
 from edgewise.primitives import direction
 from edgewise.primitives.endings import FINISHED, LIMITED, STOPPED
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.program.inspect import Specification
 
 #: Threads share a list of active vertices if these and their out-edges, times LIST_ADVANTAGE, are less than n.

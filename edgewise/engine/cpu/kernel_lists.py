@@ -5,6 +5,7 @@ from typing import Any
 from edgewise.engine.cpu.shared import FLIP, LISTED, NEXT, RANGE, TOUCHED, append, finish_segment
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.words import CPU_LINE
 
 
 @device_function
@@ -18,7 +19,7 @@ def list_active(start: Any, end: Any, listed: Any, stamp: Any, work: Any, shared
     """List the active vertices v with start <= v < end."""
     for v in range(start, end):
         if work.active[v] == stamp:
-            append(listed, work.cursors, 8 * thread, shared, NEXT, v)
+            append(listed, work.cursors, CPU_LINE * thread, shared, NEXT, v)
 
 
 @device_function
@@ -29,7 +30,7 @@ def list_phase(control: Any, thread: Any, listed: Any, stamp: Any, n: Any, work:
         if start >= n:
             break
         list_active(start, min(n, start + shared[RANGE]), listed, stamp, work, shared, thread)
-    finish_segment(listed, work.cursors, 8 * thread)
+    finish_segment(listed, work.cursors, CPU_LINE * thread)
 
 
 @device_function

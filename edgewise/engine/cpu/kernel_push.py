@@ -5,11 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from edgewise.engine.cpu.pieces import claim_piece
-from edgewise.engine.cpu.shared import LISTED, NO_VERTEX, PIECE, SEGMENT, TOUCHED, append, finish_segment
+from edgewise.engine.cpu.shared import LISTED, PIECE, SEGMENT, TOUCHED, append, finish_segment
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_exchange
 from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.words import CPU_LINE
+from edgewise.primitives.vertices import NO_VERTEX
 
 
 class Pushing(NamedTuple):
@@ -44,7 +46,7 @@ def make_pushing(
                     else:
                         first = atomic_exchange(received, target, stamp) != stamp
                     if listing and first and active[target] != stamp:
-                        append(work.touched, work.cursors, 8 * thread, shared, TOUCHED, target)
+                        append(work.touched, work.cursors, CPU_LINE * thread, shared, TOUCHED, target)
 
     @device_function
     def push_list(control, thread, listed, stamp, state, graph, own, work, shared):
@@ -58,7 +60,7 @@ def make_pushing(
                 u = np.int64(listed[position])
                 if u != NO_VERTEX:
                     push_arcs(u, 0, m, stamp, state, graph, own, work, shared, thread, False, True)
-        finish_segment(work.touched, work.cursors, 8 * thread)
+        finish_segment(work.touched, work.cursors, CPU_LINE * thread)
 
     @device_function
     def push_all(control, thread, stamp, state, graph, own, work, shared):

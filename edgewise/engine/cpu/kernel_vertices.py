@@ -9,7 +9,6 @@ from edgewise.engine.cpu.shared import (
     EDGES,
     LISTED,
     NEXT,
-    NO_VERTEX,
     RANGE,
     SEGMENT,
     TOUCHED,
@@ -20,6 +19,8 @@ from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.words import CPU_LINE
+from edgewise.primitives.vertices import NO_VERTEX
 
 
 class Computing(NamedTuple):
@@ -48,7 +49,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
         for position in range(start, end):
             v = np.int64(entries[position])
             if v != NO_VERTEX and compute_vertex(v, stamp, state, graph, work):
-                append(following, work.cursors, 8 * thread, shared, NEXT, v)
+                append(following, work.cursors, CPU_LINE * thread, shared, NEXT, v)
                 count += 1
                 edges += np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         atomic_add(shared, COUNT, count)
@@ -65,7 +66,7 @@ def make_computing(compute: DeviceFunction) -> Computing:
                     break
                 stop = min(end, start + SEGMENT)
                 compute_list(entries, start, stop, following, stamp, state, graph, work, shared, thread)
-        finish_segment(following, work.cursors, 8 * thread)
+        finish_segment(following, work.cursors, CPU_LINE * thread)
 
     @device_function
     def vertex_phase_all(control, stamp, state, graph, work, shared):

@@ -7,8 +7,9 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
-from edgewise.engine.cpu.arguments import Arcs, NearFar, Work
+from edgewise.engine.cpu.arguments import NearFar, SizedArcs, Work
 from edgewise.engine.cpu.best_first import make_async_kernel
+from edgewise.engine.cpu.best_first_lists import RANK, SHARED_WORDS
 from edgewise.engine.cpu.kernel import make_kernel
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.cpu.shared import (
@@ -19,7 +20,6 @@ from edgewise.engine.cpu.shared import (
     GO_ON,
     LISTED,
     RANGE,
-    SHARED_WORDS,
     SIZES,
     SPENT,
     SUPERSTEP,
@@ -41,7 +41,6 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE
 from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.memory import Step, held, in_turn
-from edgewise.primitives.direction import AUTO, PULL, PUSH
 
 #: A run looks at ALONE_BUDGET vertices and arcs before it asks for the first time whether more threads are worth it. It
 #: looks at no more than LONGEST_BUDGET while the calling thread takes part, which hears of Ctrl-C only afterwards.
@@ -66,8 +65,7 @@ class CpuProgram(AbstractEngine):
         self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
-        self._delivery, pull = delivery, delivery.in_edges
-        self._way = PULL if not delivery.pushes else AUTO if pull else PUSH
+        self._delivery = delivery
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []
@@ -85,7 +83,7 @@ class CpuProgram(AbstractEngine):
             in_arcs = graph.in_arcs if spec.needs_arc_index else in_arcs
         if delivery.buffered:
             in_offsets, self._slot_of = graph.slots
-        self._arcs = Arcs(
+        self._arcs = SizedArcs(
             n=graph.num_vertices,
             m=graph.num_arcs,
             offsets=graph.offsets,
@@ -129,7 +127,7 @@ class CpuProgram(AbstractEngine):
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
-        shared[LISTED] = shared[ENDED] = -1
+        shared[LISTED] = shared[RANK] = shared[ENDED] = -1
         shared[RANGE : RANGE + len(SIZES)] = SIZES
         table = np.concatenate((constant_table, self._graph_table, workspace.table))
         for key, array in own.items():
@@ -144,7 +142,7 @@ class CpuProgram(AbstractEngine):
             arcs.m,
             np.uint32(workspace.base),
             -1 if limit is None else limit,
-            self._way,
+            self._delivery.direction,
             self._delivery.in_edges,
             constants.supplied,
         )

@@ -10,30 +10,29 @@ import numpy as np
 
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.primitives.endings import CANCELLED
-from edgewise.primitives.words import Allocator
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Words of the array `shared`, a cache line apart: what the threads of one run agree on. COUNT and EDGES are the
 #: active vertices and their out-edges; LISTED is the length of their list, or -1 where there is none.
 #: RESUMED says whether vertices were asked to resume since the last superstep. SPENT is how many vertices and arcs have
 #: been looked at, AHEAD_WORK how many the next superstep will look at.
-_WORDS = Allocator(0, line=8)
+SHARED = Allocator(0, CPU_LINE)
 COUNT, EDGES, LISTED, NEXT, TOUCHED, FLIP, FORM, SUPERSTEP, ENDED, RESUMED, SPENT, AHEAD_WORK = (
-    _WORDS.take_line() for _ in range(12)
+    SHARED.take_line() for _ in range(12)
 )
 ALONE, PUSH_LIST, PUSH_ALL, PULL_ALL, MAKE_LIST, RESUME = range(6)
 #: The first word of the counts of supersteps by form.
-FORMS = _WORDS.take_line(RESUME + 1)
+FORMS = SHARED.take_line(RESUME + 1)
 #: The words of `Sizes`, which the host sets.
-RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = (_WORDS.take() for _ in range(6))
-SHARED_WORDS = _WORDS.size
+RANGE, PIECE, ALONE_WORK, ALONE_LIST, ALONE_EDGES, ALONE_FAR = (SHARED.take() for _ in range(6))
 FORM_NAMES = ("by one thread alone", "push from a list", "push over all vertices", "pull over all vertices")
 #: Why a kernel returned: its budget is spent. Called again, it goes on where it was.
 GO_ON = CANCELLED + 1
 
-#: How many list entries a thread reserves at a time, and the mark of an entry that it did not use.
+#: How many list entries a thread reserves at a time. One that it did not use is NO_VERTEX.
 SEGMENT = 64
-NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 class Sizes(NamedTuple):

@@ -10,6 +10,7 @@ from edgewise.engine.cpu.shared import SEGMENT
 from edgewise.engine.cpu.table import rows_of
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.kernels.words import CPU_LINE
 
 
 class Workspace:
@@ -42,7 +43,7 @@ def make_work(num_vertices: int, identity: Any, message: np.dtype, num_threads: 
         frontier=np.empty(room, np.uint32),
         other_frontier=np.empty(room, np.uint32),
         touched=np.empty(room, np.uint32),
-        cursors=np.zeros(WORDS * num_threads, np.int64),
+        cursors=np.zeros(CPU_LINE * num_threads, np.int64),
         buffer=buffer,
     )
 

@@ -25,7 +25,7 @@ from edgewise.kernels.cuda.arguments import (
     tuple_of,
     type_of,
 )
-from edgewise.layout.slots_cuda import Layout
+from edgewise.layout.slots_cuda import LayoutArrays
 from edgewise.primitives.ordered_keys import key_dtype, worst_key
 from edgewise.program.declare import Combiner
 
@@ -118,7 +118,7 @@ class Supersteps(NamedTuple):
         can_pull: whether there are in-edges.
         supplied: bits that say which vertex fields have an array to begin with.
         plan: the strategy's arrays, see `edgewise.balance.contract.Strategy.arrays`.
-        layout: a `Layout` of what is gathered over, or an empty tuple.
+        layout: a `LayoutArrays` of what is gathered over, or an empty tuple.
         buffer: a `Buffer`, or an empty tuple.
     """
 
@@ -191,7 +191,7 @@ def signature(
     types = {
         "own": own_type(binding, parameters),
         "plan": type_of(strategy_of(delivery.balance).arrays, **dtypes),
-        "layout": nothing if delivery.layout is None else type_of(Layout),
+        "layout": nothing if delivery.layout is None else type_of(LayoutArrays),
         "buffer": type_of(Buffer, slots=slots, **dtypes) if delivery.buffered else nothing,
     }
     return (type_of(Supersteps, stored=stored(spec.combine, message), **types, **dtypes),)

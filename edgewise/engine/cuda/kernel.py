@@ -60,6 +60,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     WARP,
+    WARPS,
     block_thread,
     clock_ns,
     cuda,
@@ -72,15 +73,15 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.primitives.by_degree import SCRATCH
-from edgewise.primitives.control import turns_after
-from edgewise.primitives.deal import TALLY_WORDS, WARPS
+from edgewise.primitives.control import LOOK, turns_after
+from edgewise.primitives.deal import TALLY_WORDS
 from edgewise.primitives.direction import SUM_RATIO, pays_to_pull
 from edgewise.primitives.endings import CANCELLED, FINISHED
 from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes
 
 #: A superstep with at most LARGE active vertices and out-edges together looks at the host's words only if its number is
 #: a multiple of LOOK; a larger one always does.
-LARGE, LOOK = 1 << 18, 64
+LARGE = 1 << 18
 #: All slots are filled when more than one in FILL_ADVANTAGE edges leaves the frontier.
 FILL_ADVANTAGE = 5
 

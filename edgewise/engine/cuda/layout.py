@@ -8,8 +8,7 @@ from edgewise.engine.cuda.arguments import SlotMaps
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
-from edgewise.layout.slots_cuda import Layout as Rows
-from edgewise.layout.slots_cuda import layout_arrays
+from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
 from edgewise.layout.units import Units
 from edgewise.schedule import Layout
 
@@ -27,7 +26,7 @@ class LaidOut(NamedTuple):
     """
 
     units: Units
-    rows: Rows
+    rows: LayoutArrays
     maps: SlotMaps | None
     sources: Any
     arcs: Any

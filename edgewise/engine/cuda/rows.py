@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from edgewise.balance.contract import Rows
+from edgewise.balance.contract import GraphRows
 from edgewise.graph import Graph
 
 
-def rows_of(graph: Graph) -> Rows:
+def rows_of(graph: Graph) -> GraphRows:
     """What strategies may ask of a graph."""
     offsets = np.dtype(f"u{graph.stored.offsets.itemsize}")
-    return Rows(graph.num_vertices, graph.num_arcs, offsets, graph.gpu.of_offsets)
+    return GraphRows(graph.num_vertices, graph.num_arcs, offsets, graph.gpu.of_offsets)

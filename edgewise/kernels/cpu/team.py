@@ -31,63 +31,72 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, spin_pause, yield_processor
-from edgewise.kernels.cpu.workers import CANCEL as _CANCEL
-from edgewise.kernels.cpu.workers import LOOKS_BEFORE_YIELD, Crew
+from edgewise.kernels.cpu.workers import (
+    ARRIVED,
+    CANCEL,
+    CONTROL,
+    GENERATION,
+    LOOKS_BEFORE_YIELD,
+    PROGRESS,
+    Crew,
+)
 from edgewise.kernels.cpu.workers import team_kernel as team_kernel
+from edgewise.kernels.words import CPU_LINE
 from edgewise.text import shown
 
-#: Offsets in the control array, a cache line (8 words) apart; `_CANCEL` lies between them.
-_ARRIVED, _GENERATION, _PROGRESS, _SLOTS = 0, 8, 24, 32
+#: Slots of `claim`, each a cache line of the control array.
 NUM_SLOTS = 4
+_WORDS = CONTROL.more()
+_SLOTS = _WORDS.take_line(CPU_LINE * NUM_SLOTS)
 
 
 def make_control() -> np.ndarray:
     """The words that the threads of one run share, int64."""
-    return np.zeros(_SLOTS + 8 * NUM_SLOTS, dtype=np.int64)
+    return np.zeros(_WORDS.size, dtype=np.int64)
 
 
 @device_function
 def barrier(control: Any, size: Any) -> Any:
     """Wait for all threads of the team; True if the run was cancelled."""
     if size > 1:
-        generation = atomic_load(control, _GENERATION)
-        if atomic_add(control, _ARRIVED, 1) == size - 1:
-            control[_ARRIVED] = 0
-            atomic_add(control, _GENERATION, 1)
+        generation = atomic_load(control, GENERATION)
+        if atomic_add(control, ARRIVED, 1) == size - 1:
+            control[ARRIVED] = 0
+            atomic_add(control, GENERATION, 1)
         else:
             looks = 0
-            while atomic_load(control, _GENERATION) == generation and atomic_load(control, _CANCEL) == 0:
+            while atomic_load(control, GENERATION) == generation and atomic_load(control, CANCEL) == 0:
                 spin_pause()
                 looks += 1
                 if looks > LOOKS_BEFORE_YIELD:
                     yield_processor()
-    return atomic_load(control, _CANCEL) != 0
+    return atomic_load(control, CANCEL) != 0
 
 
 @device_function
 def claim(control: Any, slot: Any, step: Any, end: Any) -> Any:
     """The start of the next unclaimed piece of ``range(0, end)``, or ``end``."""
-    if atomic_load(control, _CANCEL) != 0:
+    if atomic_load(control, CANCEL) != 0:
         return end
-    return min(atomic_add(control, _SLOTS + 8 * slot, step), end)
+    return min(atomic_add(control, _SLOTS + CPU_LINE * slot, step), end)
 
 
 @device_function
 def rewind(control: Any, slot: Any) -> None:
     """Start handing out from 0 again. One thread calls it, between two barriers."""
-    control[_SLOTS + 8 * slot] = 0
+    control[_SLOTS + CPU_LINE * slot] = 0
 
 
 @device_function
 def cancelled(control: Any) -> Any:
     """Whether the run was cancelled, for a thread that works for long without a barrier."""
-    return atomic_load(control, _CANCEL) != 0
+    return atomic_load(control, CANCEL) != 0
 
 
 @device_function
 def report(control: Any, done: Any) -> None:
     """Say how far the run is."""
-    control[_PROGRESS] = done
+    control[PROGRESS] = done
 
 
 _Job = tuple[Callable[..., Any], tuple[Any, ...], "queue.SimpleQueue[BaseException | None]"]
@@ -173,9 +182,9 @@ class Team:
                     break
                 except queue.Empty:
                     if progress is not None:
-                        progress(int(control[_PROGRESS]))
+                        progress(int(control[PROGRESS]))
         except BaseException:
-            control[_CANCEL] = 1
+            control[CANCEL] = 1
             self._flush()
             raise
         if failure is not None:

@@ -29,14 +29,22 @@ from edgewise.errors import ScheduleError
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, spin_pause, yield_processor
 from edgewise.kernels.cpu.pointers import words_at
+from edgewise.kernels.words import CPU_LINE, Allocator
 
 #: Words of a crew: the address of `call_together`; the number of workers that have not finished; the function; its
-#: arguments. Words of each worker follow: its ticket; its mutex; its condition.
-CALL, LEFT, FUNCTION, ARGUMENTS = 0, 8, 16, 17
-_FIRST, TICKET, MUTEX, CONDITION, _WORDS = 24, 0, 8, 16, 24
-#: Words before a kernel's arguments: two for how a call of it failed; the address of its control array. CANCEL is the
-#: word of that array that makes the other threads leave.
-_FAILED, _CONTROL, CANCEL = 0, 2, 16
+#: arguments.
+_CREW = Allocator(0, CPU_LINE)
+CALL, LEFT, FUNCTION, ARGUMENTS = _CREW.take_line(), _CREW.take_line(), _CREW.take_line(), _CREW.take()
+#: Words of each worker, which follow: its ticket; its mutex and its condition, at most 48 bytes each.
+_WORKER = Allocator(0, CPU_LINE)
+TICKET, MUTEX, CONDITION = (_WORKER.take_line(count) for count in (1, 6, 6))
+_FIRST, _WORDS = _CREW.lines_size, _WORKER.lines_size
+#: Words before a kernel's arguments: two for how a call of it failed; the address of its control array.
+_CALL = Allocator(0)
+_FAILED, _CONTROL = _CALL.take(2), _CALL.take()
+#: Words of a kernel's control array, which `edgewise.kernels.cpu.team` uses. CANCEL makes the other threads leave.
+CONTROL = Allocator(0, CPU_LINE)
+ARRIVED, GENERATION, CANCEL, PROGRESS = (CONTROL.take_line() for _ in range(4))
 #: How often a worker reads the ticket before it sleeps: some 50 µs. Algorithms call several kernels in turn.
 LOOKS = 2000
 #: How often a waiting thread looks before it yields the processor between two looks.
@@ -149,8 +157,8 @@ class Crew:
     """
 
     def __init__(self, workers: int, name: str) -> None:
-        words = np.zeros(_FIRST + _WORDS * workers + 8, np.int64)
-        self.address = -(-words.ctypes.data // 64) * 64
+        words = np.zeros(_FIRST + _WORDS * workers + CPU_LINE, np.int64)
+        self.address = -(-words.ctypes.data // (8 * CPU_LINE)) * (8 * CPU_LINE)
         system = ctypes.CDLL(None)
         for worker in range(workers):
             own = self.address + 8 * (_FIRST + _WORDS * worker)

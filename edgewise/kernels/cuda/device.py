@@ -30,6 +30,8 @@ SIMULATED = bool(config.ENABLE_CUDASIM)
 #: the fewest arrivals at a barrier for as many threads as hide the memory's latency.
 THREADS = 4 if SIMULATED else 1024
 WARP = 1 if SIMULATED else 32
+#: Warps of a block.
+WARPS = THREADS // WARP
 #: The distances between lanes in the steps of a reduction over a warp.
 HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF

@@ -1,0 +1,82 @@
+"""The command line: files of graphs, and conversion."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from cli_cases import invoke, refuse, succeed
+from fixtures import TOWNS
+
+import edgewise as ew
+from edgewise import generate
+
+
+def test_convert_within_a_limit(towns: Path, tmp_path: Path) -> None:
+    """The file is the one that is made in memory."""
+    built, made = tmp_path / "built.edgewise", tmp_path / "made.edgewise"
+    for options in ([], ["--undirected", "--read", "parallel_edges=first"], ["--in-edges", "--unweighted"]):
+        succeed("convert", towns, made, *options)
+        result = invoke("convert", towns, built, "--memory-limit", "40MB", *options)
+        assert result.exit_code == 0 and "5 vertices" in result.stdout
+        assert result.stderr.count("\n") == 1 and "bytes of disk" in result.stderr
+        assert built.read_bytes() == made.read_bytes()
+    assert "needs at least" in refuse("convert", towns, built, "--memory-limit", "1MB")
+    assert "5 vertices" in succeed("convert", built, tmp_path / "again.csv", "--memory-limit", "40MB")
+
+
+def test_a_graph_is_converted_and_used_from_its_file(towns: Path, tmp_path: Path) -> None:
+    file = tmp_path / "towns.edgewise"
+    assert (
+        succeed("convert", towns, file, "--in-edges")
+        == f"{file}: 5 vertices, 5 edges, directed, int64 weights\n"
+    )
+    facts = json.loads(succeed("info", file, "--json"))
+    expected = json.loads(succeed("info", towns, "--json"))
+    different = {"read_seconds", "megabytes", "format", "file_bytes", "ids", "arrays"}
+    assert {name: facts[name] for name in expected if name not in different} == {
+        name: value for name, value in expected.items() if name not in different
+    }
+    assert facts["format"] == "edgewise 1" and facts["file_bytes"] == file.stat().st_size
+    assert facts["ids"] == "strings" and "in_sources int32" in facts["arrays"]
+    brief = json.loads(succeed("info", file, "--json", "--brief"))
+    assert "self_loops" not in brief and {name: facts[name] for name in brief if name != "read_seconds"} == {
+        name: value for name, value in brief.items() if name != "read_seconds"
+    }
+    for options in (("sssp", "--source", "Lyon"), ("pagerank",), ("scc",)):
+        name, *rest = options
+        mine, theirs = (
+            json.loads(succeed("run", name, each, *rest, "--json", "--verify")) for each in (file, towns)
+        )
+        assert mine["top"] == theirs["top"] and mine["verified"]
+    succeed("run", "bfs", file, "--source", "Lyon", "--output", tmp_path / "levels.csv")
+    assert "passes the verifier" in succeed(
+        "verify", "bfs", file, tmp_path / "levels.csv", "--source", "Lyon"
+    )
+    succeed("convert", file, tmp_path / "back.tsv")
+    assert sorted((tmp_path / "back.tsv").read_text().splitlines()[3:]) == sorted(
+        "\t".join(line.split()) for line in TOWNS.splitlines()[1:]
+    )
+
+
+def test_what_cannot_be_converted_is_refused(towns: Path, tmp_path: Path) -> None:
+    file = tmp_path / "towns.edgewise"
+    assert "expected .txt, .tsv, .csv, .mtx, each also with .gz, or .edgewise" in refuse(
+        "convert", towns, "a.xyz"
+    )
+    assert "has no place for what in_edges asks for" in refuse(
+        "convert", towns, tmp_path / "a.tsv", "--in-edges"
+    )
+    assert not (tmp_path / "a.tsv").exists()
+    succeed("convert", towns, file)
+    assert "which has no option directed" in refuse("run", "scc", file, "--undirected")
+    file.write_bytes(file.read_bytes()[:-1])
+    assert "is cut off" in refuse("info", file)
+    file.write_text(TOWNS)
+    assert "it looks like text; read it with edgewise.read" in refuse("info", file)
+
+
+def test_a_generated_graph_opens_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "g.edgewise"
+    succeed("generate", "rmat", file, "--set", "scale=6", "--set", "seed=3")
+    assert ew.load(file).num_vertices == 64
+    assert np.array_equal(ew.load(file).targets, generate.rmat(6, seed=3).targets)
