@@ -38,7 +38,12 @@ SEED, COUNT, ENOUGH = 2026, 60, 55
 OF_TEST, OF_MUTANT = 60, 900
 
 _BETWEENNESS = ("test_betweenness.py", "test_edge_betweenness.py")
-_PROGRAMS = ("test_engines.py", "test_pieces.py", "test_program.py")
+_PROGRAM = ("test_program.py", "test_program_runs.py", "test_program_files.py")
+_ENGINES = ("test_engines.py", "test_engines_fields.py")
+_PROGRAMS = (*_ENGINES, "test_pieces.py", *_PROGRAM)
+_DECLARED = ("test_declarations.py", "test_declarations_combiners.py", "test_declarations_aggregates.py")
+_FUNCTIONS = ("test_functions.py", "test_functions_refused.py")
+_RANKS = ("test_pagerank.py", "test_pagerank_verify.py")
 #: What files are changed, by the beginnings of their names in edgewise/, and their tests, of which the first that is
 #: likely to fail and fast comes first. The first beginning that fits counts.
 TESTS: dict[str, tuple[str, ...]] = {
@@ -52,14 +57,14 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/common/derived": ("test_verified_arrays.py",),
     "algorithms/common/largest": ("test_connected_components.py", "test_mst.py"),
     "algorithms/common/lengths": ("test_sssp.py", *_BETWEENNESS),
-    "algorithms/common/numbers": ("test_pagerank.py", "test_sssp.py"),
+    "algorithms/common/numbers": (*_RANKS, "test_sssp.py"),
     "algorithms/components": ("test_connected_components.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/mst": ("test_mst.py", "test_verified_arrays.py", "test_arguments.py"),
-    "algorithms/pagerank": ("test_pagerank.py", "test_verified_arrays.py", "test_arguments.py"),
+    "algorithms/pagerank": (*_RANKS, "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/scc": ("test_scc.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/sssp/cpu": ("test_sssp.py",),
     "algorithms/sssp": ("test_sssp.py", "test_verified_arrays.py", "test_arguments.py"),
-    "engine/contract": ("test_program.py", "test_result.py"),
+    "engine/contract": (*_PROGRAM, "test_result.py"),
     "engine/cpu/messages": ("test_buffered.py", *_PROGRAMS),
     "engine/cpu/program": (*_PROGRAMS, "test_buffered.py", "test_resume.py", "test_memory_limit.py"),
     "engine/cpu/workspace": (*_PROGRAMS, "test_buffered.py", "test_resume.py"),
@@ -69,15 +74,15 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/lowering/accessors": _PROGRAMS,
     "engine/lowering/binding": (
         "test_given_values.py",
-        "test_program.py",
+        *_PROGRAM,
         "test_kept_programs.py",
         "test_memory_limit.py",
     ),
-    "engine/lowering/compiled": ("test_program.py", "test_declarations.py"),
+    "engine/lowering/compiled": (*_PROGRAM, *_DECLARED),
     "engine/lowering/constants": ("test_given_values.py", *_PROGRAMS),
     "engine/lowering/message_buffer": ("test_buffered.py",),
-    "engine/overflow": ("test_functions.py", "test_program.py"),
-    "engine/reference": ("test_program.py", *_PROGRAMS, "test_functions.py"),
+    "engine/overflow": (*_FUNCTIONS, *_PROGRAM),
+    "engine/reference": (*_PROGRAM, *_ENGINES, "test_pieces.py", *_FUNCTIONS),
 }
 #: Files for GPUs whose names do not say so.
 FOR_GPUS = ("algorithms/mst/forest_edges.py", "algorithms/mst/lightest.py")

@@ -147,7 +147,7 @@ def test_mistakes_of_a_class_are_found_in_its_file(tmp_path):
         combine = ew.SUM
 
     line = Path(__file__).read_text().splitlines().index("    class Empty(ew.Program):") + 1
-    assert f"test_declarations.py, line {line}: Empty has no edge_compute" in refusal(Empty)
+    assert f"test_declarations_combiners.py, line {line}: Empty has no edge_compute" in refusal(Empty)
 
 
 def test_integers_of_numpy_are_integers():

@@ -175,7 +175,7 @@ def test_check_reports_the_overflow_of_an_aggregate(dtype, each):
             return ew.HALT
 
     text = refusal(Total, check=True)
-    assert "total in test_functions.py, line " in text
+    assert "total in test_functions_refused.py, line " in text
     assert f"the aggregate total of SUM becomes {2 * each}: " in text
     assert f"{2 * each} does not fit {dtype}" in text
 

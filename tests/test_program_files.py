@@ -246,7 +246,8 @@ def test_helpers_that_call_each_other_are_refused():
             return even(edge.source)
 
     refused(
-        Recursive, f"even in test_program.py, line {line_of(even, 'def even')}: it calls itself by way of"
+        Recursive,
+        f"even in test_program_files.py, line {line_of(even, 'def even')}: it calls itself by way of",
     )
 
 

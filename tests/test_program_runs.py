@@ -87,7 +87,7 @@ class DividesByZero(OutOfRange):
 def test_check_reports_function_line_and_vertex(program, parts):
     with pytest.raises(ProgramError) as caught:
         ew.run(program(), PATH, check=True)
-    for part in (*parts, "test_program.py, line "):
+    for part in (*parts, "test_program_runs.py, line "):
         assert part in str(caught.value), str(caught.value)
 
 
