@@ -335,6 +335,7 @@ on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is
 QUICK = ("marked ids", "many vertices", "text of names")
 
 
+@pytest.mark.more
 @on_linux
 @pytest.mark.parametrize("kind", QUICK)
 def test_resident_memory_stays_within_the_limit(kind):

@@ -15,6 +15,8 @@ import edgewise as ew
 from edgewise.building import scratch as scratch_module
 from edgewise.errors import OutputError
 
+pytestmark = pytest.mark.more
+
 LIMIT = 10_000_000
 
 

@@ -196,6 +196,7 @@ print(*result.value, compiled[0])
 """
 
 
+@pytest.mark.more
 def test_another_process_compiles_nothing_until_a_helper_in_another_file_is_edited(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ROOT}

@@ -125,6 +125,7 @@ def check_columns(graph: Graph) -> None:
         assert graph.in_sources is graph.targets
 
 
+@pytest.mark.more
 @settings(max_examples=150, deadline=None)
 @given(drawn_edges())
 @example(

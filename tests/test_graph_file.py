@@ -100,6 +100,7 @@ def test_small_graphs_come_back(name, tmp_path):
     assert same_graphs(ew.load(str(tmp_path / "g")), graph)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("directed", [True, False])
 def test_arrays_of_many_blocks_come_back(directed, tmp_path):
     graph = drawn(weights=np.float64, directed=directed, n=500_000, m=900_000)
@@ -114,6 +115,7 @@ def test_arrays_of_many_blocks_come_back(directed, tmp_path):
         assert np.array_equal(run(loaded), run(graph))
 
 
+@pytest.mark.more
 def test_algorithms_run_on_a_file(saved):
     path, graph = saved
     loaded = ew.load(path)
@@ -629,6 +631,7 @@ def start(script, *arguments):
     return subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
 
+@pytest.mark.more
 @pytest.mark.skipif(not mapped.handled(), reason="SIGBUS is not handled here")
 @pytest.mark.parametrize("left", [0.0, 0.5, 0.98])
 def test_a_file_that_is_cut_during_a_run_ends_it_with_an_error(left, tmp_path):
@@ -643,6 +646,7 @@ def test_a_file_that_is_cut_during_a_run_ends_it_with_an_error(left, tmp_path):
     assert "alive" in output
 
 
+@pytest.mark.more
 def test_a_file_that_is_written_to_during_a_run_ends_it_with_an_error(tmp_path):
     path = tmp_path / "g"
     drawn(n=20_000, m=400_000).save(path)
@@ -698,6 +702,7 @@ def test_a_file_that_changes_while_it_is_copied_or_verified(saved):
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.more
 @pytest.mark.skipif(not mapped.handled(), reason="SIGBUS is not handled here")
 def test_a_file_that_was_cut_and_mended_is_still_refused(saved):
     script = """
@@ -748,6 +753,7 @@ def test_other_faults_end_the_process_as_before(handler, tmp_path):
 # A process that is killed.
 
 
+@pytest.mark.more
 def test_a_process_killed_while_saving_leaves_the_older_file(tmp_path):
     path = tmp_path / "g"
     older = drawn()

@@ -97,6 +97,7 @@ print(result.value[1], result.compile_seconds < 0.5)
 """
 
 
+@pytest.mark.more
 def test_edits_of_the_users_files_are_seen_and_unchanged_files_start_warm(tmp_path):
     environment = {**os.environ, "EDGEWISE_CACHE_DIR": str(tmp_path / "cache")}
 
