@@ -59,6 +59,7 @@ def test_drawn_graphs(graph):
     check(graph, weighted=True)
 
 
+@pytest.mark.more
 def test_a_large_drawn_graph_with_weights_of_every_dtype():
     drawn = ew.generate.rmat(11, 8, seed=4)
     weights = np.random.default_rng(4).integers(1, 1000, drawn.num_arcs)

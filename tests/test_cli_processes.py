@@ -187,6 +187,7 @@ def process_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.more
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the run has begun")
 @pytest.mark.parametrize("scale", [4, 15])
 def test_ctrl_c_ends_a_long_run(tmp_path: Path, scale: int) -> None:
@@ -199,6 +200,7 @@ def test_ctrl_c_ends_a_long_run(tmp_path: Path, scale: int) -> None:
     assert os.listdir(tmp_path) == ["g.mtx"]
 
 
+@pytest.mark.more
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the run has begun")
 def test_ctrl_c_leaves_a_checkpoint(tmp_path: Path) -> None:
     graph, lattice = tmp_path / "g.mtx", generate.lattice(200, 200)

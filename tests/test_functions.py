@@ -289,6 +289,7 @@ def test_what_numba_compiled_before_has_the_values_of_now(make, signature):
             assert result.verify(CYCLE)
 
 
+@pytest.mark.more
 def test_code_is_not_kept_under_values_that_it_does_not_have(make, tmp_path, monkeypatch):
     monkeypatch.setenv("EDGEWISE_CACHE_DIR", str(tmp_path / "cache"))
     body, helpers = "state.n[v] = func_helpers.outer(0)", NESTED.format(signature="")

@@ -91,6 +91,7 @@ def hubs(last):
     return ew.Graph.from_edges(source, target, num_vertices=n)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("program", [BFS, Farthest])
 def test_a_vertex_divided_between_threads_agrees_with_the_reference(program, last):

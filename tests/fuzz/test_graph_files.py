@@ -151,6 +151,7 @@ def test_a_header_that_lies(seed: int, tmp_path: Path) -> None:
             assert outcome(tmp_path / "wrong", graph) in ("refused", "same"), (place, value)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("seed", SEEDS)
 def test_values_with_right_checksums(seed: int, tmp_path: Path) -> None:
     """Values of arrays set to extremes, all checksums made anew: algorithms run to their ends, or the file is
