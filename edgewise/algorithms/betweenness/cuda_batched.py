@@ -407,7 +407,7 @@ def _kernel(offsets: np.dtype, with_powers: bool) -> Kernel:
 def sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
     """A power of two, no more than there is memory for beside the graph."""
     n, m = graph.num_vertices, graph.num_arcs
-    width = widest(n, m, num_sources, batch_bytes(n, m, MOST_SOURCES))
+    width = min(WARP, widest(n, m, num_sources, batch_bytes(n, m, MOST_SOURCES)))
     if memory_limit is not None:
         width = widest(n, m, width, memory_limit - graph.gpu.there(Arrays.BOTH_WAYS))
     while width > 1 and not fits(batch_bytes(n, m, width)):
