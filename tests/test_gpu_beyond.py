@@ -129,12 +129,14 @@ def test_no_more_is_taken_from_the_driver_than_the_limit(name, monkeypatch):
 
     on_gpu = []
 
-    class Counted(placed._Divided):
-        def __init__(self, size, there):
-            super().__init__(size, there)
-            on_gpu.append(weakref.ref(self))
+    make = placed._Divided
 
-    monkeypatch.setattr(placed, "_Divided", Counted)
+    def counted(size, there):
+        made = make(size, there)
+        on_gpu.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(placed, "_Divided", counted)
     pool = cupy.get_default_memory_pool()
     _, call, _ = ALGORITHMS[name]
     call(ew.generate.rmat(8, 8, seed=1, weights=(1, 9)), device="cuda")

@@ -63,7 +63,7 @@ from edgewise.algorithms.betweenness.cuda_batch import (
 )
 from edgewise.algorithms.betweenness.cuda_batched_writes import make_write_paths, make_write_shares
 from edgewise.algorithms.betweenness.cuda_path_counts import FIRST, LARGE, SMALL, make_plus
-from edgewise.algorithms.betweenness.memory import MOST_SOURCES, batch_bytes, widest
+from edgewise.algorithms.betweenness.memory import batch_bytes, widest
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
 from edgewise.execution import Execution
 from edgewise.graph import Arrays, Graph
@@ -405,11 +405,12 @@ def _kernel(offsets: np.dtype, with_powers: bool) -> Kernel:
 
 
 def sources_at_a_time(graph: Graph, num_sources: int, memory_limit: int | None) -> int:
-    """A power of two, no more than there is memory for beside the graph."""
+    """A power of two, at most the lanes of a warp, no more than there is memory for beside the graph."""
     n, m = graph.num_vertices, graph.num_arcs
-    width = min(WARP, widest(n, m, num_sources, batch_bytes(n, m, MOST_SOURCES)))
+    room = batch_bytes(n, m, WARP)
     if memory_limit is not None:
-        width = widest(n, m, width, memory_limit - graph.gpu.there(Arrays.BOTH_WAYS))
+        room = min(room, memory_limit - graph.gpu.there(Arrays.BOTH_WAYS))
+    width = widest(n, m, num_sources, room)
     while width > 1 and not fits(batch_bytes(n, m, width)):
         width //= 2
     return width

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.direction import forced_direction
-from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, laid_out, lists, offset_dtype
-from edgewise.algorithms.common.heads import NONE, in_heads
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
+from edgewise.algorithms.common.heads import heads_for, in_heads
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.graph.resident import HEADS
@@ -68,6 +68,7 @@ from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.direction import AUTO, PULL, SEARCH_RATIO, pays_to_pull
 from edgewise.primitives.first_match import make_find
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.primitives.warp_buffers import make_outbox
 
 #: Words of `control`: SPILLED counts what queues had no room for. In turns: PIECES, EDGES and FOUND are the pieces, the
@@ -213,9 +214,9 @@ def _find_from_head(wanted: Any, v: Any, depth: Any, it: Any) -> Any:
     found, i = np.int64(-1), HEADS * v
     while wanted and i < HEADS * (v + 1):
         head = it.heads[i]
-        if head == NONE or _is_on_level(head, depth, it.level):
+        if head == NO_VERTEX or _is_on_level(head, depth, it.level):
             wanted = False
-            if head != NONE:
+            if head != NO_VERTEX:
                 found = np.int64(head)
         i += 1
     rest = _find_parent(wanted, v, depth, it.graph, it.level)
@@ -443,14 +444,8 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     """
     n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
-    heads, with_heads, count = (
-        on_gpu.targets,
-        graph.placement is not None and graph.placement.heads,
-        len(sources),
-    )
-    if with_heads:
-        heads = laid_out(run, "kept the first in-neighbours on the GPU", graph, in_heads)
-    kernel = _kernel(offset_dtype(on_gpu), with_heads)
+    heads, with_heads = heads_for(run, graph, on_gpu, "in-neighbours", in_heads)
+    kernel, count = _kernel(offset_dtype(on_gpu), with_heads), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)
     control, host, seen = zeros(CONTROL.size, np.int64), signals(HOST.size), pinned(count, np.int64)
     seen[:] = sources

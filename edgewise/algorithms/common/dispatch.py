@@ -49,12 +49,10 @@ class Task(NamedTuple):
     """A call that was checked, and may begin.
 
     Attributes:
-        graph: what it runs on.
         admission: the run that it will be.
         form: finds the answer.
     """
 
-    graph: Graph
     admission: Admission
     form: Callable[..., Any]
 
@@ -69,8 +67,9 @@ class Task(NamedTuple):
             MemoryLimitError: the GPU has less memory free than is needed.
         """
         with self.admission.execution(total) as run:
-            if self.graph.placement is not None and run.on_gpu:
-                run.explain(str(self.graph.placement))
+            placement = self.admission.graph.placement
+            if placement is not None and run.on_gpu:
+                run.explain(str(placement))
             found = self.form(*args, run)
         return found, run
 
@@ -139,7 +138,7 @@ def begin(
         memory=memory,
         deliveries=form.deliveries,
     )
-    return Task(graph, admission, _imported((taken if graph.num_vertices else cpu).find))
+    return Task(admission, _imported((taken if graph.num_vertices else cpu).find))
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

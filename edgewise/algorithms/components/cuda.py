@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, laid_out, offset_dtype
-from edgewise.algorithms.common.heads import NONE, any_heads
+from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, offset_dtype
+from edgewise.algorithms.common.heads import any_heads, heads_for
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.graph.resident import HEADS
@@ -43,6 +43,7 @@ from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
 from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.deal import make_deal
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Words of `control` and of the host's array.
 CONTROL, HOST = control_words(), host_words()
@@ -193,12 +194,12 @@ def _link_heads(it: Any, generation: Any) -> Any:
     me = thread_index()
     for v in range(me, n, num_threads()):
         head = heads[HEADS * v]
-        label[v] = v if head == NONE else min(v, np.int64(head))
+        label[v] = v if head == NO_VERTEX else min(v, np.int64(head))
     generation = grid_barrier(it.control, generation)
     for v in range(me, n, num_threads()):
         for i in range(HEADS):
             head = heads[HEADS * v + i]
-            if head != NONE and (i > 0 or head > v):
+            if head != NO_VERTEX and (i > 0 or head > v):
                 link(v, np.int64(head), label)
     return generation
 
@@ -264,9 +265,7 @@ def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     """Labels, int32 on the GPU, the number of components, and passes. In-edges are used if the graph has them."""
     n, in_edges = graph.num_vertices, graph.directed and graph.has_in_edges
     on_gpu = graph_on_gpu(graph, run, in_edges)
-    heads, with_heads = on_gpu.targets, graph.placement is not None and graph.placement.heads
-    if with_heads:
-        heads = laid_out(run, "kept the first neighbours on the GPU", graph, any_heads, in_edges)
+    heads, with_heads = heads_for(run, graph, on_gpu, "neighbours", any_heads, in_edges)
     kernel = _kernel(offset_dtype(on_gpu), with_heads)
     label, control, host = empty(n, np.int32), zeros(CONTROL.size, np.int64), signals(HOST.size)
     kernel.start([Labelling(on_gpu, heads, label, control, host, n, graph.directed, in_edges)])

@@ -290,8 +290,7 @@ class GpuProgram(AbstractEngine):
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
         self.memory_kept = self.running(0, {}).most
         own = self._layout.sizes() if self._layout else {}
-        copies = self._constants.copies
-        weights = {name for name in spec.edge_fields if starts_as_weights(self._binding, name, {})}
+        copies, weights = self._constants.copies, self._weight_fields()
         fields = {id(each): each.nbytes for (_, name), each in copies.items() if name not in weights}
         of_graph = graph.gpu.there(arrays)
         self.held_bytes = of_graph + self._plan.shared_nbytes() + sum(fields.values()) + sum(own.values())
@@ -318,10 +317,14 @@ class GpuProgram(AbstractEngine):
 
     def _arrays_read(self, inward: bool) -> Arrays:
         """The graph's arrays that runs read."""
-        spec, arrays = self._binding.spec, Arrays.BOTH_WAYS if inward else Arrays.ROWS
-        if any(starts_as_weights(self._binding, name, {}) for name in spec.edge_fields):
-            arrays |= Arrays.WEIGHTS | (Arrays.IN_WEIGHTS if inward else Arrays.WEIGHTS)
-        return arrays | Arrays.IN_ARCS if inward and spec.needs_arc_index else arrays
+        weighted = bool(self._weight_fields())
+        arrays = Arrays.both_ways(weighted) if inward else Arrays.rows(weighted)
+        return arrays | Arrays.IN_ARCS if inward and self._binding.spec.needs_arc_index else arrays
+
+    def _weight_fields(self) -> set[str]:
+        """The edge fields that are the graph's weights unless something is given for them."""
+        fields = self._binding.spec.edge_fields
+        return {name for name in fields if starts_as_weights(self._binding, name, {})}
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph, layout = self._binding, self._binding.graph, self._layout

@@ -21,7 +21,7 @@ from edgewise.memory import LARGE_PAGE
 _PAGE = 4096
 #: Smaller arrays may share their pages with others, so they are copied into locked memory.
 _OWN_PAGES = 2**26
-#: The host's memory is copied in pieces of this size, by so many threads.
+#: The host's memory is copied in pieces of _PIECE bytes, by _THREADS threads.
 _PIECE, _THREADS = 2**26, 4
 
 
