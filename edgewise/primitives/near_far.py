@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Offsets, Uint32s
 from edgewise.kernels.cuda.device import (
     THREADS,
     atomic_add,
@@ -34,11 +33,9 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_min,
 )
-from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
-from edgewise.kernels.words import Allocator
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.primitives.block_queues import (
     ENTRIES,
-    FEW_CONTROL,
     LOCAL,
     OTHER,
     clear,
@@ -47,82 +44,28 @@ from edgewise.primitives.block_queues import (
     keep,
     make_few,
 )
-from edgewise.primitives.control import TURNS, host_words, turns_after
-from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.control import TURNS, turns_after
+from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk
 from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
+from edgewise.primitives.near_far_piles import (
+    EDGES,
+    ENDED,
+    ENDING,
+    FAR,
+    FORMS,
+    LEAST,
+    NEAR,
+    PIECES,
+    RISES,
+    SUPERSTEPS,
+)
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control` and of the host's array; kernels may have more behind them.
-#: These take turns: how many vertices are near, how many out-edges they have, how many pieces a superstep deals with;
-#: how many vertices are far, and the least key of those that the last rise left far; whether the run is to end.
-CONTROL, HOST = FEW_CONTROL.more(), host_words()
-NEAR = CONTROL.take_line(TURNS)
-EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
-SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
-FORM_NAMES = ("few", "push")
 #: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
 #: had more than FAST.
 SLOW, FAST = 1000, 4000
-
-
-class OutEdges(NamedTuple):
-    """The arrays of a graph that the loop needs. Any named tuple with these fields will do."""
-
-    offsets: Offsets
-    targets: Uint32s
-
-
-class Piles(NamedTuple):
-    """The arrays of a run.
-
-    Attributes:
-        best: (n,): the keys.
-        stamps: (2 n,): the last superstep for which a vertex was listed as near; then the last rise after which it was
-            listed as far.
-        near, other_near, far, other_far: (n,): two pairs of lists; one of a pair is read while the other is filled.
-        pieces: see `edgewise.primitives.deal`.
-        control: zeros at first, see `CONTROL`.
-        host: words in the host's memory, see `HOST`.
-    """
-
-    best: AtomicKeys
-    stamps: AtomicUint32s
-    near: Uint32s
-    other_near: Uint32s
-    pieces: Int64s
-    far: Uint32s
-    other_far: Uint32s
-    control: AtomicInt64s
-    host: Int64s
-
-
-def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
-    """The memory that `make_piles` takes on the GPU."""
-    return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
-
-
-def list_shapes(num_vertices: int, num_arcs: int) -> list[tuple[int, Any]]:
-    """The length and the dtype of each list: near, other_near, far, other_far, pieces."""
-    return [*[(num_vertices, np.uint32)] * 4, (most_pieces(num_vertices, num_arcs), np.int64)]
-
-
-def make_piles(
-    num_vertices: int,
-    num_arcs: int,
-    value: np.dtype,
-    control: Allocator = CONTROL,
-    host: Allocator = HOST,
-    lists: list[Any] | None = None,
-) -> Piles:
-    """Arrays for a run. Only `control` and `host` have particular values: zeros. `lists` are those of `list_shapes`, if
-    they are there already."""
-    n = num_vertices
-    near, other_near, far, other_far, pieces = lists or [empty(*each) for each in list_shapes(n, num_arcs)]
-    words = zeros(control.size, np.int64), signals(host.size)
-    best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
-    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words)
 
 
 @device_function
@@ -143,7 +86,7 @@ class Run(NamedTuple):
 
     Attributes:
         n, graph: the number of vertices; see `OutEdges`.
-        best, stamps, control: see `Piles`.
+        best, stamps, control, most_listed: see `Piles`.
         context: the algorithm's, for its functions.
     """
 
@@ -152,6 +95,7 @@ class Run(NamedTuple):
     best: Any
     stamps: Any
     control: Any
+    most_listed: Any
     context: Any
 
 
@@ -300,10 +244,14 @@ def _make_list_active(apply: Any) -> Any:
     @device_function
     def list_active(near, count, pieces, pieces_word, step, run):
         """Update the near vertices. Those that send are cut into pieces, which are listed."""
-        for begin in range(thread_index() - lane(), count, num_threads()):
+        listed = count <= run.most_listed
+        for begin in range(thread_index() - lane(), count if listed else run.n, num_threads()):
             i, v, sends = begin + lane(), np.int64(0), False
-            if i < count:
+            if i < count and listed:
                 v = np.int64(near[i])
+                sends = sends_now(v, run.best, step, run.context)
+            elif i < run.n and not listed and run.stamps[i] == step:
+                v = np.int64(i)
                 sends = sends_now(v, run.best, step, run.context)
             list_pieces(v, sends, pieces, run.control, pieces_word, run.graph.offsets)
 
@@ -428,8 +376,8 @@ def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unl
 
     @device_function
     def near_far(n, limit, graph, piles, block, generation, threshold, context):
-        best, stamps, near_list, other_near, pieces, far_list, other_far, control, host = piles
-        run = Run(n, graph, best, stamps, control, context)
+        best, stamps, near_list, other_near, pieces, far_list, other_far, control, host, most_listed = piles
+        run = Run(n, graph, best, stamps, control, most_listed, context)
         me, turn, pile, flipped, crossed = thread_index(), np.int64(0), np.int64(0), False, False
         step, bucket, few_steps, rises = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
         width, computed, since, ending = 0.0, np.int64(0), np.int64(0), np.int64(FINISHED)

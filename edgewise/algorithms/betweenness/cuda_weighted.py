@@ -69,9 +69,9 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, wait, zeros
-from edgewise.primitives import near_far
+from edgewise.primitives import near_far_piles
 from edgewise.primitives.deal import degree
-from edgewise.primitives.near_far import SUPERSTEPS, Piles, make_piles
+from edgewise.primitives.near_far_piles import SUPERSTEPS, Piles, make_piles
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.row_sums import (
     LONG,
@@ -82,7 +82,7 @@ from edgewise.primitives.row_sums import (
 )
 
 #: Words of the host's array after those of the search: what became of a source, and its supersteps.
-HOST = near_far.HOST.more()
+HOST = near_far_piles.HOST.more()
 OUTCOME, LEVELS = HOST.take(), HOST.take()
 FINE, NEEDS_POWERS, WEIGHT_LOST = range(3)
 #: Vertices have one value each, and all of it is wanted.
@@ -389,7 +389,7 @@ def accumulate(
     kinds = offset_dtype(on_gpu), weight, distance
     has_long = graph.gpu.kept(has_long_rows)
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
-    piles = make_piles(n, m, distance, host=HOST)
+    piles = make_piles(n, m, distance, host=HOST, apart=graph.placement is not None)
     host, control = piles.host, zeros(CONTROL.size, np.int64)
     search = _make_search(piles, n, m, control, total)
     over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, lists, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp.path_tree import attach_rest
-from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, refuse_overflow
+from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, narrow_dtype, refuse_overflow
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
@@ -43,10 +43,11 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, host_copy, signals, wait, written_forms, zeros
-from edgewise.primitives import near_far
+from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal
-from edgewise.primitives.near_far import (
+from edgewise.primitives.near_far import make_near_far, prepare
+from edgewise.primitives.near_far_piles import (
     EDGES,
     FORM_NAMES,
     FORMS,
@@ -55,16 +56,14 @@ from edgewise.primitives.near_far import (
     SUPERSTEPS,
     Piles,
     list_shapes,
-    make_near_far,
     make_piles,
-    prepare,
 )
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.vertices import HUB, NO_VERTEX
 
 #: Words of `control` and of the host's array, behind those of `near_far`.
-CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
+CONTROL, HOST = near_far_piles.CONTROL.more(), near_far_piles.HOST.more()
 HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
@@ -213,6 +212,7 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
         if thread_index() == 0:
             piles.best[source] = 0
             piles.near[0] = source
+            piles.stamps[source] = 1
             control[NEAR] = 1
             control[EDGES] = degree(source, graph.offsets)
         generation = grid_barrier(control, generation)
@@ -356,11 +356,11 @@ def shortest_paths(
     """
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
-    on_gpu, weight = weighted_graph_on_gpu(graph, run)
+    on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
     kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype)
     parent = empty(n, np.uint32)
     with lists(graph, *list_shapes(n, m)) as made:
-        piles = make_piles(n, m, dtype, CONTROL, HOST, made)
+        piles = make_piles(n, m, dtype, CONTROL, HOST, made, graph.placement is not None)
         kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
         wait(piles.host, run.progress)
     host = piles.host
@@ -405,7 +405,7 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         run: the run that this is.
     """
     dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
-    on_gpu, weight = weighted_graph_on_gpu(graph, run)
+    on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
     given = Parents(
         graph=on_gpu,
         dist=keys,

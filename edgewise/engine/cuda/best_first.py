@@ -34,14 +34,8 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree
-from edgewise.primitives.near_far import (
-    FAR,
-    LEAST,
-    OutEdges,
-    Piles,
-    make_near_far,
-    prepare,
-)
+from edgewise.primitives.near_far import make_near_far, prepare
+from edgewise.primitives.near_far_piles import FAR, LEAST, OutEdges, Piles
 from edgewise.primitives.near_far_rise import LARGEST, LOWEST, make_rise
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
