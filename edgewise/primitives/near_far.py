@@ -45,9 +45,10 @@ from edgewise.primitives.block_queues import (
     make_few,
 )
 from edgewise.primitives.control import TURNS, turns_after
-from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk
+from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_deal, make_walk
 from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
 from edgewise.primitives.near_far_piles import (
+    DIRECT,
     EDGES,
     ENDED,
     ENDING,
@@ -244,31 +245,55 @@ def _make_list_active(apply: Any) -> Any:
     @device_function
     def list_active(near, count, pieces, pieces_word, step, run):
         """Update the near vertices. Those that send are cut into pieces, which are listed."""
-        listed = count <= run.most_listed
-        for begin in range(thread_index() - lane(), count if listed else run.n, num_threads()):
+        for begin in range(thread_index() - lane(), count, num_threads()):
             i, v, sends = begin + lane(), np.int64(0), False
-            if i < count and listed:
+            if i < count:
                 v = np.int64(near[i])
-                sends = sends_now(v, run.best, step, run.context)
-            elif i < run.n and not listed and run.stamps[i] == step:
-                v = np.int64(i)
                 sends = sends_now(v, run.best, step, run.context)
             list_pieces(v, sends, pieces, run.control, pieces_word, run.graph.offsets)
 
     return list_active
 
 
-def _make_split(waiting: Any) -> Any:
-    """A device function that splits the far pile at a threshold."""
+def _make_send_in_order(apply: Any, visit: Any) -> Any:
+    """A device function that finds near vertices by their stamps, so that rows are read in order.
+
+    A vertex that gets a better key before it is found is stamped for the next superstep, which deals with it.
+    """
+    sends_now, applies = apply or _always_sends, apply is not None
+    deal = make_deal(visit, applies, not applies)
+
+    @device_function
+    def send_in_order(pieces, pieces_word, step, run, now, block):
+        """Update the near vertices. Send along the arcs of those that send; rows of more than `DIRECT` arcs are cut
+        into pieces, which are listed. The out-edges of vertices that became near."""
+        edges, offsets = np.int64(0), run.graph.offsets
+        for begin in range(thread_index() - lane(), run.n, num_threads()):
+            v, sends, start, count, key = begin + lane(), False, np.int64(0), np.int64(0), np.int64(0)
+            if v < run.n and run.stamps[v] == step:
+                sends = sends_now(v, run.best, step, run.context)
+            if sends:
+                start, count, key = np.int64(offsets[v]), degree(v, offsets), np.int64(run.best[v])
+            list_pieces(v, count > DIRECT, pieces, run.control, pieces_word, offsets)
+            found, _ = deal(v, start, count if count <= DIRECT else np.int64(0), key, (run, now, block))
+            edges += found
+        return edges
+
+    return send_in_order
+
+
+def _make_split(waiting: Any, apart: bool) -> Any:
+    """A device function that splits the far pile at a threshold. A long one is found by its stamps, if `apart`."""
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
         """Make far vertices below the threshold near. Those below the last threshold were dealt with, and drop out."""
         edges, least = np.int64(0), LARGEST
-        for begin in range(thread_index() - lane(), count, num_threads()):
+        scans = apart and count > run.most_listed
+        for begin in range(thread_index() - lane(), run.n if scans else count, num_threads()):
             i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
-            if i < count:
-                v = np.int64(far[i])
+            if (i < run.n and run.stamps[run.n + i] == now.bucket - 1) if scans else i < count:
+                v = np.int64(i) if scans else np.int64(far[i])
                 key = np.int64(waiting(v, below, run.best, run.context))
                 if below <= key < LARGEST:
                     if key < now.threshold:
@@ -341,7 +366,13 @@ def _report(step, few_steps, rises, ending, host):
 
 
 def make_near_far(
-    value: np.dtype, message: Any, waiting: Any, rise: Any, is_current: Any, apply: Any = None
+    value: np.dtype,
+    message: Any,
+    waiting: Any,
+    rise: Any,
+    is_current: Any,
+    apply: Any = None,
+    apart: bool = False,
 ) -> Any:
     """The loop, a device function. Its functions may use `context` as they like.
 
@@ -358,6 +389,7 @@ def make_near_far(
             with.
         apply: ``apply(v, best, step, context)``: update a near vertex, once in a superstep; whether it sends. Without
             it a near vertex always sends, and may do so several times.
+        apart: whether the graph's arcs lie in the host's memory: rows are read in order then if many vertices are near.
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it after
@@ -365,13 +397,38 @@ def make_near_far(
         generation of the last barrier.
     """
     key_type, applies = key_dtype(value).type, apply is not None
-    walk = make_walk(_make_visit(key_type, message), applies, None if applies else _key_of)
+    visit = _make_visit(key_type, message)
+    walk = make_walk(visit, applies, None if applies else _key_of)
     few = _make_few_supersteps(key_type, message, is_current, apply)
-    list_active, split, unload = _make_list_active(apply), _make_split(waiting), _make_unload(applies)
-    return _make_loop(rise, walk, few, list_active, split, unload)
+    list_active, split, unload = _make_list_active(apply), _make_split(waiting, apart), _make_unload(applies)
+    begin_push = _make_begin_push(list_active, _make_send_in_order(apply, visit) if apart else None)
+    return _make_loop(rise, walk, few, begin_push, split, unload)
 
 
-def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unload: Any) -> Any:
+def _make_begin_push(list_active: Any, send_in_order: Any) -> Any:
+    """A device function that begins a superstep of many near vertices; the rest is listed pieces."""
+    if send_in_order is None:
+
+        @device_function
+        def begin_push(near, found, pieces, pieces_word, step, run, now, block):
+            """List the pieces of the near vertices."""
+            list_active(near, found, pieces, pieces_word, step, run)
+            return np.int64(0)
+
+    else:
+
+        @device_function
+        def begin_push(near, found, pieces, pieces_word, step, run, now, block):
+            """Send from near vertices in order, or list their pieces; the out-edges of those that became near."""
+            if found > run.most_listed:
+                return send_in_order(pieces, pieces_word, step, run, now, block)
+            list_active(near, found, pieces, pieces_word, step, run)
+            return np.int64(0)
+
+    return begin_push
+
+
+def _make_loop(rise: Any, walk: Any, few: Any, begin_push: Any, split: Any, unload: Any) -> Any:
     """A device function that loops over supersteps and rises of the threshold; see `make_near_far`."""
 
     @device_function
@@ -433,11 +490,11 @@ def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unl
                 if me == 0:
                     host[PROGRESS] = step
                     control[ENDED + following] = host[CANCEL]
-                list_active(near, found, pieces, PIECES + turn, step, run)
-                generation = grid_barrier(control, generation)
                 now = Superstep(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
-                edges, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
-                edges += _flush(block, run, now)
+                edges = begin_push(near, found, pieces, PIECES + turn, step, run, now, block)
+                generation = grid_barrier(control, generation)
+                more, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
+                edges += more + _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)
             turn, flipped = following, not flipped

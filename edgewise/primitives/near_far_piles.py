@@ -21,8 +21,9 @@ EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
 SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
 FORM_NAMES = ("few", "push")
 #: Over the link to the host, rows at random places take eight times as long as rows in order, so all vertices are gone
-#: over for near ones if more than one in SCAN is near. In the GPU's memory the list is as good.
-SCAN = 1 << 12
+#: over for near ones if more than one in SCAN is near. Warps take rows of up to DIRECT arcs as they are then. In the
+#: GPU's memory the list is as good.
+SCAN, DIRECT = 1 << 12, 512
 
 
 class OutEdges(NamedTuple):
@@ -43,8 +44,8 @@ class Piles(NamedTuple):
         pieces: see `edgewise.primitives.deal`.
         control: zeros at first, see `CONTROL`.
         host: words in the host's memory, see `HOST`.
-        most_listed: a superstep with more near vertices than that goes over all vertices instead of the list, so that
-            their rows are read in order.
+        most_listed: of more near or far vertices than that, kernels for graphs that lie apart read no list, but the
+            stamps of all vertices.
     """
 
     best: AtomicKeys
@@ -76,7 +77,6 @@ def make_piles(
     control: Allocator = CONTROL,
     host: Allocator = HOST,
     lists: list[Any] | None = None,
-    apart: bool = False,
 ) -> Piles:
     """Arrays for a run. Only `control` and `host` have particular values: zeros.
 
@@ -84,10 +84,9 @@ def make_piles(
         num_vertices, num_arcs, value: of the graph; the dtype that keys stand for.
         control, host: the words of a kernel, behind those of this module.
         lists: those of `list_shapes`, if they are there already.
-        apart: whether the graph's arcs lie in the host's memory.
     """
     n = num_vertices
     near, other_near, far, other_far, pieces = lists or [empty(*each) for each in list_shapes(n, num_arcs)]
     words = zeros(control.size, np.int64), signals(host.size)
     best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
-    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words, n // SCAN if apart else n)
+    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words, n // SCAN)

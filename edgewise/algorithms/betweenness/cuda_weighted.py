@@ -389,7 +389,7 @@ def accumulate(
     kinds = offset_dtype(on_gpu), weight, distance
     has_long = graph.gpu.kept(has_long_rows)
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
-    piles = make_piles(n, m, distance, host=HOST, apart=graph.placement is not None)
+    piles = make_piles(n, m, distance, host=HOST)
     host, control = piles.host, zeros(CONTROL.size, np.int64)
     search = _make_search(piles, n, m, control, total)
     over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
@@ -407,7 +407,7 @@ def accumulate(
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         wanted = sssp_cuda.Distances(on_gpu, piles, delta, n, source, unreached)
-        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds).start([wanted])
+        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds, graph.placement is not None).start([wanted])
         count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
             if not had_powers:

@@ -144,7 +144,7 @@ def rank(
     in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
     scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
     rows = rows_of(in_edges, in_edges.vertices, weights)
-    return iterate(walk, in_edges, rows, scale, False, start, enough, limit, run)
+    return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run)
 
 
 def rank_apart(
@@ -153,7 +153,7 @@ def rank_apart(
     """`rank` where the GPU has no room for the layout."""
     what = "laid in-edges out in the host's memory"
     made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
-    return iterate(walk, made.in_edges, made.rows, made.scale, True, start, enough, limit, run)
+    return iterate(walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run)
 
 
 def iterate(
@@ -161,7 +161,7 @@ def iterate(
     in_edges: InEdges,
     rows: InEdgeRows,
     scale: Any,
-    apart: bool,
+    order: Any | None,
     start: np.ndarray | None,
     enough: float,
     limit: int,
@@ -173,10 +173,10 @@ def iterate(
         in_edges: the layout.
         rows: what the kernel takes of it.
         scale: by rows, on the GPU; its dtype is that of ranks.
-        apart: whether the layout lies apart, in the host's memory, with its `vertices`.
+        order: None, or if the layout lies apart, in the host's memory, the vertices of rows, where the GPU reads them.
     """
     n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
-    vertices = in_edges.vertices
+    vertices, apart = in_edges.vertices, order is not None
 
     def by_rows(values: np.ndarray) -> Any:
         values = values.astype(dtype)
@@ -211,11 +211,11 @@ def iterate(
     last = shares if iterations & 1 else other_shares
     del given, shares, other_shares
     if apart:
-        result = by_vertices(begin, vertices)
+        result = by_vertices(begin, order)
 
     def last_shares() -> np.ndarray:
         if apart:
-            return host_copy(by_vertices(last[:n], vertices))
+            return host_copy(by_vertices(last[:n], order))
         found = xp.empty(n, dtype)
         found[vertices] = last[in_edges.numbers]
         return host_copy(found)
@@ -223,12 +223,12 @@ def iterate(
     return Ranked(result, iterations, float(residual[0]), last_shares)
 
 
-def by_vertices(values: Any, vertices: np.ndarray) -> Any:
-    """Values of rows on the GPU, brought into the order of vertices, whose numbers lie on the host; in pieces."""
+def by_vertices(values: Any, vertices: Any) -> Any:
+    """Values of rows on the GPU, brought into the order of vertices, whose numbers the GPU reads; in pieces."""
     ordered = empty(len(values), values.dtype)
     for first in range(0, len(values), _PIECE):
         piece = slice(first, first + _PIECE)
-        ordered[copy_of(vertices[piece])] = values[piece]
+        ordered[vertices[piece]] = values[piece]
     return ordered
 
 

@@ -32,11 +32,19 @@ _LINE = 32
 
 
 class Apart(NamedTuple):
-    """A layout whose sources and weights lie as the graph's placement says, and what ranks are multiplied with."""
+    """A layout whose sources and weights lie as the graph's placement says.
+
+    Attributes:
+        in_edges: the layout; its vertices lie on the host.
+        rows: what the kernel takes of it.
+        scale: what ranks are multiplied with.
+        order: the vertices of rows once more, where the GPU reads them.
+    """
 
     in_edges: InEdges
     rows: InEdgeRows
     scale: Any
+    order: Any
 
 
 def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
@@ -75,7 +83,8 @@ def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
     if packed is not None:
         packed = packed._replace(places=copy_of(packed.places), widths=copy_of(packed.widths))
     spread = place(weights, part(weights.nbytes, share)) if weighted else copy_of(weights)
-    return Apart(in_edges, rows_of(in_edges, in_edges.numbers, spread, packed), copy_of(scale))
+    taken = rows_of(in_edges, in_edges.numbers, spread, packed)
+    return Apart(in_edges, taken, copy_of(scale), place(units.vertices, 0))
 
 
 def _by_numbers(graph: Graph, numbers: np.ndarray) -> csr.Rows:

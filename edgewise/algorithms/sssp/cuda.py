@@ -179,7 +179,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
     return find_parents
 
 
-def make_search(distance: np.dtype, weighted: bool) -> Any:
+def make_search(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """A device function that finds distances, for the same variants as `make_kernel`."""
     plus, raised, weight_of = make_sums(distance, weighted)
 
@@ -201,7 +201,7 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
         _, delta = context
         return raised(start, delta), width
 
-    run = make_near_far(distance, message, waiting, rise, is_current)
+    run = make_near_far(distance, message, waiting, rise, is_current, apart=apart)
 
     @device_function
     def search(graph, piles, block, delta, n, source, unreached):
@@ -212,7 +212,6 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
         if thread_index() == 0:
             piles.best[source] = 0
             piles.near[0] = source
-            piles.stamps[source] = 1
             control[NEAR] = 1
             control[EDGES] = degree(source, graph.offsets)
         generation = grid_barrier(control, generation)
@@ -222,9 +221,9 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
     return search
 
 
-def make_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
-    search, find_parents = make_search(distance, weighted), make_find_parents(distance, weighted)
+def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or with 1 for each arc; see `make_near_far` for `apart`."""
+    search, find_parents = make_search(distance, weighted, apart), make_find_parents(distance, weighted)
 
     def sssp_kernel(it):
         """Distances and parents; see the module, and `Paths`."""
@@ -254,9 +253,9 @@ class Distances(NamedTuple):
     unreached: int
 
 
-def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
+def make_distances_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
-    search = make_search(distance, weighted)
+    search = make_search(distance, weighted, apart)
 
     def distances_kernel(it):
         """Distances; see `Distances`."""
@@ -291,8 +290,8 @@ class Parents(NamedTuple):
     unreached: int
 
 
-def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel that only makes parents, for the same variants as `make_kernel`."""
+def make_parents_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
+    """The kernel that only makes parents, for the same variants as `make_kernel`, of which `apart` are alike."""
     find_parents = make_find_parents(distance, weighted)
 
     def parents_kernel(it):
@@ -316,17 +315,19 @@ def signature(takes: type, offsets: np.dtype, weight: np.dtype | None, distance:
 
 
 @functools.cache
-def kernel_of(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+def kernel_of(
+    takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, apart: bool
+) -> Kernel:
     """The kernel that takes `Paths`, `Distances` or `Parents`, on the current GPU.
 
     Args:
         takes: one of these classes.
         offsets, weight: the dtypes of a graph's offsets and weights; None for 1 for each arc.
         distance: the dtype of distances.
+        apart: whether the graph's arcs lie in the host's memory.
     """
-    return fixed_kernel(
-        MAKERS[takes], signature(takes, offsets, weight, distance), distance, weight is not None
-    )
+    kinds = signature(takes, offsets, weight, distance)
+    return fixed_kernel(MAKERS[takes], kinds, distance, weight is not None, apart)
 
 
 def unreached_key(dtype: np.dtype) -> Any:
@@ -357,10 +358,10 @@ def shortest_paths(
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
-    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype)
+    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
     parent = empty(n, np.uint32)
     with lists(graph, *list_shapes(n, m)) as made:
-        piles = make_piles(n, m, dtype, CONTROL, HOST, made, graph.placement is not None)
+        piles = make_piles(n, m, dtype, CONTROL, HOST, made)
         kernel.start([Paths(on_gpu, piles, parent, delta, n, start, unreached_key(dtype))])
         wait(piles.host, run.progress)
     host = piles.host
@@ -417,6 +418,6 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         source=start,
         unreached=unreached_key(dtype),
     )
-    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype).start([given])
+    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype, False).start([given])
     wait(given.host, None)
     return int(given.host[ORPHANS])

@@ -132,7 +132,8 @@ def make_async_kernel(
         return active
 
     rise = make_rise(waiting, real, whole_of)
-    near_far = make_near_far(message, message_along, waiting, rise, is_current, apply)
+    apart = binding.graph.placement is not None
+    near_far = make_near_far(message, message_along, waiting, rise, is_current, apply, apart)
 
     def async_kernel(it):
         graph, own, piles, first, n, m = it.graph, it.own, it.piles, it.first, it.n, it.m

@@ -178,8 +178,7 @@ class BestFirstRuns:
         own: Words,
     ) -> None:
         n, m = graph.num_vertices, graph.num_arcs
-        piles = near_far_piles.make_piles(n, m, message, apart=graph.placement is not None)
-        piles = piles._replace(control=own.control)
+        piles = near_far_piles.make_piles(n, m, message)._replace(control=own.control)
         self.words, self.host = own, piles.host
         out_edges = packed(near_far_piles.OutEdges(arcs.offsets, arcs.targets))
         self._passed = best_first.BestFirst(out_edges, (), packed(piles), empty(n, np.uint8), n, m, 0, 0)
@@ -285,7 +284,8 @@ class GpuProgram(AbstractEngine):
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({}, None)
-        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
+        apart = delivery.best_first and graph.placement is not None
+        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
         self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
