@@ -14,6 +14,7 @@ from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.algorithms.pagerank.memory import apart_bytes
 from edgewise.errors import MemoryLimitError, NegativeCycleError, ScheduleError
 from edgewise.graph.gpu_rows import build
 
@@ -69,9 +70,13 @@ def compare_beyond(graph):
     for options in ({}, {"weighted": True, "personalization": np.arange(graph.num_vertices) + 1.0}):
         if "weighted" in options and not graph.weighted:
             continue
-        got, expected = limited(ew.pagerank, **options), ew.pagerank(graph, device="cpu", **options)
-        np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
-        assert got.verify(graph)
+        expected = ew.pagerank(graph, device="cpu", **options)
+        limit = apart_bytes(graph, 8, "personalization" in options)
+        apart = ew.pagerank(graph, device="cuda", memory_limit=limit, **options)
+        assert graph.num_arcs == 0 or "laid in-edges out in the host's memory" in apart.explain()
+        for got in (limited(ew.pagerank, **options), apart):
+            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+            assert got.verify(graph)
 
 
 def compare(graph):
@@ -281,6 +286,8 @@ def main():
         for name, graph in GRAPHS.items():
             compare_components(graph)
             print(name, flush=True)
+        for name in ("random", "star out", "many to one"):
+            compare_beyond(GRAPHS[name])
         compare_sparse_forests()
         return
     pretend()
