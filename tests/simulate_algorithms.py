@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from simulated_warps import with_warps
 from simulator import pretend
+from test_engines import SSSP
 
 import edgewise as ew
 from edgewise.algorithms.pagerank.memory import apart_bytes
 from edgewise.errors import MemoryLimitError, NegativeCycleError, ScheduleError
 from edgewise.graph.gpu_rows import build
+from edgewise.run import Prepared
 
 GRAPHS = {
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
@@ -67,6 +69,13 @@ def compare_beyond(graph):
 
     same(limited(ew.bfs, 0), ew.bfs(graph, 0, device="cpu"), "level", "parent_index")
     same(limited(ew.sssp, 0), ew.sssp(graph, 0, device="cpu"), "distance", "parent_index")
+    if graph.weighted:
+
+        def program(graph, device, **options):
+            return Prepared(SSSP, graph, device)(source=0, **options)
+
+        expected = program(graph, "cpu").fields["distance"]
+        np.testing.assert_array_equal(limited(program).fields["distance"], expected)
     for options in ({}, {"weighted": True, "personalization": np.arange(graph.num_vertices) + 1.0}):
         if "weighted" in options and not graph.weighted:
             continue
