@@ -215,7 +215,9 @@ class Compacted(Way):
         self._sent = [[pinned(slots.arcs, np.int32) for _ in self.columns] for _ in range(2)]
 
     def pieces(self, counts: np.ndarray) -> Iterator[Piece]:
-        light, heavy, _ = counts[0].tolist()
+        light, heavy, found = counts[0].tolist()
+        if found == 0:
+            return
         count, slots, vertices, starts = light + heavy, self._slots, self._vertices, self._starts
         listed = cupy().concatenate([self.light[:light], self.heavy[:heavy]])
         begin, vertex = zeros(count + 1, starts.dtype), listed.view(np.int32)

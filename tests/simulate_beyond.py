@@ -74,7 +74,7 @@ def compare(ways, kernels, graph):
         np.testing.assert_array_equal(np.where(value == 2**31 - 1, -1, value), level)
     rows_read = graph.out_degree[level >= 0]
     assert in_place.moved == 4 * rows_read.sum()
-    assert compacted.moved == in_place.moved + 8 * np.count_nonzero(rows_read) + 4 * (supersteps + 1)
+    assert compacted.moved == in_place.moved + 8 * np.count_nonzero(rows_read) + 4 * supersteps
     assert in_place.moved <= copied.moved <= 4 * graph.num_arcs * supersteps
     for way, other in zip(ways_to(ways, bare), ways_to(ways, bare_inward), strict=True):
         value = np.arange(n, dtype=np.int32)
