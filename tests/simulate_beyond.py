@@ -11,13 +11,13 @@ from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.graph.resident import Resident
 
 #: A row of 40 arcs among short ones, and vertices without arcs at both ends.
-HUB = ew.Graph.from_edges(
-    [*[3] * 40, *range(4, 30)], [*range(2, 42), *range(5, 31)], [*range(1, 67)], num_vertices=45
-)
+HUB = [*[3] * 40, *range(4, 30)], [*range(2, 42), *range(5, 31)]
 GRAPHS = {
-    "hub": HUB,
+    "hub": ew.Graph.from_edges(*HUB, [*range(1, 67)], num_vertices=45),
+    "hub of in-edges": ew.Graph.from_edges(*reversed(HUB), [*range(1, 67)], num_vertices=45),
     "random": ew.generate.uniform(30, 90, seed=1, weights=(1, 9)),
     "no arcs": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=3),
 }
@@ -87,13 +87,14 @@ def compare(ways, kernels, graph):
 
 def compare_rows(beyond):
     """All rows of the benchmark, on a small graph, with little memory."""
-    graph, limit = ew.generate.rmat(4, 4, weights=(1, 100)), 600
+    graph, limit, usual = ew.generate.rmat(4, 4, weights=(1, 100)), 600, Resident.place
     found = list(beyond.rows(graph, limit, list(beyond.WAYS), list(beyond.ALGORITHMS), 1, verify=True))
     for row in found:
         assert row["right"], beyond.line(row)
         beyond_memory = row["what"] in ("limit", "arcs on the host")
         assert ("read from the host's memory" in row["explain"]) == beyond_memory, beyond.line(row)
         print(row["what"], row["algorithm"], sep=", ", flush=True)
+    assert Resident.place is usual
     assert len(beyond.table(found).split("\n")) == 2 + len(beyond.WAYS)
 
 

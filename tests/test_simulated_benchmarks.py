@@ -8,7 +8,7 @@ compiling = pytest.importorskip(
     "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-GRAPHS = ["hub", "random", "no arcs"]
+GRAPHS = ["hub", "hub of in-edges", "random", "no arcs"]
 ALGORITHMS = ["bfs", "components", "sssp", "pagerank"]
 WAYS = ["in memory", "limit", "arcs on the host", "zero-copy", "copied parts", "compacted"]
 LEFT_OUT = ["arcs on the host, pagerank", "compacted, pagerank"]
