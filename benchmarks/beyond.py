@@ -83,8 +83,8 @@ def of_edgewise(name: str, graph: ew.Graph, source: int, **how: Any) -> Callable
         elif name == "components":
             found = ew.connected_components(graph, device="cuda", **how)
         else:
-            options = {"damping": DAMPING, "tol": 0, "max_iterations": ITERATIONS, "dtype": np.float32}
-            found = ew.pagerank(graph, device="cuda", **options, **how)
+            options: dict[str, Any] = {"damping": DAMPING, "tol": 0, "max_iterations": ITERATIONS}
+            found = ew.pagerank(graph, dtype=np.float32, device="cuda", **options, **how)
         return Run(found, found.supersteps)
 
     return call
@@ -101,7 +101,7 @@ def arcs_on_the_host() -> Iterator[None]:
         resident._placed(Placement(0.0, 1.0, False, there, whole - offsets))
         return in_turn(resident.making(needs.arrays), held(needs.lists))
 
-    Resident.place = place  # type: ignore[method-assign]
+    Resident.place = place  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
@@ -230,10 +230,11 @@ def rows(
 def line(row: dict[str, Any]) -> str:
     """A row to print."""
     moved = f"{row['link_bytes']:,} bytes" if row["link_bytes"] != "" else ""
-    return (
+    text = (
         f"{row['what']:<16} {row['algorithm']:<10} {row['ms']:10.3f} ms  first {row['first_ms']:9.1f}  "
         f"{row['supersteps']:3} supersteps  {moved:>22}  {'right' if row['right'] else 'WRONG'}  {row['explain']}"
     )
+    return text.rstrip()
 
 
 def table(found: list[dict[str, Any]]) -> str:
