@@ -17,12 +17,12 @@ LEFT_OUT = ["arcs on the host, pagerank", "compacted, pagerank"]
 @pytest.mark.more
 def test_every_way_gives_the_right_answers_in_the_simulator():
     rows = [f"{way}, {algorithm}" for way in WAYS for algorithm in ALGORITHMS]
-    assert simulated("simulate_beyond.py") == GRAPHS + [row for row in rows if row not in LEFT_OUT]
+    assert simulated("simulate_ways.py") == GRAPHS + [row for row in rows if row not in LEFT_OUT]
 
 
 @pytest.mark.more
 def test_ways_give_the_right_answers_with_warps_of_several_lanes():
-    assert simulated("simulate_beyond.py", "warps") == GRAPHS
+    assert simulated("simulate_ways.py", "warps") == GRAPHS
 
 
 @pytest.mark.parametrize("offsets", [np.uint32, np.uint64])
