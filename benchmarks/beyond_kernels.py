@@ -18,7 +18,6 @@ from edgewise.kernels.cuda.arguments import (
     Weights,
     type_of,
 )
-from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import (
     FLOAT64,
     WARP,
@@ -37,8 +36,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_sum,
 )
-from edgewise.kernels.cuda.launch import Kernel
-from edgewise.kernels.cuda.memory import capability
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.primitives.deal import append
 
 #: Rows of more arcs are read by blocks; arcs in 128 bytes; what `Pushing.length` is where arcs have weights.
@@ -203,9 +201,8 @@ KERNELS = {Listing: list_kernel, Pushing: push_kernel, Gathering: gather_kernel}
 
 @functools.cache
 def kernel(takes: type, offsets: np.dtype) -> Kernel:
-    """The kernel that takes this, for offsets of a dtype. Each process compiles it anew: code on disk may be that of an
-    older version of this module."""
-    return Kernel(compile_kernel(KERNELS[takes], signature(takes, offsets), capability(), None))
+    """The kernel that takes this, for offsets of a dtype."""
+    return fixed_kernel(KERNELS[takes], signature(takes, offsets))
 
 
 def signature(takes: type, offsets: np.dtype) -> tuple[Any, ...]:

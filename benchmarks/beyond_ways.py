@@ -44,7 +44,7 @@ from edgewise.kernels.cuda.placed import place
 _STEP, _ROW_NS, _ARC_NS = 64, 50, 2
 
 
-@team_kernel(key=None)
+@team_kernel
 def _compact(
     thread: Any,
     size: Any,

@@ -52,31 +52,34 @@ if hasattr(os, "register_at_fork"):
 
 
 @functools.cache
-def _environment_key(module: str) -> str:
-    """A digest of the compilers' versions, the processor, the sources of the modules behind a module, and whether numba
-    is told to check bounds."""
+def _environment_key(module: str, own: bool) -> str:
+    """A digest of the compilers' versions, the processor, the sources behind a module (`_sources_behind`), and whether
+    numba is told to check bounds."""
     digest = hashlib.sha256()
     features = llvmlite.binding.get_host_cpu_features().flatten()
     host, bounds = llvmlite.binding.get_host_cpu_name(), str(config.BOUNDSCHECK)
     for part in (sys.version, numba.__version__, llvmlite.__version__, host, features, bounds):
         digest.update(part.encode())
-    for name, source in sorted(_sources_behind(module).items()):
+    for name, source in sorted(_sources_behind(module, own).items()):
         digest.update(name.encode())
         digest.update(source)
     return digest.hexdigest()
 
 
-#: A module of edgewise of which names are imported. Constants do not say where they come from.
-_IMPORTED_FROM = re.compile(rb"^from (edgewise[.\w]*) import ", re.MULTILINE)
+#: A module of which names are imported. Constants do not say where they come from.
+_IMPORTED_FROM = re.compile(rb"^from ([.\w]+) import ", re.MULTILINE)
 
 
-def _sources_behind(module: str) -> dict[str, bytes]:
-    """The sources, by name, of a module of edgewise and of those that it imports from, directly and indirectly."""
+def _sources_behind(module: str, own: bool) -> dict[str, bytes]:
+    """The sources, by name, of a module of edgewise and of those that it imports from, directly and indirectly.
+
+    Also of another package, such as benchmarks, if code is its `own`: the key of a user's code has all that counts.
+    """
     sources: dict[str, bytes] = {}
-    waiting = [module]
+    waiting, packages = [module], {"edgewise", module.partition(".")[0] if own else ""}
     while waiting:
         name = waiting.pop()
-        if name.split(".")[0] == "edgewise" and name in sys.modules.keys() - sources:
+        if name.partition(".")[0] in packages and name in sys.modules.keys() - sources:
             sources[name] = Path(sys.modules[name].__file__ or "").read_bytes()
             waiting += (each.decode() for each in _IMPORTED_FROM.findall(sources[name]))
             for value in vars(sys.modules[name]).values():
@@ -123,7 +126,7 @@ class DiskCache:
         self._asked = 0.0, 0.0
 
     def _stored_as(self, signature: Any) -> str:
-        return f"{self._name}\n{_environment_key(self._module)}\n{self._key}\n{signature}"
+        return f"{self._name}\n{_environment_key(self._module, not self._key)}\n{self._key}\n{signature}"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for this signature; after None, numba compiles and saves it.
@@ -164,12 +167,12 @@ def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> byte
 
     Args:
         question: all that the answer depends on beyond edgewise itself; None to ask anew each time.
-        module: the module of edgewise that, with its imports, holds the code that finds the answer.
+        module: the module that, with its imports, holds the code that finds the answer.
         answer: finds the answer.
     """
     if question is None:
         return answer()
-    name = f"answer\n{_environment_key(module)}\n{question}"
+    name = f"answer\n{_environment_key(module, True)}\n{question}"
     content = store.read(name)
     if content is None:
         content = answer()
