@@ -7,6 +7,7 @@ tests/simulated_warps.py.
 import itertools
 import re
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -86,6 +87,18 @@ def compare_beyond(graph):
         for got in (limited(ew.pagerank, **options), apart):
             np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
             assert got.verify(graph)
+
+
+def compare_without_room_to_lay_out():
+    """PageRank runs as a program if neither the GPU nor the host has room for its layout."""
+    from edgewise.algorithms.pagerank import cuda_apart  # after `pretend`
+
+    graph = ew.generate.uniform(12, 100, seed=1)
+    with mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")):
+        got = ew.pagerank(graph, device="cuda", memory_limit=1500, max_iterations=3)
+    assert "as a program: no room" in got.explain()
+    expected = ew.pagerank(graph, device="cpu", max_iterations=3)
+    np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
 
 
 def compare(graph):
@@ -310,6 +323,7 @@ def main():
     for name, graph in GRAPHS.items():
         compare(graph)
         print(name, flush=True)
+    compare_without_room_to_lay_out()
     compare_negative_weights()
     compare_huge_weights()
     compare_forests()

@@ -71,6 +71,23 @@ def test_a_graph_that_fits_lies_there_as_a_whole(gpu):
     assert graph.gpu.making(Arrays.BOTH_WAYS).most == whole - graph.targets.nbytes - 4 * 1001
 
 
+def test_arrays_lie_in_place_if_the_host_has_no_room_for_parts_of_them(gpu, monkeypatch):
+    graph = graph_of()
+    arcs = graph.targets.nbytes
+    needs, limit = Needs(Arrays.ROWS, 100), 100 + 4 * 1001 + RESERVE + arcs // 2
+    for free, in_place in ((arcs, False), (arcs // 2, True)):
+        monkeypatch.setattr(resident, "free_memory", lambda free=free: free)
+        graph.gpu.place("it", needs, limit)
+        assert (graph.placement.arcs == 0) is in_place
+    monkeypatch.setattr(resident, "free_memory", lambda: arcs)
+    graph.gpu.place("it", needs, limit)
+    _ = graph.gpu.targets  # its second part takes what was free
+    placement = graph.placement
+    monkeypatch.setattr(resident, "free_memory", lambda: arcs // 2)
+    graph.gpu.place("it", needs, limit)
+    assert graph.placement is placement
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("share", [0, 0.2, 0.7])
 def test_a_graph_that_does_not_fit_keeps_within_the_limit(gpu, directed, share):

@@ -14,7 +14,7 @@ from edgewise.errors import MemoryLimitError
 from edgewise.graph import csr, gpu_rows
 from edgewise.graph.making import Made
 from edgewise.kernels.door import cuda_door
-from edgewise.memory import LARGE_PAGE, Step, held, in_turn
+from edgewise.memory import LARGE_PAGE, Step, free_memory, held, in_turn
 
 _Kept = TypeVar("_Kept")
 
@@ -202,7 +202,9 @@ class Resident:
         room -= of_heads
         of_lists = min(1.0, (LISTS if whole > offsets else 1) * room / max(lists, 1))
         of_arcs = min(1.0, (room - of_lists * lists) / max(whole - offsets, 1))
-        arcs = (size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)
+        arcs = [size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES]
+        if not self._host_has_room(sum(size - part(size, of_arcs) for size in arcs)):
+            of_arcs = 0.0
         there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
         self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, whole + lists - there))
         return in_turn(self.making(arrays), held(int(lists * of_lists) + of_heads))
@@ -274,6 +276,13 @@ class Resident:
     def _copies(self) -> list["_Copy"]:
         """The copies of arrays that there are."""
         return [each for each in self._graph.residents.values() if isinstance(each, _Copy)]
+
+    def _host_has_room(self, size: int) -> bool:
+        """Whether the host has room for parts of arrays of this size beside the arrays, leaving a quarter of what is
+        free. Parts that are there are counted as free."""
+        free = free_memory() if size > 0 else None
+        there = sum(each.values.nbytes - each.on_gpu for each in self._copies() if each.on_gpu > 0)
+        return free is None or size <= (free + there) * 3 // 4
 
     def _placed(self, placement: Placement | None) -> None:
         """Set where arrays lie, and give up what lies otherwise."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.pagerank import program
 from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
 from edgewise.algorithms.pagerank.cuda_gather import (
     Gathering,
@@ -25,6 +26,7 @@ from edgewise.algorithms.pagerank.cuda_gather import (
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges
 from edgewise.algorithms.pagerank.memory import places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
@@ -150,9 +152,13 @@ def rank(
 def rank_apart(
     walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
-    """`rank` where the GPU has no room for the layout."""
+    """`rank` where the GPU has no room for the layout; a program if the host has none either."""
     what = "laid in-edges out in the host's memory"
-    made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
+    try:
+        made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
+    except MemoryLimitError as refused:
+        run.explain(f"as a program: {refused}")
+        return program.rank(walk, start, dtype, enough, limit, run)
     return iterate(walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run)
 
 

@@ -24,9 +24,12 @@ from edgewise.layout.bucket_sort import inverse
 from edgewise.layout.contract import Units
 from edgewise.layout.packed import Packed, pack
 from edgewise.layout.units import make_units
+from edgewise.memory import check_free
 
 #: Units that a thread lays out at a time, and about the nanoseconds that an arc takes.
 _STEP, _ARC_NS = 64, 8
+#: The host's memory that an arc takes meanwhile: twice its source, and packed ones on the host and where the GPU reads.
+_ARC_BYTES = 4 + 4 + 3 + 3
 #: Sources in a line of 128 bytes.
 _LINE = 32
 
@@ -48,8 +51,13 @@ class Apart(NamedTuple):
 
 
 def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
-    """The layout for ranks of this dtype."""
+    """The layout for ranks of this dtype.
+
+    Raises:
+        MemoryLimitError: the host has no room to make it.
+    """
     n = graph.num_vertices
+    check_free("laying in-edges out", (_ARC_BYTES + weighted * dtype.itemsize) * graph.num_arcs)
     units = make_units(graph.in_degree.view(np.uint32), group_size=WARP)
     numbers = units.rows
     alone, begin = units.heaviest + units.heavy, _aligned(units)
