@@ -9,9 +9,11 @@ import pytest
 from benchmarks.automatic import summary
 from benchmarks.check import disagreement
 from benchmarks.contenders import Edges, Job
+from benchmarks.large import levels_are_right, permuted
 from benchmarks.results import Row, machine, read_rows, write_rows
 from benchmarks.table import tables
 from benchmarks.timing import Timing, measure_in_turns
+from edgewise import bfs
 
 INF = np.inf
 
@@ -156,3 +158,20 @@ def test_the_document_has_the_table_of_the_measured_rows() -> None:
     with open(root / "benchmarks" / "results" / "automatic-2026-11-23-H100.csv", newline="") as file:
         table = summary(list(csv.DictReader(file))).partition("\n\n")[0]
     assert table in text
+
+
+def test_a_large_graph_has_every_arc_in_both_directions() -> None:
+    for scale in (1, 2, 5, 10):
+        graph = permuted(scale, 3)
+        n, source, target = graph.num_vertices, graph.sources.astype(np.int64), graph.targets
+        np.testing.assert_array_equal(np.sort(source * n + target), np.sort(target * np.int64(n) + source))
+        assert (graph.out_degree == 6).all()
+        assert (np.diff(target.reshape(n, 6)) >= 0).all()
+
+
+def test_wrong_levels_of_a_large_graph_are_found() -> None:
+    graph = permuted(10, 3)
+    level = bfs(graph, 5).level
+    assert levels_are_right(graph, level, 5)
+    for vertex, wrong in ((5, 1), (7, level[7] + 1), (9, -1)):
+        assert not levels_are_right(graph, np.where(np.arange(1024) == vertex, wrong, level), 5)

@@ -1,0 +1,175 @@
+"""A graph that fits in no GPU: `python -m benchmarks.large`. See docs/benchmarks.md.
+
+Each of 2**scale vertices has edges to its images under random permutations: two arcs for each of them, written where
+they stay. All degrees are the same, so all ranks are. Levels of the search are checked for random vertices: the least
+of the neighbours' is one less. Times are of whole calls, the second one of two.
+"""
+
+import argparse
+import csv
+import datetime
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.results import processor_name
+from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.graph.ids import Ids
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
+from edgewise.kernels.door import cuda_door
+
+#: Vertices that a thread takes at a time, and about the nanoseconds that an arc takes.
+_STEP, _ARC_NS = 4096, 5
+#: Vertices whose levels are checked.
+SAMPLED = 100_000
+
+
+@device_function
+def _image(v: Any, numbers: Any, bits: Any, backwards: Any) -> Any:
+    """The image of a vertex, or the vertex whose image it is. `numbers`: two odd ones, their inverses, and a shift."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    half = np.uint64((bits + 1) // 2)
+    first, second = (numbers[3], numbers[2]) if backwards else (numbers[0], numbers[1])
+    v = np.uint64(v)
+    if backwards:
+        v = (v - numbers[4]) & mask
+    v = (v * first) & mask
+    v ^= v >> half
+    v = (v * second) & mask
+    return v if backwards else (v + numbers[4]) & mask
+
+
+@team_kernel
+def _write(thread: Any, size: Any, control: Any, numbers: Any, bits: Any, targets: Any) -> None:
+    """Write the rows of all vertices, each in ascending order."""
+    degree = 2 * len(numbers)
+    n = len(targets) // degree
+    while True:
+        start = claim(control, 0, _STEP, n)
+        if start >= n:
+            break
+        for v in range(start, min(start + _STEP, n)):
+            begin = v * degree
+            for i in range(degree):
+                target = np.int32(_image(v, numbers[i // 2], bits, i % 2 == 1))
+                k = begin + i
+                while k > begin and targets[k - 1] > target:
+                    targets[k] = targets[k - 1]
+                    k -= 1
+                targets[k] = target
+
+
+def permuted(scale: int, permutations: int, seed: int = 1) -> ew.Graph:
+    """The undirected graph of ``2**scale`` vertices and twice as many arcs of each as there are permutations."""
+    rng, n, degree = np.random.default_rng(seed), 1 << scale, 2 * permutations
+    numbers = rng.integers(0, n // 2, (permutations, 5)).astype(np.uint64) * np.uint64(2) + np.uint64(1)
+    for row in numbers:
+        row[2:4] = [pow(int(odd), -1, n) for odd in row[:2]]
+    targets = np.empty(n * degree, np.int32)
+    launch(_write, numbers, scale, targets, work=_ARC_NS * len(targets))
+    offsets = np.arange(0, n * degree + 1, degree, dtype=offset_dtype(n * degree))
+    return ew.Graph(Rows(offsets, targets, None), Ids(n), False, 0)
+
+
+def levels_are_right(graph: ew.Graph, level: np.ndarray, source: int) -> bool:
+    """Whether levels of random vertices follow from those of their neighbours."""
+    n = graph.num_vertices
+    some = np.random.default_rng(2).choice(n, min(n, SAMPLED), replace=False)
+    around = graph.targets[graph.offsets[some][:, None] + np.arange(graph.num_arcs // n)]
+    least, mine = level[around].min(axis=1), level[some]
+    return bool(level[source] == 0 and np.all((some == source) | (mine == least + 1)))
+
+
+def link_rate() -> float:
+    """Bytes a second of a copy from locked memory to the GPU."""
+    cupy, size = cuda_door().cupy(), 1 << 30
+    here = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+    there, best = cupy.empty(size, np.uint8), 0.0
+    for _ in range(4):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        there.set(here)
+        end.record()
+        end.synchronize()
+        best = max(best, 1e3 * size / cupy.cuda.get_elapsed_time(begin, end))
+    return best
+
+
+def measured(name: str, call: Callable[[], Any], iterations: int) -> dict[str, Any]:
+    """A row: two calls, of which the second counts; times in seconds."""
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        result = call()
+        seconds.append(time.perf_counter() - start)
+    each = result.seconds / iterations
+    explained = result.explain().replace("\n", "; ")
+    print(
+        f"{name}: {seconds[0]:.1f} s, then {seconds[1]:.2f} s; run {result.seconds:.3f} s, {each:.3f} s an iteration"
+    )
+    print(f"  {explained}", flush=True)
+    row = {
+        "algorithm": name,
+        "first": seconds[0],
+        "second": seconds[1],
+        "run": result.seconds,
+        "iteration": each,
+    }
+    return row | {"explain": explained, "result": result}
+
+
+def rows(graph: ew.Graph, how: dict[str, Any], iterations: int) -> list[dict[str, Any]]:
+    """Search, components and PageRank, each checked."""
+    n, source = graph.num_vertices, 0
+    found = [measured("bfs", lambda: ew.bfs(graph, source, **how), 1)]
+    result = found[-1].pop("result")
+    found[-1]["right"] = levels_are_right(graph, result.level, source)
+    del result
+    found.append(measured("components", lambda: ew.connected_components(graph, **how), 1))
+    found[-1]["right"] = found[-1].pop("result").num_components == 1
+    options: dict[str, Any] = {"tol": 0, "max_iterations": iterations, "dtype": np.float32}
+    found.append(measured("pagerank", lambda: ew.pagerank(graph, **options, **how), iterations))
+    rank = found[-1].pop("result").rank
+    found[-1]["right"] = bool(np.allclose(rank * n, 1, rtol=1e-4))
+    return found
+
+
+def main() -> None:
+    """Make the graph, run on it, and write a CSV file."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=int, default=30, help="2**SCALE vertices (default: %(default)s)")
+    parser.add_argument("--permutations", type=int, default=10, help="two arcs each (default: %(default)s)")
+    parser.add_argument("--iterations", type=int, default=5, help="of PageRank (default: %(default)s)")
+    parser.add_argument("--device", default="cuda", help="default: %(default)s")
+    parser.add_argument("--memory-limit", help="default: what is free")
+    parser.add_argument("--output", help="a CSV file")
+    given = parser.parse_args()
+    started = time.perf_counter()
+    graph = permuted(given.scale, given.permutations)
+    made = time.perf_counter() - started
+    print(f"{graph} in {made:.1f} s on {available_threads()} threads", flush=True)
+    known: dict[str, Any] = {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
+    known |= {"limit": given.memory_limit, "date": datetime.date.today().isoformat()}
+    known["machine"] = f"{processor_name()}, {available_threads()} cores"
+    if given.device == "cuda":
+        from benchmarks.gpu import versions
+
+        known |= {"machine": f"{versions()}; {known['machine']}", "link": link_rate()}
+        print(f"copies to the GPU: {1e-9 * known['link']:.1f} GB/s", flush=True)
+    how = {"device": given.device, "memory_limit": given.memory_limit}
+    found = [row | known for row in rows(graph, how, given.iterations)]
+    if given.output:
+        with open(given.output, "w", newline="") as file:
+            writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found)
+    print("all right" if all(row["right"] for row in found) else "WRONG")
+
+
+if __name__ == "__main__":
+    main()
