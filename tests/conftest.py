@@ -7,6 +7,7 @@ import pytest
 from fixtures import file as file
 from fixtures import make as make
 from fixtures import towns as towns
+from graph_files import saved as saved
 
 from edgewise.engine.cpu import program as cpu_program
 from edgewise.engine.cpu.shared import Sizes

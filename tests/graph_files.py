@@ -1,8 +1,9 @@
-"""Files of graphs that tests change: the bytes of one, and checksums made anew after a change."""
+"""Files of graphs for tests: drawn graphs, the bytes of a file that are changed, and checksums made anew."""
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import edgewise as ew
 from edgewise.graph.file_format import BLOCK, HEADER, PAGE
@@ -105,3 +106,30 @@ def same_graphs(one: ew.Graph, other: ew.Graph) -> bool:
         mine is theirs or (mine.dtype == theirs.dtype and np.array_equal(mine, theirs))
         for mine, theirs in zip(read_all(one), read_all(other), strict=True)
     )
+
+
+#: Ids of every kind, from indices.
+IDS = {
+    "range": lambda index: index,
+    "integers": lambda index: index * 7 - 100,
+    "unsigned": lambda index: index.astype(np.uint64) + np.uint64(2**63),
+    "strings": lambda index: [f"n{i} é\ud800\n" if i else "" for i in index],
+    "long": lambda index: [(-1) ** int(i) * (2**70 + int(i)) for i in index],
+}
+
+
+def drawn(ids="range", weights=None, directed=True, n=40, m=200, seed=1, **how):
+    """A graph of drawn edges."""
+    draw = np.random.default_rng(seed)
+    source, target = draw.integers(0, max(n, 1), (2, m))
+    values = None if weights is None else (draw.random(m) * 100).astype(weights)
+    count = n if ids == "range" else None
+    return ew.Graph.from_edges(IDS[ids](source), IDS[ids](target), values, directed, count, **how)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A file of a directed graph with weights and in-edges, and the graph."""
+    graph = drawn(weights=np.float32)
+    graph.save(tmp_path / "g.edgewise", in_edges=True)
+    return tmp_path / "g.edgewise", graph
