@@ -1,0 +1,126 @@
+"""Programs on a GPU that tests/simulator.py pretends, whose memory is smaller than their arrays of arcs: the same
+answers, bit for bit, within the limit."""
+
+import gc
+import re
+
+import kept_messages
+import numpy as np
+import pytest
+from simulator import Placed, pretend
+from test_engines import PROGRAMS, Widest
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+from edgewise.graph import resident
+from edgewise.run import Prepared
+
+#: Sizes of a part of an array are multiples of this, and nothing is left for what the driver rounds up.
+PAGE = 8
+LAYOUTS = (ew.Layout(), ew.Layout(None, group_size=3, split=False), ew.Layout("linear", 3, made_on="cpu"))
+
+
+class Reads(ew.Program):
+    """A field that is given is read along edges and by the index of an arc; sums of floats."""
+
+    total = ew.vertex("float32")
+    length = ew.edge("float64", init=ew.REQUIRED)
+    open = ew.edge("bool", init=True)
+    again = ew.edge(ew.WEIGHT)
+    combine = ew.SUM
+    message = "float32"
+    max_supersteps = 2
+
+    @staticmethod
+    def edge_compute(edge, state):
+        state.open[edge.index] = edge.index % 3 != 0
+        return 0.1 * edge.length + 0.3 * edge.again + state.length[edge.index] if edge.open else 1.0
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.total[v] = 0.5 * state.total[v] + message
+        return ew.ACTIVE
+
+
+def graph_of():
+    return ew.generate.uniform(8, 40, seed=1, weights=(0, 9))
+
+
+def cases():
+    """By name: a program, its values, its schedules, and whether in-edges are there."""
+    lengths = np.random.default_rng(1).random(40)
+    buffered = [ew.Schedule(ew.Buffered(), layout=layout) for layout in LAYOUTS]
+    gathered = [ew.Schedule(ew.Pull(), layout=layout) for layout in LAYOUTS]
+    pushed = [ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()), ew.Schedule()]
+    yield "float sums", *PROGRAMS["float sums"], [*buffered, *gathered, ew.Schedule()]
+    yield "edge fields", *PROGRAMS["edge fields"], [*buffered, *gathered, *pushed]
+    yield "reads", Reads, {"length": lengths}, [*buffered, *gathered, ew.Schedule()]
+    yield (
+        "sssp",
+        *PROGRAMS["sssp"],
+        [buffered[0], ew.Schedule(ew.Buffered(), balance=ew.EdgeBased()), *pushed],
+    )
+    yield "widest", Widest, {"source": 1, "weight": lengths}, [buffered[0], *pushed]
+    for name, program in kept_messages.PROGRAMS.items():
+        yield name, program, {}, [ew.Schedule(layout=layout) for layout in LAYOUTS]
+
+
+def least(run):
+    """The fewest bytes with which a run begins."""
+    with pytest.raises(MemoryLimitError) as refused:
+        run(0)
+    (number,) = re.findall(r"needs ([\d,]+) bytes on the GPU for what vertices have", str(refused.value))
+    return int(number.replace(",", ""))
+
+
+def assert_equal(result, expected):
+    """Everything equal, bit for bit."""
+    for name, values in {**expected.fields, **expected.edge_fields}.items():
+        assert result.host_array(name).tobytes() == values.tobytes(), name
+    assert result.supersteps == expected.supersteps
+    assert result.aggregates == expected.aggregates
+
+
+def compare(program, values, schedule):
+    """One program, with memory from the least to all."""
+    most = min(program.max_supersteps or 6, 6)
+    told = {**values, "max_supersteps": most}
+    expected = Prepared(program, graph_of(), "cuda", schedule, in_edges=True)(**told)
+    assert "read from the host" not in expected.explain()
+    before = Placed.bytes_on_gpu()
+    prepared = Prepared(program, graph_of(), "cuda", schedule, in_edges=True)
+    lowest, shares = least(lambda limit: prepared(**told, memory_limit=limit)), set()
+    with pytest.raises(MemoryLimitError):
+        prepared(**told, memory_limit=lowest - 1)
+    limit, outside = lowest, True
+    while outside:
+        graph = prepared.graph
+        result = prepared(**told, memory_limit=limit)
+        outside = graph.placement is not None
+        assert_equal(result, expected)
+        assert ("read from the host" in result.explain()) == outside
+        (engine,) = prepared._engines.values()
+        needed = engine.held_bytes + engine.running(1, values).most
+        gc.collect()
+        assert needed <= limit, (needed, limit)
+        assert Placed.bytes_on_gpu() - before <= limit
+        shares.add(round(graph.placement.arcs, 1) if outside else 1)
+        limit = max(limit + PAGE, limit * 6 // 5)
+    assert min(shares) == 0 and len(shares) > 2, shares
+
+
+def main():
+    """Print the name of each program that agreed; the exit code is 1 where one does not."""
+    pretend()
+    from edgewise.layout import units
+
+    units.HEAVY, units.HEAVIEST = 3, 8
+    resident.LARGE_PAGE, resident.RESERVE = PAGE, 0
+    for name, program, values, schedules in cases():
+        for schedule in schedules:
+            compare(program, values, schedule)
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
