@@ -13,6 +13,7 @@ from test_engines import PROGRAMS, Widest
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
 from edgewise.graph import resident
+from edgewise.kernels.cuda import placed
 from edgewise.run import Prepared
 
 #: Sizes of a part of an array are multiples of this, and nothing is left for what the driver rounds up.
@@ -81,6 +82,13 @@ def assert_equal(result, expected):
     assert result.aggregates == expected.aggregates
 
 
+def held(engine):
+    """The bytes on the GPU that all runs share."""
+    layout = engine._layout.arrays if engine._layout else []
+    arrays = [*engine._arcs, *engine._constants.copies.values(), *layout]
+    return sum({id(each): placed.on_gpu(each) for each in arrays}.values()) + engine._plan.shared_nbytes()
+
+
 def compare(program, values, schedule):
     """One program, with memory from the least to all."""
     most = min(program.max_supersteps or 6, 6)
@@ -94,16 +102,16 @@ def compare(program, values, schedule):
         prepared(**told, memory_limit=lowest - 1)
     limit, outside = lowest, True
     while outside:
-        graph = prepared.graph
+        graph, Placed.most = prepared.graph, 0
+        gc.collect()
         result = prepared(**told, memory_limit=limit)
         outside = graph.placement is not None
         assert_equal(result, expected)
         assert ("read from the host" in result.explain()) == outside
         (engine,) = prepared._engines.values()
-        needed = engine.held_bytes + engine.running(1, values).most
-        gc.collect()
-        assert needed <= limit, (needed, limit)
-        assert Placed.bytes_on_gpu() - before <= limit
+        assert engine.held_bytes == held(engine)
+        assert engine.held_bytes + engine.running(1, values).most <= limit
+        assert Placed.most - before <= limit
         shares.add(round(graph.placement.arcs, 1) if outside else 1)
         limit = max(limit + PAGE, limit * 6 // 5)
     assert min(shares) == 0 and len(shares) > 2, shares

@@ -106,24 +106,31 @@ class Placed(np.ndarray):
     """An array of which a part may lie on the host; `on_gpu` of its bytes lie on the GPU."""
 
     made: typing.ClassVar = []
+    most: typing.ClassVar = 0
 
     @classmethod
     def of(cls, values, on_gpu):
         """An array whose first bytes are on the GPU."""
         placed = values.view(cls)
         placed.on_gpu = min(on_gpu, values.nbytes)
-        cls.made.append(weakref.ref(placed))
+        cls.made = [each for each in cls.made if each() is not None] + [weakref.ref(placed)]
+        cls.most = max(cls.most, cls.bytes_on_gpu())
         return placed
 
     @classmethod
     def bytes_on_gpu(cls):
-        """The bytes of all such arrays that there are now."""
+        """The bytes of all such arrays that there are now; `most` are those that there were at one time."""
         return sum(each().on_gpu for each in cls.made if each() is not None)
 
     def copy(self):
         """A copy; the driver makes none of memory of both kinds."""
         assert self.on_gpu == self.nbytes, "a copy of an array of which a part lies on the host"
         return np.array(self)
+
+
+def place(values, on_gpu, written=False):
+    """An array in parts; one that is there already stays."""
+    return values if isinstance(values, Placed) and not written else Placed.of(np.array(values), on_gpu)
 
 
 @contextlib.contextmanager
@@ -157,7 +164,7 @@ def pretend():
     cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None
-    cuda_placed.place = lambda values, on_gpu, written=False: Placed.of(np.array(values), on_gpu)
+    cuda_placed.place = place
     cuda_placed.empty_divided = lambda length, dtype, on_gpu: Placed.of(np.empty(length, dtype), on_gpu)
     cuda_placed.on_gpu = lambda values: getattr(values, "on_gpu", values.nbytes)
     cuda_placed.for_users = np.array
