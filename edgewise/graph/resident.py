@@ -95,7 +95,7 @@ class Needs(NamedTuple):
         heads: whether the first neighbours of vertices help it if there is no room for the graph.
         of_arcs: ``of_arcs(exactly)``: the bytes of each array with a value for an arc that it makes for itself, and
             that lies as the graph's do (`Resident.part`). To know them exactly may take long; else about as many do.
-        scratch: bytes that making these takes meanwhile if the graph fits; if not, they are made on the host.
+        if_all_fits: bytes that it takes only if all of that lies on the GPU; if not, they are on the host.
     """
 
     arrays: Arrays
@@ -103,7 +103,7 @@ class Needs(NamedTuple):
     lists: int = 0
     heads: bool = False
     of_arcs: Callable[[bool], list[int]] = _no_arrays
-    scratch: int = 0
+    if_all_fits: int = 0
 
 
 def part(size: int, share: float) -> int:
@@ -176,13 +176,13 @@ class Resident:
         graph, arrays, lists = self._graph, needs.arrays, needs.lists
         if limit is None:
             making = in_turn(self.making(arrays), held(lists))
-            more = needs.beside + sum(needs.of_arcs(False)) + needs.scratch
+            more = needs.beside + sum(needs.of_arcs(False)) + needs.if_all_fits
             if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + more)):
                 return making
             limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
         whole, offsets = self.sizes(arrays)
         of_run = needs.of_arcs(not graph.built_on_gpu)
-        least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.scratch
+        least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.if_all_fits
         if graph.built_on_gpu:
             making = in_turn(self.making(arrays), held(lists))
             least = whole - making.kept + lists + in_turn(making, held(beside)).most

@@ -136,38 +136,35 @@ class GpuProgram(AbstractEngine):
     def _needs(self, arrays: Arrays, given: dict[str, Any]) -> Needs:
         """What runs need of the GPU's memory, of which these arrays of the graph."""
         binding, graph, layout = self._binding, self._binding.graph, self._delivery.layout
-        n, m = graph.num_vertices, graph.num_arcs
-        always = self._of_vertices(given) + self._plan.shared_nbytes()
-        always += 4 * n * len(binding.spec.state_reads.intersection(STATE_ARRAYS))
+        n, m, spec = graph.num_vertices, graph.num_arcs, binding.spec
+        always = self._of_vertices(given) + self._plan.shared_nbytes() + (rows_bytes(n) if layout else 0)
+        always += 4 * n * len(spec.state_reads.intersection(STATE_ARRAYS))
         # One value for each vertex field, three for each edge field, one in place of degrees that nobody reads.
         single = *binding.vertex.values(), *3 * [*binding.edge.values()]
         always += sum(dtype.itemsize for dtype in single) + 4 * len(STATE_ARRAYS)
-        if layout is None:
-            return Needs(arrays, always, of_arcs=lambda exactly: self._of_arcs(m, given))
+        # What fields that are written start as is copied from the host if they do not lie on the GPU.
+        starts = sum(binding.edge[name].itemsize for name in spec.edge_writes - self._weight_fields())
+        arranging = ARC_BYTES if layout and layout.made_on == "gpu" else 0
 
         def of_arcs(exactly: bool) -> list[int]:
-            places = num_places(graph, layout) if exactly else m
-            laid_out = places_bytes(graph, places, self._delivery.buffered, self._with_arcs)
-            return [*laid_out, *self._of_arcs(places, given)]
+            places = num_places(graph, layout) if layout and exactly else m
+            laid_out = places_bytes(graph, places, self._delivery.buffered, self._with_arcs) if layout else []
+            return [*laid_out, *self._of_arcs(places), *self._of_run(places), *self._of_given(places, given)]
 
-        scratch = ARC_BYTES * m if layout.made_on == "gpu" else 0
-        return Needs(arrays, always + rows_bytes(n), of_arcs=of_arcs, scratch=scratch)
+        return Needs(arrays, always, of_arcs=of_arcs, if_all_fits=(starts + arranging) * m)
 
     @property
     def _with_arcs(self) -> bool:
         """Whether a layout has the arc of each place."""
         return bool(self._binding.spec.edge_fields) or self._binding.spec.needs_arc_index
 
-    def _of_arcs(self, places: int, given: dict[str, Any]) -> list[int]:
-        """The bytes of each array with a value for each arc or place that runs have, beside the graph and a layout."""
-        binding, m, delivery = self._binding, self._binding.graph.num_arcs, self._delivery
-        spec, ordered = binding.spec, delivery.in_edges and delivery.layout is not None
-        kept, weights = [], self._weight_fields()
-        for name in spec.edge_fields:
-            whole = name in spec.edge_writes or name in spec.state_reads
-            kept += [m * binding.edge[name].itemsize] * (whole and name not in weights)
-            kept += [places * binding.edge[name].itemsize] * (ordered and (whole or name in weights))
-        return [*kept, *self._of_run(places), *self._of_given(places, given)]
+    def _of_arcs(self, places: int) -> list[int]:
+        """The bytes of each array of values of arcs that all runs read, beside the graph's."""
+        edge, spec, weights = self._binding.edge, self._binding.spec, self._weight_fields()
+        m, ordered = self._binding.graph.num_arcs, self._delivery.in_edges and self._delivery.layout
+        read = weights.union(spec.state_reads.intersection(edge)) - spec.edge_writes
+        made = [m * edge[name].itemsize for name in read - weights]
+        return [*made, *(places * edge[name].itemsize for name in read if ordered)]
 
     def _of_run(self, places: int) -> list[int]:
         """The bytes of each array of arcs or places in which a run works, or that it leaves."""
@@ -203,7 +200,7 @@ class GpuProgram(AbstractEngine):
     def _is_of_graph(self, kind: str, name: str) -> bool:
         """Whether what all runs read for a field is an array of the graph."""
         ordered = kind == "in_along" and self._delivery.in_edges and self._layout is not None
-        return name in self._weight_fields() and not ordered
+        return name in self._weight_fields() and (name in self._binding.spec.edge_writes or not ordered)
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         layout, part = self._layout, self._binding.graph.gpu.part
@@ -269,9 +266,10 @@ class GpuProgram(AbstractEngine):
             if (kind, name) in copies and name not in given:
                 continue
             of_arcs = kind in ("edge", "along", "in_along") and name not in constants.uniform
-            ordered = layout if of_arcs and kind == "in_along" else None
-            if of_arcs and graph.placement is not None and name in spec.edge_writes:
-                copies[kind, name] = copy_of(values[:1])  # each run has its own, and reads no other
+            written = name in spec.edge_writes  # each run has its own, and reads no other
+            ordered = layout if of_arcs and kind == "in_along" and not written else None
+            if of_arcs and written and graph.placement is not None:
+                copies[kind, name] = copy_of(values[:1])
             elif ordered is not None and ordered.order is not None:
                 copies[kind, name] = graph.gpu.placed(in_order(self._on_host(values), ordered.order))
             else:
