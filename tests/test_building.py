@@ -88,6 +88,7 @@ def drawn(draw):
     return columns, pieces, sizes, options
 
 
+@pytest.mark.more
 @settings(max_examples=150, deadline=None)
 @given(drawn(), st.booleans())
 def test_built_as_made_in_memory(tmp_path_factory, case, in_edges):

@@ -48,6 +48,7 @@ def test_small_graphs(name, weighted):
         check(graph, [0, 5, 17] if graph.num_vertices > 100 else None, weighted)
 
 
+@pytest.mark.more
 @settings(max_examples=60, deadline=None)
 @given(drawn_graphs)
 def test_drawn_graphs(graph):

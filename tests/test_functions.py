@@ -276,7 +276,10 @@ NESTED = """
 """
 
 
-@pytest.mark.parametrize("signature", ["", "'int64(int64)'", "fastmath=True"])
+@pytest.mark.parametrize(
+    "signature",
+    ["", *(pytest.param(each, marks=pytest.mark.more) for each in ("'int64(int64)'", "fastmath=True"))],
+)
 def test_what_numba_compiled_before_has_the_values_of_now(make, signature):
     helpers = NESTED.format(signature=signature)
     program = make("state.n[v] = plain(0) + 100 * func_helpers.outer(0)", helpers=helpers)

@@ -79,6 +79,16 @@ def test_algorithms_give_the_same_answers_within_the_limit(name):
     np.testing.assert_allclose(getattr(again, fields[0]), getattr(expected, fields[0]), rtol=1e-9)
 
 
+@pytest.mark.parametrize("weights", [(0, 255), (1, 256), (1, 65536), (0.5, 2.0)])
+def test_distances_over_weights_of_any_width(weights):
+    graph = graph_of(weights=weights)
+    expected = ew.sssp(graph_of(weights=weights), 1, device="cuda")
+    result = ew.sssp(graph, 1, device="cuda", memory_limit=least(ALGORITHMS["sssp"][1], graph))
+    assert "read from the host's memory" in result.explain()
+    np.testing.assert_array_equal(result.distance, expected.distance)
+    np.testing.assert_array_equal(result.parent, expected.parent)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pagerank_without_room_for_its_layout(weighted):
     graph = graph_of()

@@ -75,6 +75,7 @@ def test_every_program_compiles(name, capability):
     assert b".text.kernel" in code
 
 
+@pytest.mark.more
 def test_programs_that_draw_compile():
     assert b".text.kernel" in code_of(test_draws.Numbers, {"seed": 1}, NEWEST_MEASURED)
 

@@ -34,13 +34,15 @@ def kernels(offsets, weight, distance, rank):
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
 
-    def sssp_kernel(takes, dtype, weighted):
-        return sssp_cuda.MAKERS[takes](dtype, weighted), sssp_cuda.signature(takes, offsets, weight, dtype)
+    def sssp_kernel(takes, dtype, weighted, weight=weight, apart=False):
+        made = sssp_cuda.MAKERS[takes](dtype, weighted, apart)
+        return made, sssp_cuda.signature(takes, offsets, weight, dtype)
 
     return {
         "bfs": (bfs_cuda.make_kernel(special), bfs_cuda.signature(offsets)),
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
         "sssp": sssp_kernel(sssp_cuda.Paths, distance, True),
+        "sssp apart": sssp_kernel(sssp_cuda.Paths, wide, True, np.dtype(np.uint8), True),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
@@ -68,6 +70,7 @@ NAMES = (
     "bfs",
     "parents of levels",
     "sssp",
+    "sssp apart",
     "parents of distances",
     "components",
     "forest",
@@ -92,10 +95,9 @@ SLOW = [
     ("distances", NEWEST_MEASURED, SMALL),
     ("distances", OLDEST, BIG),
 ]
-MARKS = {NEWEST_MEASURED: (), OLDEST: pytest.mark.more}
-CASES = [
-    pytest.param(*each, marks=pytest.mark.slow if each in SLOW else MARKS.get(each[1], ())) for each in CASES
-]
+MARKS = dict.fromkeys(SLOW, pytest.mark.slow) | {("sssp apart", NEWEST_MEASURED, SMALL): pytest.mark.more}
+MARKS |= {each: pytest.mark.more for each in CASES if each[1] == OLDEST and each not in SLOW}
+CASES = [pytest.param(*each, marks=MARKS.get(each, ())) for each in CASES]
 
 
 @pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)
@@ -126,7 +128,7 @@ def test_edge_betweenness_compiles(with_powers):
     kernel = cuda_weighted.make_kernel(whole, False, with_powers)
     kinds = cuda_weighted.signature(offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(kernel, kinds, NEWEST_MEASURED, None)
-    search = sssp_cuda.make_distances_kernel(whole, False)
+    search = sssp_cuda.make_distances_kernel(whole, False, False)
     kinds = sssp_cuda.signature(sssp_cuda.Distances, offsets, whole, whole)
     assert b".text.kernel" in gpu.compile_kernel(search, kinds, NEWEST_MEASURED, None)
 

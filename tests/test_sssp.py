@@ -13,6 +13,7 @@ from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.algorithms.sssp import cpu, cpu_bellman_ford, cpu_buckets, sssp
 from edgewise.algorithms.sssp.path_tree import looking_for_cycle
 from edgewise.algorithms.sssp.verify import verify_paths
+from edgewise.algorithms.sssp.weights import narrow_dtype
 from edgewise.errors import (
     GraphError,
     MemoryLimitError,
@@ -323,6 +324,24 @@ def test_ids_of_all_kinds():
 #: 0 -> 1 -> 2 -> 3 and a ring of zero weights 1 -> 2 -> 4 -> 1, with 5 out of reach.
 RING = ew.Graph.from_edges([0, 1, 2, 4, 2, 5], [1, 2, 4, 1, 3, 0], [3, 0, 0, 0, 2, 1])
 RING_DISTANCE, RING_PARENT = [0, 3, 3, 5, 3, 2**63 - 1], [-1, 0, 1, 2, 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype", "narrow"),
+    [
+        ([0, 255], np.int32, np.uint8),
+        ([0, 255], np.int64, np.uint8),
+        ([1, 256], np.int32, np.uint16),
+        ([1, 2**16 - 1], np.int64, np.uint16),
+        ([1, 2**16], np.int32, np.int32),
+        ([1, 2**16], np.int64, np.int64),
+        ([1, 2], np.float32, np.float32),
+        (None, None, None),
+    ],
+)
+def test_the_narrowest_dtype_of_weights(weights, dtype, narrow):
+    weights = None if weights is None else np.array(weights, dtype)
+    assert narrow_dtype(ew.Graph.from_edges([0, 1], [1, 0], weights)) == narrow
 
 
 def test_ring_of_zero_weights():

@@ -55,6 +55,8 @@ _OUTWARD = {
 HEADS, HEAD_BYTES = 2, 8
 #: Of the room that is left for them, lists get this share; and what is left for what the driver and CuPy round up.
 LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
+#: The first part of the key under which a graph notes that some arrays are all there; and the memory that this takes.
+_ALL_THERE, _NOTHING = "all there", Step(0, 0)
 _NAMES = {Arrays.OFFSETS: "offsets", Arrays.TARGETS: "targets", Arrays.WEIGHTS: "weights"}
 
 
@@ -148,12 +150,19 @@ class Resident:
     def making(self, arrays: Arrays) -> Step:
         """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
         graph = self._graph
+        if (_ALL_THERE, arrays) in graph.residents:
+            return _NOTHING
         unmade = Arrays(0) if graph.has_in_edges else arrays & (Arrays.IN_EDGES | Arrays.IN_WEIGHTS)
         missing = {
             each: self._on_gpu(each, size)
             for each, size in self._sizes(arrays).items()
             if each in unmade or not (graph.built_on_gpu or id(self._values(each)) in graph.residents)
         }
+        if not missing:
+            graph.residents[_ALL_THERE, arrays] = (
+                True  # asked at each call, so it is noted: what is there stays
+            )
+            return _NOTHING
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
 

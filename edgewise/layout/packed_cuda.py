@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.kernels.cuda.device import (
+    UINT32,
     WARP,
+    cuda,
     device_function,
     lane,
     load_once,
@@ -16,6 +18,8 @@ from edgewise.layout.packed import ALIGNED, HAS_EMPTY, LINES
 
 #: The words that each warp shares to unpack a block.
 UNPACK_WORDS = LINES * (1 + (32 * WARP + 31) // 32) + ALIGNED
+#: The most steps in which a warp reads a block, a word for each lane.
+_STEPS = (UNPACK_WORDS - ALIGNED + 2 * (WARP - 1)) // WARP
 _ALL, _LOW = np.uint64(0xFFFFFFFF), np.uint64(HAS_EMPTY - 1)
 
 
@@ -45,9 +49,17 @@ def fetch(block: Any, blocks: Any, box: Any, corner: Any) -> Any:
     for line in range(LINES):
         size += _words(_width(widths, line))
     at = np.int64(blocks.places[block]) * ALIGNED
+    # Each step reads one line of memory, wherever the block begins: one request on the link to the host. All are made
+    # before the first word is used, so the link has enough to do.
+    first, held = lane() - at % WARP, cuda.local.array(_STEPS, UINT32)
+    for step in range(_STEPS):
+        i = first + step * WARP
+        held[step] = load_once(blocks.words, at + i) if 0 <= i < size else np.uint32(0)
     warp_barrier()
-    for i in range(lane(), size, WARP):
-        box[corner + i] = load_once(blocks.words, at + i)
+    for step in range(_STEPS):
+        i = first + step * WARP
+        if 0 <= i < size:
+            box[corner + i] = held[step]
     warp_barrier()
     return widths
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Offsets, Uint32s
 from edgewise.kernels.cuda.device import (
     THREADS,
     atomic_add,
@@ -34,11 +33,9 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_min,
 )
-from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, signals, zeros
-from edgewise.kernels.words import Allocator
+from edgewise.kernels.cuda.memory import CANCEL, PROGRESS
 from edgewise.primitives.block_queues import (
     ENTRIES,
-    FEW_CONTROL,
     LOCAL,
     OTHER,
     clear,
@@ -47,82 +44,29 @@ from edgewise.primitives.block_queues import (
     keep,
     make_few,
 )
-from edgewise.primitives.control import TURNS, host_words, turns_after
-from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_walk, most_pieces
+from edgewise.primitives.control import TURNS, turns_after
+from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_deal, make_walk
 from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED
+from edgewise.primitives.near_far_piles import (
+    DIRECT,
+    EDGES,
+    ENDED,
+    ENDING,
+    FAR,
+    FORMS,
+    LEAST,
+    NEAR,
+    PIECES,
+    RISES,
+    SUPERSTEPS,
+)
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
-#: Words of `control` and of the host's array; kernels may have more behind them.
-#: These take turns: how many vertices are near, how many out-edges they have, how many pieces a superstep deals with;
-#: how many vertices are far, and the least key of those that the last rise left far; whether the run is to end.
-CONTROL, HOST = FEW_CONTROL.more(), host_words()
-NEAR = CONTROL.take_line(TURNS)
-EDGES, PIECES, FAR, LEAST, ENDED = (CONTROL.take(TURNS) for _ in range(5))
-SUPERSTEPS, FORMS, RISES, ENDING = HOST.take(), HOST.take(2), HOST.take(), HOST.take()
-FORM_NAMES = ("few", "push")
 #: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
 #: had more than FAST.
 SLOW, FAST = 1000, 4000
-
-
-class OutEdges(NamedTuple):
-    """The arrays of a graph that the loop needs. Any named tuple with these fields will do."""
-
-    offsets: Offsets
-    targets: Uint32s
-
-
-class Piles(NamedTuple):
-    """The arrays of a run.
-
-    Attributes:
-        best: (n,): the keys.
-        stamps: (2 n,): the last superstep for which a vertex was listed as near; then the last rise after which it was
-            listed as far.
-        near, other_near, far, other_far: (n,): two pairs of lists; one of a pair is read while the other is filled.
-        pieces: see `edgewise.primitives.deal`.
-        control: zeros at first, see `CONTROL`.
-        host: words in the host's memory, see `HOST`.
-    """
-
-    best: AtomicKeys
-    stamps: AtomicUint32s
-    near: Uint32s
-    other_near: Uint32s
-    pieces: Int64s
-    far: Uint32s
-    other_far: Uint32s
-    control: AtomicInt64s
-    host: Int64s
-
-
-def piles_bytes(num_vertices: int, num_arcs: int, value: np.dtype) -> int:
-    """The memory that `make_piles` takes on the GPU."""
-    return num_vertices * (key_dtype(value).itemsize + 6 * 4) + 8 * most_pieces(num_vertices, num_arcs)
-
-
-def list_shapes(num_vertices: int, num_arcs: int) -> list[tuple[int, Any]]:
-    """The length and the dtype of each list: near, other_near, far, other_far, pieces."""
-    return [*[(num_vertices, np.uint32)] * 4, (most_pieces(num_vertices, num_arcs), np.int64)]
-
-
-def make_piles(
-    num_vertices: int,
-    num_arcs: int,
-    value: np.dtype,
-    control: Allocator = CONTROL,
-    host: Allocator = HOST,
-    lists: list[Any] | None = None,
-) -> Piles:
-    """Arrays for a run. Only `control` and `host` have particular values: zeros. `lists` are those of `list_shapes`, if
-    they are there already."""
-    n = num_vertices
-    near, other_near, far, other_far, pieces = lists or [empty(*each) for each in list_shapes(n, num_arcs)]
-    words = zeros(control.size, np.int64), signals(host.size)
-    best, stamps = empty(n, key_dtype(value)), empty(2 * n, np.uint32)
-    return Piles(best, stamps, near, other_near, pieces, far, other_far, *words)
 
 
 @device_function
@@ -143,7 +87,7 @@ class Run(NamedTuple):
 
     Attributes:
         n, graph: the number of vertices; see `OutEdges`.
-        best, stamps, control: see `Piles`.
+        best, stamps, control, most_listed: see `Piles`.
         context: the algorithm's, for its functions.
     """
 
@@ -152,6 +96,7 @@ class Run(NamedTuple):
     best: Any
     stamps: Any
     control: Any
+    most_listed: Any
     context: Any
 
 
@@ -310,17 +255,45 @@ def _make_list_active(apply: Any) -> Any:
     return list_active
 
 
-def _make_split(waiting: Any) -> Any:
-    """A device function that splits the far pile at a threshold."""
+def _make_send_in_order(apply: Any, visit: Any) -> Any:
+    """A device function that finds near vertices by their stamps, so that rows are read in order.
+
+    A vertex that gets a better key before it is found is stamped for the next superstep, which deals with it.
+    """
+    sends_now, applies = apply or _always_sends, apply is not None
+    deal = make_deal(visit, applies, not applies)
+
+    @device_function
+    def send_in_order(pieces, pieces_word, step, run, now, block):
+        """Update the near vertices. Send along the arcs of those that send; rows of more than `DIRECT` arcs are cut
+        into pieces, which are listed. The out-edges of vertices that became near."""
+        edges, offsets = np.int64(0), run.graph.offsets
+        for begin in range(thread_index() - lane(), run.n, num_threads()):
+            v, sends, start, count, key = begin + lane(), False, np.int64(0), np.int64(0), np.int64(0)
+            if v < run.n and run.stamps[v] == step:
+                sends = sends_now(v, run.best, step, run.context)
+            if sends:
+                start, count, key = np.int64(offsets[v]), degree(v, offsets), np.int64(run.best[v])
+            list_pieces(v, count > DIRECT, pieces, run.control, pieces_word, offsets)
+            found, _ = deal(v, start, count if count <= DIRECT else np.int64(0), key, (run, now, block))
+            edges += found
+        return edges
+
+    return send_in_order
+
+
+def _make_split(waiting: Any, apart: bool) -> Any:
+    """A device function that splits the far pile at a threshold. A long one is found by its stamps, if `apart`."""
 
     @device_function
     def split(far, count, below, least_word, block, now, run):
         """Make far vertices below the threshold near. Those below the last threshold were dealt with, and drop out."""
         edges, least = np.int64(0), LARGEST
-        for begin in range(thread_index() - lane(), count, num_threads()):
+        scans = apart and count > run.most_listed
+        for begin in range(thread_index() - lane(), run.n if scans else count, num_threads()):
             i, v, is_near, is_far = begin + lane(), np.int64(0), False, False
-            if i < count:
-                v = np.int64(far[i])
+            if (i < run.n and run.stamps[run.n + i] == now.bucket - 1) if scans else i < count:
+                v = np.int64(i) if scans else np.int64(far[i])
                 key = np.int64(waiting(v, below, run.best, run.context))
                 if below <= key < LARGEST:
                     if key < now.threshold:
@@ -393,7 +366,13 @@ def _report(step, few_steps, rises, ending, host):
 
 
 def make_near_far(
-    value: np.dtype, message: Any, waiting: Any, rise: Any, is_current: Any, apply: Any = None
+    value: np.dtype,
+    message: Any,
+    waiting: Any,
+    rise: Any,
+    is_current: Any,
+    apply: Any = None,
+    apart: bool = False,
 ) -> Any:
     """The loop, a device function. Its functions may use `context` as they like.
 
@@ -410,6 +389,7 @@ def make_near_far(
             with.
         apply: ``apply(v, best, step, context)``: update a near vertex, once in a superstep; whether it sends. Without
             it a near vertex always sends, and may do so several times.
+        apart: whether the graph's arcs lie in the host's memory: rows are read in order then if many vertices are near.
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it after
@@ -417,19 +397,44 @@ def make_near_far(
         generation of the last barrier.
     """
     key_type, applies = key_dtype(value).type, apply is not None
-    walk = make_walk(_make_visit(key_type, message), applies, None if applies else _key_of)
+    visit = _make_visit(key_type, message)
+    walk = make_walk(visit, applies, None if applies else _key_of)
     few = _make_few_supersteps(key_type, message, is_current, apply)
-    list_active, split, unload = _make_list_active(apply), _make_split(waiting), _make_unload(applies)
-    return _make_loop(rise, walk, few, list_active, split, unload)
+    list_active, split, unload = _make_list_active(apply), _make_split(waiting, apart), _make_unload(applies)
+    begin_push = _make_begin_push(list_active, _make_send_in_order(apply, visit) if apart else None)
+    return _make_loop(rise, walk, few, begin_push, split, unload)
 
 
-def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unload: Any) -> Any:
+def _make_begin_push(list_active: Any, send_in_order: Any) -> Any:
+    """A device function that begins a superstep of many near vertices; the rest is listed pieces."""
+    if send_in_order is None:
+
+        @device_function
+        def begin_push(near, found, pieces, pieces_word, step, run, now, block):
+            """List the pieces of the near vertices."""
+            list_active(near, found, pieces, pieces_word, step, run)
+            return np.int64(0)
+
+    else:
+
+        @device_function
+        def begin_push(near, found, pieces, pieces_word, step, run, now, block):
+            """Send from near vertices in order, or list their pieces; the out-edges of those that became near."""
+            if found > run.most_listed:
+                return send_in_order(pieces, pieces_word, step, run, now, block)
+            list_active(near, found, pieces, pieces_word, step, run)
+            return np.int64(0)
+
+    return begin_push
+
+
+def _make_loop(rise: Any, walk: Any, few: Any, begin_push: Any, split: Any, unload: Any) -> Any:
     """A device function that loops over supersteps and rises of the threshold; see `make_near_far`."""
 
     @device_function
     def near_far(n, limit, graph, piles, block, generation, threshold, context):
-        best, stamps, near_list, other_near, pieces, far_list, other_far, control, host = piles
-        run = Run(n, graph, best, stamps, control, context)
+        best, stamps, near_list, other_near, pieces, far_list, other_far, control, host, most_listed = piles
+        run = Run(n, graph, best, stamps, control, most_listed, context)
         me, turn, pile, flipped, crossed = thread_index(), np.int64(0), np.int64(0), False, False
         step, bucket, few_steps, rises = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
         width, computed, since, ending = 0.0, np.int64(0), np.int64(0), np.int64(FINISHED)
@@ -485,11 +490,11 @@ def _make_loop(rise: Any, walk: Any, few: Any, list_active: Any, split: Any, unl
                 if me == 0:
                     host[PROGRESS] = step
                     control[ENDED + following] = host[CANCEL]
-                list_active(near, found, pieces, PIECES + turn, step, run)
-                generation = grid_barrier(control, generation)
                 now = Superstep(step, bucket, threshold, next_near, far, near_word, edges_word, far_word)
-                edges, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
-                edges += _flush(block, run, now)
+                edges = begin_push(near, found, pieces, PIECES + turn, step, run, now, block)
+                generation = grid_barrier(control, generation)
+                more, _ = walk(pieces, control[PIECES + turn], graph.offsets, (run, now, block))
+                edges += more + _flush(block, run, now)
                 add_to_total(edges, 0, block.tally, control, edges_word)
             generation = grid_barrier(control, generation)
             turn, flipped = following, not flipped

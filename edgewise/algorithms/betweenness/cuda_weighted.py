@@ -69,9 +69,9 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, wait, zeros
-from edgewise.primitives import near_far
+from edgewise.primitives import near_far_piles
 from edgewise.primitives.deal import degree
-from edgewise.primitives.near_far import SUPERSTEPS, Piles, make_piles
+from edgewise.primitives.near_far_piles import SUPERSTEPS, Piles, make_piles
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.row_sums import (
     LONG,
@@ -82,7 +82,7 @@ from edgewise.primitives.row_sums import (
 )
 
 #: Words of the host's array after those of the search: what became of a source, and its supersteps.
-HOST = near_far.HOST.more()
+HOST = near_far_piles.HOST.more()
 OUTCOME, LEVELS = HOST.take(), HOST.take()
 FINE, NEEDS_POWERS, WEIGHT_LOST = range(3)
 #: Vertices have one value each, and all of it is wanted.
@@ -407,7 +407,7 @@ def accumulate(
     for over, source in enumerate(sources[done:].tolist(), done):
         piles.control.fill(0)
         wanted = sssp_cuda.Distances(on_gpu, piles, delta, n, source, unreached)
-        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds).start([wanted])
+        sssp_cuda.kernel_of(sssp_cuda.Distances, *kinds, graph.placement is not None).start([wanted])
         count(source, False, 0)
         if host[OUTCOME] == NEEDS_POWERS:
             if not had_powers:

@@ -12,7 +12,7 @@ from edgewise.graph import Graph
 from edgewise.graph.resident import part
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s, Weights
 from edgewise.kernels.cuda.memory import empty, finish
-from edgewise.kernels.cuda.placed import empty_divided
+from edgewise.kernels.cuda.placed import empty_divided, place
 
 _Made = TypeVar("_Made")
 
@@ -47,12 +47,21 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
     return laid_out(run, "brought the arrays to the GPU", graph, _arrays, in_edges)
 
 
-def weighted_graph_on_gpu(graph: Graph, run: Execution) -> tuple[WeightedOnGpu, np.dtype | None]:
-    """The graph on the GPU, in-edges included, and the dtype of its weights if it has any."""
+def weighted_graph_on_gpu(
+    graph: Graph, run: Execution, narrow: np.dtype | None = None
+) -> tuple[WeightedOnGpu, np.dtype | None]:
+    """The graph on the GPU, in-edges included, and the dtype of its weights if it has any.
+
+    Args:
+        graph: the graph.
+        run: the run that this is.
+        narrow: a dtype that holds all weights: they have it if the graph does not fit on the GPU.
+    """
     offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run)
     lengths, in_lengths = targets, in_sources
     if graph.weighted:
-        lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights)
+        narrow = None if graph.placement is None or narrow == graph.weight_dtype else narrow
+        lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights, narrow)
     on_gpu = WeightedOnGpu(offsets, targets, lengths, in_offsets, in_sources, in_lengths)
     return on_gpu, lengths.dtype if graph.weighted else None
 
@@ -100,5 +109,14 @@ def _arrays(graph: Graph, in_edges: bool) -> GraphOnGpu:
     return GraphOnGpu(*rows, *((graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows))
 
 
-def _weights(graph: Graph) -> tuple[Any, Any]:
-    return graph.gpu.weights, graph.gpu.in_weights
+def _weights(graph: Graph, narrow: np.dtype | None) -> tuple[Any, Any]:
+    if narrow is None:
+        return graph.gpu.weights, graph.gpu.in_weights
+    lengths = _narrowed(graph, graph.weights, narrow)
+    return lengths, _narrowed(graph, graph.in_weights, narrow) if graph.directed else lengths
+
+
+def _narrowed(graph: Graph, weights: Any, dtype: np.dtype) -> Any:
+    """Weights in fewer bytes; of these, the graph's placement says how many lie on the GPU."""
+    share = 1.0 if graph.placement is None else graph.placement.arcs
+    return place(weights.astype(dtype), part(len(weights) * dtype.itemsize, share))

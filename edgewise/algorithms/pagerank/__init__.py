@@ -196,9 +196,7 @@ def pagerank(
             Arrays.rows(weighted),
             otherwise=Form(
                 "pagerank.cuda.rank_apart",
-                lambda _: apart_bytes(
-                    graph.num_vertices, graph.num_arcs, kind.itemsize, personalization is not None
-                ),
+                lambda _: apart_bytes(graph, kind.itemsize, personalization is not None),
                 (Pull,),
                 Arrays(0),
                 apart_lists(graph.num_arcs, kind.itemsize, weighted),

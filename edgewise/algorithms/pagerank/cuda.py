@@ -144,7 +144,7 @@ def rank(
     in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
     scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
     rows = rows_of(in_edges, in_edges.vertices, weights)
-    return iterate(walk, in_edges, rows, scale, False, start, enough, limit, run)
+    return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run)
 
 
 def rank_apart(
@@ -153,7 +153,7 @@ def rank_apart(
     """`rank` where the GPU has no room for the layout."""
     what = "laid in-edges out in the host's memory"
     made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
-    return iterate(walk, made.in_edges, made.rows, made.scale, True, start, enough, limit, run)
+    return iterate(walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run)
 
 
 def iterate(
@@ -161,7 +161,7 @@ def iterate(
     in_edges: InEdges,
     rows: InEdgeRows,
     scale: Any,
-    apart: bool,
+    order: Any | None,
     start: np.ndarray | None,
     enough: float,
     limit: int,
@@ -173,10 +173,10 @@ def iterate(
         in_edges: the layout.
         rows: what the kernel takes of it.
         scale: by rows, on the GPU; its dtype is that of ranks.
-        apart: whether the layout lies apart, in the host's memory, with its `vertices`.
+        order: None, or if the layout lies apart, in the host's memory, the vertices of rows, where the GPU reads them.
     """
     n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
-    vertices = in_edges.vertices
+    vertices, apart = in_edges.vertices, order is not None
 
     def by_rows(values: np.ndarray) -> Any:
         values = values.astype(dtype)
@@ -211,11 +211,11 @@ def iterate(
     last = shares if iterations & 1 else other_shares
     del given, shares, other_shares
     if apart:
-        result = by_vertices(begin, vertices)
+        result = by_vertices(begin, order)
 
     def last_shares() -> np.ndarray:
         if apart:
-            return host_copy(by_vertices(last[in_edges.numbers], vertices))
+            return host_copy(by_vertices(last[:n], order))
         found = xp.empty(n, dtype)
         found[vertices] = last[in_edges.numbers]
         return host_copy(found)
@@ -223,12 +223,12 @@ def iterate(
     return Ranked(result, iterations, float(residual[0]), last_shares)
 
 
-def by_vertices(values: Any, vertices: np.ndarray) -> Any:
-    """Values of rows on the GPU, brought into the order of vertices, whose numbers lie on the host; in pieces."""
+def by_vertices(values: Any, vertices: Any) -> Any:
+    """Values of rows on the GPU, brought into the order of vertices, whose numbers the GPU reads; in pieces."""
     ordered = empty(len(values), values.dtype)
     for first in range(0, len(values), _PIECE):
         piece = slice(first, first + _PIECE)
-        ordered[copy_of(vertices[piece])] = values[piece]
+        ordered[vertices[piece]] = values[piece]
     return ordered
 
 
@@ -284,7 +284,19 @@ def _make_apply(cast: Any, jumps: bool) -> Any:
     return apply
 
 
-def _make_iterate_heaviest(gathering: Gathering, apply: Any, nothing: Any, jumps: bool) -> Any:
+def _make_number_of(apart: bool) -> Any:
+    """A device function that gives the number of a row's vertex: the row itself if the layout lies apart."""
+
+    @device_function
+    def number_of(row, rows):
+        return np.uint32(row) if apart else rows.numbers[row]
+
+    return number_of
+
+
+def _make_iterate_heaviest(
+    gathering: Gathering, apply: Any, number_of: Any, nothing: Any, jumps: bool
+) -> Any:
     """A device function that makes the ranks of the heaviest rows, each by a block."""
     row_bounds, gather = gathering.row_bounds, gathering.gather
 
@@ -304,7 +316,7 @@ def _make_iterate_heaviest(gathering: Gathering, apply: Any, nothing: Any, jumps
                 total = 0.0
                 for warp in range(block_size() // WARP):
                     total += sums[FIRST + warp]
-                scale, number, before = ranks.scale[row], rows.numbers[row], ranks.ranks[row]
+                scale, number, before = ranks.scale[row], number_of(row, rows), ranks.ranks[row]
                 jump = ranks.jump[row] if jumps else nothing
                 more, hanging = apply(
                     row, total, spread, it.damping, keep, scale, number, before, jump, ranks, new
@@ -316,12 +328,12 @@ def _make_iterate_heaviest(gathering: Gathering, apply: Any, nothing: Any, jumps
     return iterate_heaviest
 
 
-def _make_iterate(cast: Any, weighted: bool, jumps: bool, packed: bool) -> Any:
+def _make_iterate(cast: Any, weighted: bool, jumps: bool, packed: bool, number_of: Any) -> Any:
     """A device function that makes all ranks of the shares before."""
     nothing = cast(0)
     gathering = make_unpacking(nothing) if packed else make_gathering(nothing, weighted)
     (bounds, _, gather), apply = gathering, _make_apply(cast, jumps)
-    iterate_heaviest = _make_iterate_heaviest(gathering, apply, nothing, jumps)
+    iterate_heaviest = _make_iterate_heaviest(gathering, apply, number_of, nothing, jumps)
 
     @device_function
     def iterate(spread, keep, it, old, new, sums, box):
@@ -347,7 +359,7 @@ def _make_iterate(cast: Any, weighted: bool, jumps: bool, packed: bool) -> Any:
             has_row = now < units and row < n
             scale, number, before, jump = nothing, np.uint32(0), nothing, nothing
             if has_row:
-                scale, number = ranks.scale[row], rows.numbers[row]
+                scale, number = ranks.scale[row], number_of(row, rows)
                 if keep:
                     before = ranks.ranks[row]
                 if jumps:
@@ -414,8 +426,8 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> An
     If the layout lies `apart`, in the host's memory, sources are packed unless there are weights, and ranks stay in the
     order of rows.
     """
-    packed = apart and not weighted
-    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps, packed)
+    packed, number_of = apart and not weighted, _make_number_of(apart)
+    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps, packed, number_of)
     box_words = THREADS // WARP * UNPACK_WORDS if packed else 1
 
     def pagerank_kernel(it):
@@ -428,7 +440,7 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> An
         dangling = 0.0
         for row in range(me, n, num_threads()):
             value = ranks.ranks[row]
-            ranks.shares[np.int64(rows.numbers[row])] = value * ranks.scale[row]
+            ranks.shares[np.int64(number_of(row, rows))] = value * ranks.scale[row]
             if ranks.scale[row] == nothing:
                 dangling += np.float64(value)
         if me == 0:

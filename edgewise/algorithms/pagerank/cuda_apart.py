@@ -2,7 +2,8 @@
 
 The kernel is that of `cuda`. It reads sources column by column, so what a warp reads lies side by side, and the link to
 the host is used nearly as well as by copies. Sources are packed (`edgewise.layout.packed`) unless there are weights.
-Beside ranks, the GPU has two numbers for each vertex.
+The number of a vertex is its row: in most graphs vertices of many in-edges have many out-edges, so sources take about
+as few bits as by out-degree, no table of numbers is needed, and shares are written in order.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.cuda.device import WARP, WARPS
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.kernels.cuda.placed import place
-from edgewise.layout.bucket_sort import bucket_sort, inverse
+from edgewise.layout.bucket_sort import inverse
 from edgewise.layout.contract import Units
 from edgewise.layout.packed import Packed, pack
 from edgewise.layout.units import make_units
@@ -31,18 +32,26 @@ _LINE = 32
 
 
 class Apart(NamedTuple):
-    """A layout whose sources and weights lie as the graph's placement says, and what ranks are multiplied with."""
+    """A layout whose sources and weights lie as the graph's placement says.
+
+    Attributes:
+        in_edges: the layout; its vertices lie on the host.
+        rows: what the kernel takes of it.
+        scale: what ranks are multiplied with.
+        order: the vertices of rows once more, where the GPU reads them.
+    """
 
     in_edges: InEdges
     rows: InEdgeRows
     scale: Any
+    order: Any
 
 
 def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
     """The layout for ranks of this dtype."""
     n = graph.num_vertices
     units = make_units(graph.in_degree.view(np.uint32), group_size=WARP)
-    _, numbers = bucket_sort(graph.out_degree.view(np.uint32), scale="exact")
+    numbers = units.rows
     alone, begin = units.heaviest + units.heavy, _aligned(units)
     sources = np.empty(int(begin[-1]), np.uint32)
     weights = np.empty(len(sources) if weighted else 0, dtype)
@@ -63,7 +72,7 @@ def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
     share = room / max(1, words.nbytes + weights.nbytes)
     in_edges = InEdges(
         units.vertices,
-        copy_of(numbers[units.vertices]),
+        copy_of(numbers[:0]),
         copy_of(tables),
         place(words, part(words.nbytes, share)),
         copy_of(sources[:0]),
@@ -74,7 +83,8 @@ def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
     if packed is not None:
         packed = packed._replace(places=copy_of(packed.places), widths=copy_of(packed.widths))
     spread = place(weights, part(weights.nbytes, share)) if weighted else copy_of(weights)
-    return Apart(in_edges, rows_of(in_edges, in_edges.numbers, spread, packed), copy_of(scale))
+    taken = rows_of(in_edges, in_edges.numbers, spread, packed)
+    return Apart(in_edges, taken, copy_of(scale), place(units.vertices, 0))
 
 
 def _by_numbers(graph: Graph, numbers: np.ndarray) -> csr.Rows:

@@ -1,9 +1,14 @@
 """The memory that PageRank takes on a GPU, in bytes."""
 
-from edgewise.layout.contract import HEAVY
+from weakref import WeakKeyDictionary
 
-#: The rows of a group, which a warp takes.
-_WARP = 32
+import numpy as np
+
+from edgewise.graph import Graph
+from edgewise.layout.contract import HEAVIEST, HEAVY
+
+#: The rows of a group, which a warp takes; and the warps that take one of the heaviest rows.
+_WARP, _WARPS = 32, 32
 
 
 def places(num_arcs: int) -> int:
@@ -12,12 +17,24 @@ def places(num_arcs: int) -> int:
     return num_arcs + num_arcs // 4 + _WARP * HEAVY
 
 
-def apart_bytes(num_vertices: int, num_arcs: int, of_rank: int, jumps: bool) -> int:
-    """The memory of a run whose layout need not lie on the GPU: of each vertex its number, its rank, its scale, two
-    shares and perhaps its jump; where units begin, and what blocks of packed sources have."""
-    units = num_vertices // _WARP + min(num_arcs // HEAVY, num_vertices) + 2
-    blocks = num_arcs // (8 * _WARP) + units
-    return num_vertices * (4 + (4 + jumps) * of_rank) + 2 * of_rank + 8 * units + 12 * blocks
+_heavy_rows: WeakKeyDictionary[Graph, tuple[int, int]] = WeakKeyDictionary()
+
+
+def heavy_rows(graph: Graph) -> tuple[int, int]:
+    """How many rows of in-edges are left to a warp or a block, and how many of them to a block; counted once."""
+    if graph not in _heavy_rows:
+        degree = graph.in_degree
+        _heavy_rows[graph] = int(np.sum(degree > HEAVY)), int(np.sum(degree > HEAVIEST))
+    return _heavy_rows[graph]
+
+
+def apart_bytes(graph: Graph, of_rank: int, jumps: bool) -> int:
+    """The memory of a run whose layout need not lie on the GPU: of each vertex its rank, its scale, two shares and
+    perhaps its jump; where units begin, and what blocks of packed sources have."""
+    n, (heavy, heaviest) = graph.num_vertices, heavy_rows(graph)
+    units = n // _WARP + heavy + _WARPS * heaviest + 2
+    blocks = places(graph.num_arcs) // (8 * _WARP) + units
+    return n * (4 + jumps) * of_rank + 2 * of_rank + 8 * units + 12 * blocks
 
 
 def apart_lists(num_arcs: int, of_rank: int, weighted: bool) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, lists, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp.path_tree import attach_rest
-from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, refuse_overflow
+from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, narrow_dtype, refuse_overflow
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
@@ -43,10 +43,11 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, host_copy, signals, wait, written_forms, zeros
-from edgewise.primitives import near_far
+from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree, make_deal
-from edgewise.primitives.near_far import (
+from edgewise.primitives.near_far import make_near_far, prepare
+from edgewise.primitives.near_far_piles import (
     EDGES,
     FORM_NAMES,
     FORMS,
@@ -55,16 +56,14 @@ from edgewise.primitives.near_far import (
     SUPERSTEPS,
     Piles,
     list_shapes,
-    make_near_far,
     make_piles,
-    prepare,
 )
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.vertices import HUB, NO_VERTEX
 
 #: Words of `control` and of the host's array, behind those of `near_far`.
-CONTROL, HOST = near_far.CONTROL.more(), near_far.HOST.more()
+CONTROL, HOST = near_far_piles.CONTROL.more(), near_far_piles.HOST.more()
 HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
@@ -180,7 +179,7 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
     return find_parents
 
 
-def make_search(distance: np.dtype, weighted: bool) -> Any:
+def make_search(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """A device function that finds distances, for the same variants as `make_kernel`."""
     plus, raised, weight_of = make_sums(distance, weighted)
 
@@ -202,7 +201,7 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
         _, delta = context
         return raised(start, delta), width
 
-    run = make_near_far(distance, message, waiting, rise, is_current)
+    run = make_near_far(distance, message, waiting, rise, is_current, apart=apart)
 
     @device_function
     def search(graph, piles, block, delta, n, source, unreached):
@@ -222,9 +221,9 @@ def make_search(distance: np.dtype, weighted: bool) -> Any:
     return search
 
 
-def make_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel for distances of this dtype, with weights or with 1 for each arc."""
-    search, find_parents = make_search(distance, weighted), make_find_parents(distance, weighted)
+def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
+    """The kernel for distances of this dtype, with weights or with 1 for each arc; see `make_near_far` for `apart`."""
+    search, find_parents = make_search(distance, weighted, apart), make_find_parents(distance, weighted)
 
     def sssp_kernel(it):
         """Distances and parents; see the module, and `Paths`."""
@@ -254,9 +253,9 @@ class Distances(NamedTuple):
     unreached: int
 
 
-def make_distances_kernel(distance: np.dtype, weighted: bool) -> Any:
+def make_distances_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """The kernel that finds distances and no parents, for the same variants as `make_kernel`."""
-    search = make_search(distance, weighted)
+    search = make_search(distance, weighted, apart)
 
     def distances_kernel(it):
         """Distances; see `Distances`."""
@@ -291,8 +290,8 @@ class Parents(NamedTuple):
     unreached: int
 
 
-def make_parents_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel that only makes parents, for the same variants as `make_kernel`."""
+def make_parents_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
+    """The kernel that only makes parents, for the same variants as `make_kernel`, of which `apart` are alike."""
     find_parents = make_find_parents(distance, weighted)
 
     def parents_kernel(it):
@@ -316,17 +315,19 @@ def signature(takes: type, offsets: np.dtype, weight: np.dtype | None, distance:
 
 
 @functools.cache
-def kernel_of(takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+def kernel_of(
+    takes: type, offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, apart: bool
+) -> Kernel:
     """The kernel that takes `Paths`, `Distances` or `Parents`, on the current GPU.
 
     Args:
         takes: one of these classes.
         offsets, weight: the dtypes of a graph's offsets and weights; None for 1 for each arc.
         distance: the dtype of distances.
+        apart: whether the graph's arcs lie in the host's memory.
     """
-    return fixed_kernel(
-        MAKERS[takes], signature(takes, offsets, weight, distance), distance, weight is not None
-    )
+    kinds = signature(takes, offsets, weight, distance)
+    return fixed_kernel(MAKERS[takes], kinds, distance, weight is not None, apart)
 
 
 def unreached_key(dtype: np.dtype) -> Any:
@@ -356,8 +357,8 @@ def shortest_paths(
     """
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
-    on_gpu, weight = weighted_graph_on_gpu(graph, run)
-    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype)
+    on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
+    kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
     parent = empty(n, np.uint32)
     with lists(graph, *list_shapes(n, m)) as made:
         piles = make_piles(n, m, dtype, CONTROL, HOST, made)
@@ -405,7 +406,7 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         run: the run that this is.
     """
     dtype, keys = distance.dtype, distance.view(key_dtype(distance.dtype))
-    on_gpu, weight = weighted_graph_on_gpu(graph, run)
+    on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
     given = Parents(
         graph=on_gpu,
         dist=keys,
@@ -417,6 +418,6 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         source=start,
         unreached=unreached_key(dtype),
     )
-    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype).start([given])
+    kernel_of(Parents, offset_dtype(on_gpu), weight, dtype, False).start([given])
     wait(given.host, None)
     return int(given.host[ORPHANS])

@@ -29,6 +29,15 @@ def may_have_orphans(graph: Graph, dtype: np.dtype) -> bool:
     return dtype.kind == "f" or weight_range(graph)[0] == 0
 
 
+def narrow_dtype(graph: Graph) -> np.dtype | None:
+    """The narrowest dtype that holds all weights, for kernels that take no negative ones; None without weights."""
+    if graph.weight_dtype is None or graph.weight_dtype.kind == "f":
+        return graph.weight_dtype
+    heaviest = weight_range(graph)[1]
+    fitting = (np.dtype(each) for each in (np.uint8, np.uint16) if heaviest <= np.iinfo(each).max)
+    return next(fitting, graph.weight_dtype)
+
+
 def refuse_overflow(graph: Graph, start: int, distance: np.ndarray) -> None:
     """Refuse distances that left the range of floats: those that are infinite, though the vertex can be reached.
 

@@ -34,14 +34,8 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
 from edgewise.primitives.deal import append, degree
-from edgewise.primitives.near_far import (
-    FAR,
-    LEAST,
-    OutEdges,
-    Piles,
-    make_near_far,
-    prepare,
-)
+from edgewise.primitives.near_far import make_near_far, prepare
+from edgewise.primitives.near_far_piles import FAR, LEAST, OutEdges, Piles
 from edgewise.primitives.near_far_rise import LARGEST, LOWEST, make_rise
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
@@ -138,7 +132,8 @@ def make_async_kernel(
         return active
 
     rise = make_rise(waiting, real, whole_of)
-    near_far = make_near_far(message, message_along, waiting, rise, is_current, apply)
+    apart = binding.graph.placement is not None
+    near_far = make_near_far(message, message_along, waiting, rise, is_current, apply, apart)
 
     def async_kernel(it):
         graph, own, piles, first, n, m = it.graph, it.own, it.piles, it.first, it.n, it.m

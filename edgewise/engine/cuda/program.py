@@ -114,7 +114,8 @@ class GpuProgram(AbstractEngine):
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({}, None)
-        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None
+        apart = delivery.best_first and graph.placement is not None
+        ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
         self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)

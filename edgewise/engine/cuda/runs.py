@@ -26,7 +26,7 @@ from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import packed, words
 from edgewise.kernels.cuda.memory import empty, full, pinned, snapshot, written_forms, zeros
 from edgewise.kernels.cuda.placed import empty_divided, place
-from edgewise.primitives import near_far
+from edgewise.primitives import near_far_piles
 from edgewise.program.inspect import Specification
 
 
@@ -130,7 +130,7 @@ class BestFirstRuns:
     them."""
 
     make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
-    control_words = near_far.CONTROL.size
+    control_words = near_far_piles.CONTROL.size
     worn_out = False
 
     def __init__(
@@ -144,15 +144,15 @@ class BestFirstRuns:
         own: Words,
     ) -> None:
         n, m = graph.num_vertices, graph.num_arcs
-        piles = near_far.make_piles(n, m, message)._replace(control=own.control)
+        piles = near_far_piles.make_piles(n, m, message)._replace(control=own.control)
         self.words, self.host = own, piles.host
-        out_edges = packed(near_far.OutEdges(arcs.offsets, arcs.targets))
+        out_edges = packed(near_far_piles.OutEdges(arcs.offsets, arcs.targets))
         self._passed = best_first.BestFirst(out_edges, (), packed(piles), empty(n, np.uint8), n, m, 0, 0)
 
     @staticmethod
     def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan) -> int:
         """The memory that these arrays take on the GPU."""
-        return near_far.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
+        return near_far_piles.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
     def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> best_first.BestFirst:
         """What the kernel is launched with; it never pulls."""
@@ -162,9 +162,9 @@ class BestFirstRuns:
     def report(self) -> Report:
         """What the kernel reports."""
         host = self.host.tolist()
-        forms = written_forms(host[near_far.FORMS :], near_far.FORM_NAMES)
-        note = f"{forms}; {host[near_far.RISES]} thresholds" if forms else ""
-        return Report(host[near_far.SUPERSTEPS], Ending(host[near_far.ENDING]), note, {})
+        forms = written_forms(host[near_far_piles.FORMS :], near_far_piles.FORM_NAMES)
+        note = f"{forms}; {host[near_far_piles.RISES]} thresholds" if forms else ""
+        return Report(host[near_far_piles.SUPERSTEPS], Ending(host[near_far_piles.ENDING]), note, {})
 
 
 def slot_bytes(spec: Specification, message: np.dtype, num_slots: int) -> list[int]:
