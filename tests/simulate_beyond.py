@@ -5,8 +5,8 @@ import gc
 import re
 
 import kept_messages
-import numpy as np
 import pytest
+from beyond_programs import Reads, lengths
 from simulator import Placed, pretend
 from test_engines import PROGRAMS, Widest
 
@@ -21,47 +21,25 @@ PAGE = 8
 LAYOUTS = (ew.Layout(), ew.Layout(None, group_size=3, split=False), ew.Layout("linear", 3, made_on="cpu"))
 
 
-class Reads(ew.Program):
-    """A field that is given is read along edges and by the index of an arc; sums of floats."""
-
-    total = ew.vertex("float32")
-    length = ew.edge("float64", init=ew.REQUIRED)
-    open = ew.edge("bool", init=True)
-    again = ew.edge(ew.WEIGHT)
-    combine = ew.SUM
-    message = "float32"
-    max_supersteps = 2
-
-    @staticmethod
-    def edge_compute(edge, state):
-        state.open[edge.index] = edge.index % 3 != 0
-        return 0.1 * edge.length + 0.3 * edge.again + state.length[edge.index] if edge.open else 1.0
-
-    @staticmethod
-    def vertex_compute(v, message, state):
-        state.total[v] = 0.5 * state.total[v] + message
-        return ew.ACTIVE
-
-
 def graph_of():
     return ew.generate.uniform(8, 40, seed=1, weights=(0, 9))
 
 
 def cases():
     """By name: a program, its values, its schedules, and whether in-edges are there."""
-    lengths = np.random.default_rng(1).random(40)
+    given = lengths(graph_of())
     buffered = [ew.Schedule(ew.Buffered(), layout=layout) for layout in LAYOUTS]
     gathered = [ew.Schedule(ew.Pull(), layout=layout) for layout in LAYOUTS]
     pushed = [ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()), ew.Schedule()]
     yield "float sums", *PROGRAMS["float sums"], [*buffered, *gathered, ew.Schedule()]
     yield "edge fields", *PROGRAMS["edge fields"], [*buffered, *gathered, *pushed]
-    yield "reads", Reads, {"length": lengths}, [*buffered, *gathered, ew.Schedule()]
+    yield "reads", Reads, given, [*buffered, *gathered, ew.Schedule()]
     yield (
         "sssp",
         *PROGRAMS["sssp"],
         [buffered[0], ew.Schedule(ew.Buffered(), balance=ew.EdgeBased()), *pushed],
     )
-    yield "widest", Widest, {"source": 1, "weight": lengths}, [buffered[0], *pushed]
+    yield "widest", Widest, {"source": 1, "weight": given["length"]}, [buffered[0], *pushed]
     for name, program in kept_messages.PROGRAMS.items():
         yield name, program, {}, [ew.Schedule(layout=layout) for layout in LAYOUTS]
 

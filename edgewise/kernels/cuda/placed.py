@@ -70,16 +70,16 @@ def on_gpu(values: Any) -> int:
 def snapshot(values: Any) -> np.ndarray:
     """A copy in the host's memory, wherever the array lies, made while a kernel may be writing it."""
     holder = _holder_of(values)
-    if not isinstance(holder, _Divided):
-        return memory.snapshot(values)
-    found = np.empty(values.shape, values.dtype)
-    holder.read(found)
-    return found
+    return memory.snapshot(values) if holder is None else holder.snapshot(values)
 
 
 def for_users(values: Any) -> Any:
-    """An array with which all of CuPy works, or if not all of it lies on the GPU, its copy in the host's memory."""
-    return values if _holder_of(values) is None else snapshot(values)
+    """An array with which all of CuPy works, or if not all of it lies on the GPU, its copy in the host's memory, made
+    when the current stream's work has ended."""
+    if _holder_of(values) is None:
+        return values
+    memory.finish()
+    return snapshot(values)
 
 
 def _holder_of(values: Any) -> "_Holder | None":
@@ -97,6 +97,10 @@ class _Holder:
         """The memory as a CuPy array."""
         memory = cupy().cuda.UnownedMemory(self.address, self.size, self, device_number())
         return cupy().ndarray(shape, dtype, cupy().cuda.MemoryPointer(memory, 0))
+
+    def snapshot(self, values: Any) -> np.ndarray:
+        """A copy of this memory, as which these values are seen, in an array of the host."""
+        return memory.snapshot(values)
 
 
 @final
@@ -163,9 +167,11 @@ class _Divided(_Holder):
         """Copy an array of the host to this memory."""
         self._copy(self.address, values.ctypes.data)
 
-    def read(self, values: np.ndarray) -> None:
-        """Copy this memory to an array of the host, of the same size."""
-        self._copy(values.ctypes.data, self.address)
+    def snapshot(self, values: Any) -> np.ndarray:
+        """A copy in two parts."""
+        found = np.empty(values.shape, values.dtype)
+        self._copy(found.ctypes.data, self.address)
+        return found
 
     def _copy(self, to: int, source: int) -> None:
         """Copy as many bytes as this memory has, from or to it; no kernel is waited for."""
