@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from simulated_warps import with_warps
 from simulator import pretend
+from test_engines import SSSP
 
 import edgewise as ew
+from edgewise.algorithms.pagerank.memory import apart_bytes
 from edgewise.errors import MemoryLimitError, NegativeCycleError, ScheduleError
 from edgewise.graph.gpu_rows import build
+from edgewise.run import Prepared
 
 GRAPHS = {
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
@@ -66,12 +69,23 @@ def compare_beyond(graph):
 
     same(limited(ew.bfs, 0), ew.bfs(graph, 0, device="cpu"), "level", "parent_index")
     same(limited(ew.sssp, 0), ew.sssp(graph, 0, device="cpu"), "distance", "parent_index")
+    if graph.weighted:
+
+        def program(graph, device, **options):
+            return Prepared(SSSP, graph, device)(source=0, **options)
+
+        expected = program(graph, "cpu").fields["distance"]
+        np.testing.assert_array_equal(limited(program).fields["distance"], expected)
     for options in ({}, {"weighted": True, "personalization": np.arange(graph.num_vertices) + 1.0}):
         if "weighted" in options and not graph.weighted:
             continue
-        got, expected = limited(ew.pagerank, **options), ew.pagerank(graph, device="cpu", **options)
-        np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
-        assert got.verify(graph)
+        expected = ew.pagerank(graph, device="cpu", **options)
+        limit = apart_bytes(graph, 8, "personalization" in options)
+        apart = ew.pagerank(graph, device="cuda", memory_limit=limit, **options)
+        assert graph.num_arcs == 0 or "laid in-edges out in the host's memory" in apart.explain()
+        for got in (limited(ew.pagerank, **options), apart):
+            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+            assert got.verify(graph)
 
 
 def compare(graph):
@@ -281,6 +295,8 @@ def main():
         for name, graph in GRAPHS.items():
             compare_components(graph)
             print(name, flush=True)
+        for name in ("random", "star out", "many to one"):
+            compare_beyond(GRAPHS[name])
         compare_sparse_forests()
         return
     pretend()

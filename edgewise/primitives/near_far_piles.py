@@ -38,8 +38,8 @@ class Piles(NamedTuple):
 
     Attributes:
         best: (n,): the keys.
-        stamps: (2 n,): the last superstep for which a vertex was listed as near; then the last rise after which it was
-            listed as far.
+        stamps: (2 n,): the last superstep for which a vertex was listed as near; then 1 plus the number of rises before
+            it was last listed as far. What is listed at the start is stamped with 1.
         near, other_near, far, other_far: (n,): two pairs of lists; one of a pair is read while the other is filled.
         pieces: see `edgewise.primitives.deal`.
         control: zeros at first, see `CONTROL`.

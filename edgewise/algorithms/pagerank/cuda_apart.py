@@ -61,7 +61,7 @@ def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
         by_number = _by_numbers(graph, numbers)
         rows = by_number.offsets, by_number.targets.view(np.uint32), weights, numbers[:0]
     work = _ARC_NS * graph.num_arcs
-    launch(_fill, *rows, units.vertices, begin, alone, sources, weights, work=work)
+    launch(_fill, *rows, units.vertices, begin, alone, WARP, sources, weights, work=work)
     out: Any = graph.out_degree
     if weighted:
         out = np.bincount(graph.sources, weights=graph.weights, minlength=n)
@@ -159,11 +159,12 @@ def _fill(
     vertices: Any,
     begin: Any,
     alone: Any,
+    lanes: Any,
     sources: Any,
     weights: Any,
 ) -> None:
     """Write the numbers of the sources of each unit, and the weights if there are any; an empty place has the number of
-    vertices, and the weight 0. `numbers` is empty if sources are numbers already."""
+    vertices, and the weight 0. `numbers` is empty if sources are numbers already. A group has `lanes` rows."""
     n, units, none = len(vertices), len(begin) - 1, np.uint32(len(vertices))
     while True:
         first = claim(control, 0, _STEP, units)
@@ -172,9 +173,9 @@ def _fill(
         for unit in range(first, min(first + _STEP, units)):
             row, step, rows = np.int64(unit), np.int64(1), np.int64(1)
             if unit >= alone:
-                row, step = alone + (unit - alone) * WARP, np.int64(WARP)
-                rows = min(np.int64(WARP), n - row)
-            for i in range(rows if step == 1 else WARP):
+                row, step = alone + (unit - alone) * lanes, np.int64(lanes)
+                rows = min(np.int64(lanes), n - row)
+            for i in range(rows if unit < alone else lanes):
                 k, place = np.int64(0), begin[unit] + i
                 end = np.int64(0)
                 if i < rows:

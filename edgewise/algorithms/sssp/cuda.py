@@ -212,6 +212,7 @@ def make_search(distance: np.dtype, weighted: bool, apart: bool) -> Any:
         if thread_index() == 0:
             piles.best[source] = 0
             piles.near[0] = source
+            piles.stamps[source] = 1
             control[NEAR] = 1
             control[EDGES] = degree(source, graph.offsets)
         generation = grid_barrier(control, generation)

@@ -152,6 +152,7 @@ def make_async_kernel(
             v, starts = begin + lane(), False
             if v < n and initialize(v, state) and degree(v, graph.offsets) > 0:
                 first[v] = 1
+                piles.stamps[n + v] = 1
                 starts = True
             append(far, control, FAR, v, starts)
         generation = grid_barrier(control, generation)
