@@ -3,6 +3,7 @@ GPU: `pytest -m gpu`."""
 
 import gc
 import re
+import warnings
 import weakref
 from functools import partial
 
@@ -13,7 +14,8 @@ from beyond_programs import Reads, lengths
 from test_engines import PROGRAMS
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.engine import endless
+from edgewise.errors import MemoryLimitError, ProgramWarning
 from edgewise.graph import resident
 from edgewise.graph.resident import RESERVE
 from edgewise.kernels.cuda import placed
@@ -248,6 +250,37 @@ def test_no_more_is_taken_from_the_driver_than_the_limit(name, most_on_gpu):
         assert "read from the host's memory" in result.explain()
         assert taken() <= limit, result.explain()
         del result
+
+
+class Endless(ew.Program):
+    """Vertices stay active for ever, and write the same into their edges."""
+
+    used = ew.edge("int32")
+    combine = ew.SUM
+    message = "int32"
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        state.used[edge.index] = 7
+        return None
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return ew.ACTIVE
+
+
+def test_edge_fields_on_the_host_are_looked_at_during_a_run(monkeypatch):
+    monkeypatch.setattr(endless, "FIRST_LOOK", 0.1)
+    graph = graph_of()
+    fewest = least(lambda graph, **how: ew.run(Endless, graph, **how), graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProgramWarning)
+        with pytest.raises(ProgramWarning, match="its fields were the same at 3 looks"):
+            ew.run(Endless, graph, device="cuda", memory_limit=fewest)
 
 
 @pytest.mark.parametrize("there", [0, LARGE_PAGE, 3 * LARGE_PAGE])
