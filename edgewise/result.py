@@ -168,7 +168,8 @@ class Result(ABC):
         return self._on_host[name]
 
     def on_device(self, name: str) -> Any:
-        """An array of the answer where the run left it: a CuPy array after a run on a GPU, else the NumPy array.
+        """An array of the answer where the run left it: a CuPy array after a run on a GPU, else the NumPy array. Edge
+        fields of a program that did not fit on the GPU are NumPy arrays, too.
 
         Raises:
             KeyError: the result has no such array.

@@ -376,7 +376,8 @@ def check_layout(degrees):
     kernel = cuda_launch.fixed_kernel(make_layout_kernel(), (cuda_arguments.type_of(LaidOutVisiting),))
     for group_size, split in ((1, False), (4, False), (32, True)):
         layout = schedule.Layout(sort="linear", group_size=group_size, split=split)
-        units, rows, _, _, arcs, _ = lay_out(graph, layout, False, True)
+        laid_out = lay_out(graph, layout, False, True)
+        units, rows, arcs = laid_out.units, laid_out.rows, laid_out.arcs
         owners, order = xp.asarray(graph.targets.astype(np.uint32)), cuda_memory.host_copy(units.vertices)
         for each in ranges(n):
             low, high = (int(each[0]), int(each[-1]) + 1) if len(each) else (0, 0)

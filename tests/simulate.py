@@ -75,7 +75,7 @@ def compare_reasons():
     for name, in_edges, of_graph in (
         ("edge fields", True, 72),
         ("edge fields", False, 36),
-        ("float sums", True, 72),
+        ("float sums", True, 36),
     ):
         with pytest.raises(MemoryLimitError) as refused:
             explained(name, in_edges=in_edges, memory_limit=0)

@@ -7,6 +7,8 @@ block of a few threads: what warps and several blocks do to each other is not se
 import contextlib
 import sys
 import threading
+import typing
+import weakref
 
 import numpy as np
 from numba import cuda, types
@@ -100,6 +102,37 @@ class Block(simulation.BlockManager):
             raise failures[0]
 
 
+class Placed(np.ndarray):
+    """An array of which a part may lie on the host; `on_gpu` of its bytes lie on the GPU."""
+
+    made: typing.ClassVar = []
+    most: typing.ClassVar = 0
+
+    @classmethod
+    def of(cls, values, on_gpu):
+        """An array whose first bytes are on the GPU."""
+        placed = values.view(cls)
+        placed.on_gpu = min(on_gpu, values.nbytes)
+        cls.made = [each for each in cls.made if each() is not None] + [weakref.ref(placed)]
+        cls.most = max(cls.most, cls.bytes_on_gpu())
+        return placed
+
+    @classmethod
+    def bytes_on_gpu(cls):
+        """The bytes of all such arrays that there are now; `most` are those that there were at one time."""
+        return sum(each().on_gpu for each in cls.made if each() is not None)
+
+    def copy(self):
+        """A copy; the driver makes none of memory of both kinds."""
+        assert self.on_gpu == self.nbytes, "a copy of an array of which a part lies on the host"
+        return np.array(self)
+
+
+def place(values, on_gpu, written=False):
+    """An array in parts; one that is there already stays."""
+    return values if isinstance(values, Placed) and not written else Placed.of(np.array(values), on_gpu)
+
+
 @contextlib.contextmanager
 def room(name, needed):
     """There is always room."""
@@ -131,7 +164,9 @@ def pretend():
     cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
     cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
     door.cuda_problem = lambda: None
-    cuda_placed.place = lambda values, on_gpu: np.array(values)
-    cuda_placed.empty_divided = lambda length, dtype, on_gpu: np.empty(length, dtype)
+    cuda_placed.place = place
+    cuda_placed.empty_divided = lambda length, dtype, on_gpu: Placed.of(np.empty(length, dtype), on_gpu)
+    cuda_placed.on_gpu = lambda values: getattr(values, "on_gpu", values.nbytes)
+    cuda_placed.for_users = np.array
     simulation.BlockManager = Block
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()

@@ -3,16 +3,23 @@ GPU: `pytest -m gpu`."""
 
 import gc
 import re
+import warnings
 import weakref
+from functools import partial
 
+import kept_messages
 import numpy as np
 import pytest
+from beyond_programs import Reads, lengths
 from test_engines import PROGRAMS
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.engine import endless
+from edgewise.errors import MemoryLimitError, ProgramWarning
+from edgewise.graph import resident
 from edgewise.graph.resident import RESERVE
 from edgewise.kernels.cuda import placed
+from edgewise.memory import LARGE_PAGE
 from edgewise.run import Prepared
 
 pytestmark = pytest.mark.gpu
@@ -104,62 +111,189 @@ def test_pagerank_without_room_for_its_layout(weighted):
         assert result.verify(graph)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("delivery", [ew.Push(), ew.Pull(), "auto"])
-def test_programs_give_the_same_answers_within_the_limit(name, delivery):
-    program, values = PROGRAMS[name]
-    graph = ew.generate.rmat(17, 40, seed=5, weights=(1, 9))
-    prepared = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges=True)
-    most = min(program.max_supersteps or 30, 30)
+UNSORTED = ew.Layout(None, group_size=1, split=False)
+SCHEDULES = {
+    "push": ew.Schedule(ew.Push()),
+    "pull": ew.Schedule(ew.Pull()),
+    "auto": ew.Schedule(),
+    "buffered": ew.Schedule(ew.Buffered()),
+    "buffered, unsorted": ew.Schedule(ew.Buffered(), layout=UNSORTED),
+    "laid out": ew.Schedule(ew.Pull(), layout=ew.Layout("linear", num_buckets=20, made_on="cpu")),
+}
+#: By name: a program, and whether its vertices may have many in-edges.
+BEYOND = {
+    **{name: (program, True) for name, (program, _) in PROGRAMS.items()},
+    **{name: (program, False) for name, program in kept_messages.PROGRAMS.items()},
+    "reads": (Reads, True),
+}
+CASES = [
+    (name, schedule)
+    for name, (program, _) in BEYOND.items()
+    for schedule in SCHEDULES
+    if program.combine is not ew.MESSAGES or schedule.startswith(("auto", "buffered"))
+]
 
-    def call(graph, **how):
-        return prepared(**values, max_supersteps=most, **how)
 
+def program_on(name):
+    """A program of `BEYOND`, a graph for it, and its values."""
+    program, hubs = BEYOND[name]
+    make = partial(ew.generate.rmat, 17, 40) if hubs else partial(ew.generate.uniform, 2**17, 40 * 2**17)
+    graph = make(seed=5, weights=(1, 9))
+    return (
+        program,
+        graph,
+        PROGRAMS[name][1] if name in PROGRAMS else lengths(graph) if program is Reads else {},
+    )
+
+
+def assert_equal(result, expected, exactly):
+    """Fields equal: bit for bit, or but for rounding."""
+    for field, right in {**expected.fields, **expected.edge_fields}.items():
+        values = result.host_array(field)
+        if exactly:
+            np.testing.assert_array_equal(values, right, err_msg=field)
+        else:
+            np.testing.assert_allclose(values, right, rtol=1e-5, err_msg=field)
+
+
+@pytest.mark.parametrize(("name", "schedule"), CASES)
+def test_programs_give_the_same_answers_within_the_limit(name, schedule, monkeypatch):
+    """From the least memory on, with a part of each array of arcs on the GPU, and with more; then all of it."""
+    monkeypatch.setattr(resident, "RESERVE", LARGE_PAGE)
+    program, graph, values = program_on(name)
+    told = (
+        values
+        if program.asynchronous
+        else {**values, "max_supersteps": min(program.max_supersteps or 30, 30)}
+    )
     try:
-        expected = Prepared(program, graph, "cuda", ew.Schedule(delivery), in_edges=True)(
-            **values, max_supersteps=most
-        )
+        prepared = [Prepared(program, graph, "cuda", SCHEDULES[schedule], in_edges=True) for _ in range(2)]
+        expected, again = prepared[0](**told), prepared[0](**told)
     except ew.errors.ScheduleError as refused:
         pytest.skip(str(refused))
-    lowest = least(lambda graph, device, **how: call(graph, **how), graph)
-    for limit in (lowest, lowest + graph.targets.nbytes * 3 // 4):
-        result = call(graph, memory_limit=limit)
-        assert "read from the host's memory" in result.explain()
-        for field, right in expected.fields.items():
-            np.testing.assert_allclose(result.fields[field], right, rtol=1e-5, err_msg=field)
-        for field, right in expected.edge_fields.items():
-            np.testing.assert_array_equal(result.edge_fields[field], right, err_msg=field)
+    exactly = all(
+        np.array_equal(values, again.host_array(field))
+        for field, values in {**expected.fields, **expected.edge_fields}.items()
+    )
+    lowest, arcs = least(lambda graph, device, **how: prepared[1](**told, **how), graph), graph.targets.nbytes
+    for limit in (lowest, lowest + arcs * 3 // 4, lowest + arcs * 3, lowest):
+        result = prepared[1](**told, memory_limit=limit)
+        if limit < lowest + arcs:
+            assert "read from the host's memory" in result.explain()
+            assert all(isinstance(result.on_device(field), np.ndarray) for field in expected.edge_fields)
+        assert_equal(result, expected, exactly)
         assert program.asynchronous or result.supersteps == expected.supersteps
+    result = prepared[1](**told)
+    assert "read from the host's memory" not in result.explain()
+    assert_equal(result, expected, exactly)
 
 
-@pytest.mark.parametrize("name", ["bfs", "components", "scc", "mst symmetrized"])
-def test_no_more_is_taken_from_the_driver_than_the_limit(name, monkeypatch):
-    """What CuPy's pool holds, and the parts of arrays that lie on the GPU. The driver counts all processes together."""
+@pytest.fixture
+def most_on_gpu(monkeypatch):
+    """A function that empties CuPy's pool, and gives one that tells the most bytes taken on the GPU since: what the
+    pool holds, and the parts of arrays that lie there. The driver counts all processes together."""
     import cupy
 
-    on_gpu = []
-
+    pool, made, most = cupy.get_default_memory_pool(), [], [0]
     make = placed._Divided
 
+    def taken():
+        parts = [each() for each in made]
+        return pool.total_bytes() + sum(each.on_gpu for each in parts if each is not None)
+
     def counted(size, there):
-        made = make(size, there)
-        on_gpu.append(weakref.ref(made))
-        return made
+        most[0] = max(most[0], taken())  # before CuPy gives back what it holds
+        divided = make(size, there)
+        made.append(weakref.ref(divided))
+        most[0] = max(most[0], taken())
+        return divided
+
+    def begin():
+        gc.collect()
+        pool.free_all_blocks()
+        before = most[0] = taken()
+        return lambda: max(most[0], taken()) - before
 
     monkeypatch.setattr(placed, "_Divided", counted)
-    pool = cupy.get_default_memory_pool()
-    _, call, _ = ALGORITHMS[name]
+    return begin
+
+
+def call_of(program, schedule):
+    """A call of a program, for a graph."""
+
+    def call(graph, **how):
+        values = lengths(graph) if program is Reads else {}
+        return ew.run(program(**values), graph, schedule=SCHEDULES[schedule], **how)
+
+    return call
+
+
+TAKING = {
+    **{name: ALGORITHMS[name][1] for name in ("bfs", "components", "scc", "mst symmetrized")},
+    "messages": call_of(kept_messages.PROGRAMS["spread"], "auto"),
+    "slots": call_of(PROGRAMS["edge fields"][0], "buffered"),
+    "written fields": call_of(PROGRAMS["edge fields"][0], "push"),
+    "layout": call_of(PROGRAMS["float sums"][0], "laid out"),
+    "fields in a layout": call_of(Reads, "auto"),
+}
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_no_more_is_taken_from_the_driver_than_the_limit(name, most_on_gpu):
+    call = TAKING[name]
     call(ew.generate.rmat(8, 8, seed=1, weights=(1, 9)), device="cuda")
     graph = ew.generate.rmat(20, 16, seed=5, weights=(1, 100))
     lowest = least(call, graph)
     for limit in (lowest + RESERVE, lowest + graph.targets.nbytes):
-        gc.collect()
-        pool.free_all_blocks()
-        before = pool.total_bytes()
+        taken = most_on_gpu()
         result = call(graph, device="cuda", memory_limit=limit)
-        divided = sum(each()._on_gpu for each in on_gpu if each() is not None)
-        assert pool.total_bytes() - before + divided <= limit, result.explain()
+        assert "read from the host's memory" in result.explain()
+        assert taken() <= limit, result.explain()
         del result
+
+
+class Endless(ew.Program):
+    """Vertices stay active for ever, and write the same into their edges."""
+
+    used = ew.edge("int32")
+    combine = ew.SUM
+    message = "int32"
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        state.used[edge.index] = 7
+        return None
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return ew.ACTIVE
+
+
+def test_edge_fields_on_the_host_are_looked_at_during_a_run(monkeypatch):
+    monkeypatch.setattr(endless, "FIRST_LOOK", 0.1)
+    graph = graph_of()
+    fewest = least(lambda graph, **how: ew.run(Endless, graph, **how), graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProgramWarning)
+        with pytest.raises(ProgramWarning, match="its fields were the same at 3 looks"):
+            ew.run(Endless, graph, device="cuda", memory_limit=fewest)
+
+
+@pytest.mark.parametrize("there", [0, LARGE_PAGE, 3 * LARGE_PAGE])
+def test_divided_arrays_come_back(there):
+    values = np.arange(3 * LARGE_PAGE // 4, dtype=np.int32)
+    array = placed.place(values, there, written=True)
+    assert placed.on_gpu(array) == there
+    array += 1
+    found = placed.for_users(array)
+    assert isinstance(found, np.ndarray) == (there < values.nbytes)
+    np.testing.assert_array_equal(placed.snapshot(array), values + 1)
+    assert there == values.nbytes or (found == values + 1).all()
+    np.testing.assert_array_equal(values, np.arange(len(values)))
 
 
 def test_graphs_share_what_is_locked():

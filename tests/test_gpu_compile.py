@@ -38,7 +38,7 @@ def machine_code(name, capability, best_first=False, schedule=AUTOMATIC):
 
 def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
     """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
-    from edgewise.engine.cuda.program import BestFirstRuns, SuperstepRuns
+    from edgewise.engine.cuda.runs import BestFirstRuns, SuperstepRuns
 
     form = BestFirstRuns if best_first else SuperstepRuns
     found = inspect_program(program)

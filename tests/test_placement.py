@@ -141,6 +141,65 @@ def test_heads_come_before_lists_and_lists_before_arcs(gpu):
     assert graph.placement is None
 
 
+def test_arrays_that_a_run_makes_lie_as_the_graph_does(gpu):
+    graph, asked = graph_of(), []
+    own = [7 * LARGE_PAGE, LARGE_PAGE + 3]
+
+    def of_arcs(exactly):
+        asked.append(exactly)
+        return own if exactly else own[:1]
+
+    needs = Needs(Arrays.ROWS, 100, of_arcs=of_arcs, if_all_fits=50)
+    gpu.left = graph.gpu.place("it", Needs(Arrays.ROWS, 100), None).most + 100 + own[0] + 50
+    graph.gpu.place("it", needs, None)
+    assert graph.placement is None and asked == [False]
+    gpu.left -= 1
+    graph.gpu.place("it", needs, None)
+    assert graph.placement is not None and asked == [False, False, True]
+    offsets, arcs = 4 * 1001, graph.targets.nbytes + sum(own)
+    graph.gpu.place("it", needs, 100 + offsets + arcs + 50)
+    assert graph.placement is None and graph.gpu.part(own[1]) == own[1]
+    graph.gpu.place("it", needs, 100 + offsets + RESERVE + arcs // 2)
+    assert graph.placement.arcs == arcs // 2 / arcs
+    assert [graph.gpu.part(size) for size in own] == [3 * LARGE_PAGE, 0]
+    assert graph.placement.there == offsets + part(graph.targets.nbytes, 0.5) + 3 * LARGE_PAGE
+    assert graph.placement.there + graph.placement.elsewhere == offsets + arcs
+    least = 100 + offsets
+    with pytest.raises(MemoryLimitError, match=f"needs {least:,} bytes"):
+        graph.gpu.place("it", needs, least - 1)
+    graph.gpu.place("it", needs, least)
+    assert graph.gpu.part(own[0]) == 0
+    before = len(gpu.placed)
+    assert graph.gpu.placed(graph.targets).tolist() == graph.targets.tolist()
+    assert gpu.placed[before:] == [0]
+
+
+def test_divided_memory_is_copied_in_two_parts(monkeypatch):
+    """The host's part by the host, the GPU's by the driver; an array of the host stands for both."""
+    import ctypes
+
+    copies = []
+
+    def by_driver(to, source, size, kind, stream):
+        copies.append((size, kind))
+        ctypes.memmove(to, source, size)
+
+    runtime = SimpleNamespace(memcpyHostToDevice="in", memcpyDeviceToHost="out", memcpyAsync=by_driver)
+    stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
+    cuda = SimpleNamespace(runtime=runtime, Stream=lambda non_blocking: stream)
+    monkeypatch.setattr(placed, "cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(placed, "_PIECE", 40)
+    values, memory = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
+    divided = placed._Divided.__new__(placed._Divided)
+    divided.address, divided.size, divided.on_gpu = memory.ctypes.data, memory.nbytes, 64
+    divided.fill(values)
+    assert copies == [(64, "in")]
+    np.testing.assert_array_equal(memory, values)
+    memory += 1
+    np.testing.assert_array_equal(divided.snapshot(memory), values + 1)
+    assert copies == [(64, "in"), (64, "out")]
+
+
 def test_what_lies_otherwise_is_given_up(gpu):
     graph = graph_of()
 

@@ -45,7 +45,7 @@ class Delivery(NamedTuple):
         return PULL if not self.pushes else AUTO if self.in_edges else PUSH
 
     def without_layout(self) -> "Delivery":
-        """This delivery for a GPU that has no room for a layout."""
+        """This delivery for a GPU that has no room for a layout, where the graph lies, too."""
         return self._replace(
             layout=None, layout_is_spare=False, why=(*self.why, "there was no room for a layout")
         )

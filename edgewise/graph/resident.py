@@ -64,11 +64,11 @@ class Placement(NamedTuple):
     """How a graph lies that does not fit in the GPU's memory: offsets lie there, and of other arrays the first parts.
 
     Attributes:
-        arcs: the share of each array of arcs that lies on the GPU.
+        arcs: the share of each array of arcs that lies on the GPU, those that a run makes for itself included.
         lists: the share of each list that a run makes (`edgewise.algorithms.common.device_graph.lists`).
         heads: whether the first neighbours of vertices lie on the GPU, too (`edgewise.algorithms.common.heads`).
-        there: the bytes of the graph and of lists on the GPU.
-        elsewhere: the bytes of both in the host's memory.
+        there: the bytes of the graph, of such arrays and of lists on the GPU.
+        elsewhere: their bytes in the host's memory.
     """
 
     arcs: float
@@ -83,6 +83,10 @@ class Placement(NamedTuple):
         return f"{what}; the others are read from the host's memory"
 
 
+def _no_arrays(exactly: bool) -> list[int]:
+    return []
+
+
 class Needs(NamedTuple):
     """What a run needs of the GPU's memory.
 
@@ -91,12 +95,17 @@ class Needs(NamedTuple):
         beside: the bytes that it always takes beside them.
         lists: bytes of lists that it takes, too, and that may lie in the host's memory.
         heads: whether the first neighbours of vertices help it if there is no room for the graph.
+        of_arcs: ``of_arcs(exactly)``: the bytes of each array with a value for an arc that it makes for itself, and
+            that lies as the graph's do (`Resident.part`). To know them exactly may take long; else about as many do.
+        if_all_fits: bytes that it takes only if all of that lies on the GPU; if not, they are on the host.
     """
 
     arrays: Arrays
     beside: int
     lists: int = 0
     heads: bool = False
+    of_arcs: Callable[[bool], list[int]] = _no_arrays
+    if_all_fits: int = 0
 
 
 def part(size: int, share: float) -> int:
@@ -176,23 +185,23 @@ class Resident:
         graph, arrays, lists = self._graph, needs.arrays, needs.lists
         if limit is None:
             making = in_turn(self.making(arrays), held(lists))
-            if graph.built_on_gpu or (
-                graph.placement is None and cuda_door().fits(making.most + needs.beside)
-            ):
+            more = needs.beside + sum(needs.of_arcs(False)) + needs.if_all_fits
+            if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + more)):
                 return making
             limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
         whole, offsets = self.sizes(arrays)
-        least = needs.beside + offsets
+        of_run = needs.of_arcs(not graph.built_on_gpu)
+        least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.if_all_fits
         if graph.built_on_gpu:
             making = in_turn(self.making(arrays), held(lists))
-            least = whole - making.kept + lists + in_turn(making, held(needs.beside)).most
+            least = whole - making.kept + lists + in_turn(making, held(beside)).most
         if least > limit:
             what = "with the graph, which was built there" if graph.built_on_gpu else "for what vertices have"
             raise MemoryLimitError(
                 f"{name} needs {least:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
                 "memory_limit, free some memory, or run on the CPU with device='cpu'"
             )
-        if whole + lists + needs.beside <= limit:
+        if whole + lists + beside <= limit:
             self._placed(None)
             return in_turn(self.making(arrays), held(lists))
         room = max(0, limit - needs.beside - offsets - RESERVE)
@@ -200,13 +209,14 @@ class Resident:
         if of_heads > room:
             of_heads = 0
         room -= of_heads
-        of_lists = min(1.0, (LISTS if whole > offsets else 1) * room / max(lists, 1))
-        of_arcs = min(1.0, (room - of_lists * lists) / max(whole - offsets, 1))
-        arcs = [size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES]
+        arcs = [*of_run, *(size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)]
+        of_lists = min(1.0, (LISTS if sum(arcs) else 1) * room / max(lists, 1))
+        of_arcs = min(1.0, (room - of_lists * lists) / max(sum(arcs), 1))
         if not self._host_has_room(sum(size - part(size, of_arcs) for size in arcs)):
             of_arcs = 0.0
         there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
-        self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, whole + lists - there))
+        elsewhere = offsets + sum(arcs) + lists - there
+        self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, elsewhere))
         return in_turn(self.making(arrays), held(int(lists * of_lists) + of_heads))
 
     def sizes(self, arrays: Arrays) -> tuple[int, int]:
@@ -214,6 +224,22 @@ class Resident:
         sizes = self._sizes(arrays)
         whole, offsets = sum(sizes.values()), sum(sizes[each] for each in sizes if each in _OF_VERTICES)
         return whole, whole if self._graph.built_on_gpu else offsets
+
+    def part(self, size: int) -> int:
+        """How many of the bytes of an array of arcs lie on the GPU."""
+        placement = self._graph.placement
+        return size if placement is None else part(size, placement.arcs)
+
+    def placed(self, values: Any) -> Any:
+        """An array of arcs that a run made, as kernels read it: it lies as the graph's do, or on the GPU if it is there
+        already.
+
+        Raises:
+            MemoryLimitError: as `edgewise.kernels.cuda.placed.place`.
+        """
+        from edgewise.kernels.cuda.placed import place
+
+        return place(values, self.part(values.nbytes)) if isinstance(values, np.ndarray) else values
 
     def there(self, arrays: Arrays) -> int:
         """How many bytes of these arrays lie on the GPU, or will when they are read."""
@@ -320,8 +346,7 @@ class Resident:
 
     def _on_gpu(self, array: Arrays, size: int) -> int:
         """How many of the bytes of an array lie on the GPU."""
-        placement = self._graph.placement
-        return size if placement is None or array in _OF_VERTICES else part(size, placement.arcs)
+        return size if array in _OF_VERTICES else self.part(size)
 
 
 class _Copy(NamedTuple):

@@ -5,16 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.engine.cuda.arguments import SlotMaps
-from edgewise.graph import Graph
+from edgewise.engine.lowering.constants import in_order
+from edgewise.graph import Graph, csr
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
-from edgewise.layout.units import Units
+from edgewise.layout.units import Units, make_units
 from edgewise.schedule import Layout
+
+#: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
+_VERTEX_BYTES = 20
 
 
 class LaidOut(NamedTuple):
-    """A layout on the GPU.
+    """A layout on the GPU. Arrays with a value for each arc or place may lie in the host's memory.
 
     Attributes:
         units: the places of rows.
@@ -22,6 +26,7 @@ class LaidOut(NamedTuple):
         maps: which arc a slot belongs to; None if messages are pulled.
         sources: the source of each place's arc; None for a buffer.
         arcs: the arc of each place, if asked for.
+        order: these arcs on the host, if the graph does not fit on the GPU: edge fields are brought into order there.
         notes: for `Result.explain`.
     """
 
@@ -30,6 +35,7 @@ class LaidOut(NamedTuple):
     maps: SlotMaps | None
     sources: Any
     arcs: Any
+    order: np.ndarray | None
     notes: tuple[str, ...]
 
     @property
@@ -37,12 +43,11 @@ class LaidOut(NamedTuple):
         """The slots of a buffer; 0 if messages are pulled."""
         return self.units.size if self.maps else 0
 
-    def sizes(self) -> dict[int, int]:
-        """The bytes of each array, by its `id`."""
-        arrays = (
-            each for each in (*self.rows, *(self.maps or ()), self.sources, self.arcs) if each is not None
-        )
-        return {id(array): array.nbytes for array in arrays}
+    @property
+    def arrays(self) -> list[Any]:
+        """All arrays on the GPU."""
+        every = (*self.rows, *(self.maps or ()), self.sources, self.arcs)
+        return [each for each in every if each is not None]
 
     def in_order(self, values: Any) -> Any:
         """Values of arcs, in the order of places. Empty places get some value."""
@@ -63,29 +68,63 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
     return graph.gpu.kept(_made, layout, buffered, with_arcs)
 
 
-def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
-    m = graph.num_arcs
-    offsets = graph.gpu.offsets
-    dtype = np.dtype(f"u{offsets.dtype.itemsize}")
+def num_places(graph: Graph, layout: Layout) -> int:
+    """The places of a layout, counted on the host."""
+    return make_units(graph.in_degree.view(np.uint32), **_how(layout)).size
+
+
+def rows_bytes(num_vertices: int) -> int:
+    """The most memory that the places of rows take on the GPU."""
+    return _VERTEX_BYTES * (num_vertices + 2)
+
+
+def places_bytes(graph: Graph, places: int, buffered: bool, with_arcs: bool) -> list[int]:
+    """The bytes of each array of a layout with a value for each arc or place."""
+    arc = graph.stored.offsets.itemsize
+    if buffered:
+        return [arc * graph.num_arcs, arc * places, 4 * places]
+    return [4 * places, arc * places] if with_arcs else [4 * places]
+
+
+def _how(layout: Layout) -> dict[str, Any]:
     names = ("sort", "num_buckets", "threshold", "group_size", "split")
-    how = {name: getattr(layout, name) for name in names}
-    with room("laying in-edges out", ARC_BYTES * m):
-        on_cpu, n = layout.made_on == "cpu", graph.num_vertices
-        targets = graph.targets if on_cpu else graph.gpu.targets
-        units, slots, arcs = arrange(targets, n, dtype, slots=buffered, **how)
-        if on_cpu:
-            units, slots, arcs = _on_gpu(units), copy_of(slots), copy_of(arcs)
+    return {name: getattr(layout, name) for name in names}
+
+
+def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+    m, fits = graph.num_arcs, graph.placement is None
+    on_gpu = layout.made_on == "gpu" and fits
+    with room("laying in-edges out", ARC_BYTES * m * on_gpu):
+        units, slots, arcs, sources = (_made_on_gpu if on_gpu else _made_on_host)(graph, layout, buffered)
         more = units.size - m
         what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
-        notes = (
-            f"laid out on the {layout.made_on.upper()}: {what}; {more / max(m, 1):.2%} more places than edges",
-        )
-        # An empty place has the number of arcs as its arc, and the number of vertices as its source.
-        sources = own_ends(offsets, m + 1)[arcs]
-        rows = layout_arrays(units)
+        where = "GPU" if on_gpu else "CPU"
+        notes = (f"laid out on the {where}: {what}; {more / max(m, 1):.2%} more places than edges",)
+        order = arcs if with_arcs and not (buffered or fits) else None
+        if buffered or with_arcs:
+            slots, arcs = graph.gpu.placed(slots), graph.gpu.placed(arcs)
+        sources, rows = graph.gpu.placed(sources), layout_arrays(units)
         if buffered:
-            return LaidOut(units, rows, SlotMaps(slots, arcs, sources), None, None, notes)
-        return LaidOut(units, rows, None, sources, arcs if with_arcs else None, notes)
+            return LaidOut(units, rows, SlotMaps(slots, arcs, sources), None, None, None, notes)
+        return LaidOut(units, rows, None, sources, arcs if with_arcs else None, order, notes)
+
+
+def _made_on_gpu(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, Any, Any, Any]:
+    """The places of rows, the slot of each arc, and of each place the arc and its source. An empty place has the number
+    of arcs as its arc, and the number of vertices as its source."""
+    offsets = graph.gpu.offsets
+    dtype = np.dtype(f"u{offsets.dtype.itemsize}")
+    made = arrange(graph.gpu.targets, graph.num_vertices, dtype, slots=buffered, **_how(layout))
+    return *made, own_ends(offsets, graph.num_arcs + 1)[made[-1]]
+
+
+def _made_on_host(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, Any, Any, Any]:
+    """What `_made_on_gpu` gives, with the places of rows on the GPU and the others on the host."""
+    n, dtype = graph.num_vertices, np.dtype(f"u{graph.offsets.itemsize}")
+    units, slots, arcs = arrange(graph.targets, n, dtype, slots=buffered, **_how(layout))
+    ends = np.full(graph.num_arcs + 1, n, np.uint32)
+    ends[:-1] = csr.row_of_arcs(graph.offsets)
+    return _on_gpu(units), slots, arcs, in_order(ends, arcs)
 
 
 def _on_gpu(units: Units) -> Units:

@@ -1,27 +1,17 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.contract import SHARED, Plan
 from edgewise.balance.registry import strategy_of
-from edgewise.engine.contract import LAST_STAMP, AbstractEngine, Ending, Outcome
-from edgewise.engine.cuda import best_first, control
-from edgewise.engine.cuda.arguments import (
-    Arcs,
-    Buffer,
-    Parts,
-    Supersteps,
-    Work,
-    kept_dtype,
-    signature,
-    stored_identity,
-)
-from edgewise.engine.cuda.kernel import make_gpu_kernel
-from edgewise.engine.cuda.layout import LaidOut, lay_out
+from edgewise.engine.contract import AbstractEngine, Outcome
+from edgewise.engine.cuda.arguments import Arcs
+from edgewise.engine.cuda.layout import LaidOut, lay_out, num_places, places_bytes, rows_bytes
 from edgewise.engine.cuda.rows import rows_of
+from edgewise.engine.cuda.runs import BestFirstRuns, SuperstepRuns, slot_bytes
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.cuda.words import Words
 from edgewise.engine.delivery import Delivery, may_push
@@ -29,178 +19,19 @@ from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding, starts_as_weights
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out
-from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.engine.lowering.constants import Constants, constant_arrays, in_order
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution
-from edgewise.graph import Arrays, Graph, Needs, Placement
-from edgewise.kernels.cuda.arguments import address, packed, words
+from edgewise.graph import Arrays, Needs, Placement
+from edgewise.kernels.cuda.arguments import address, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.launch import Kernel
-from edgewise.kernels.cuda.memory import (
-    capability,
-    copy_of,
-    device_number,
-    empty,
-    finish,
-    full,
-    pinned,
-    room,
-    snapshot,
-    wait,
-    written_forms,
-    zeros,
-)
+from edgewise.kernels.cuda.memory import capability, copy_of, device_number, empty, finish, room, wait
+from edgewise.kernels.cuda.placed import for_users, on_gpu, place, snapshot
 from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import Step, held, in_turn
-from edgewise.primitives import near_far_piles
 from edgewise.program.declarations import STATE_ARRAYS
-from edgewise.program.inspect import Specification
-
-
-class Report(NamedTuple):
-    """What a kernel reports of a run.
-
-    Attributes:
-        supersteps: how many were run.
-        ending: how the run ended.
-        forms: what its supersteps were like.
-        phases: see `Outcome.phase_seconds`.
-    """
-
-    supersteps: int
-    ending: Ending
-    forms: str
-    phases: dict[str, float]
-
-
-class SuperstepRuns:
-    """Runs of a program in supersteps, by `edgewise.engine.cuda.kernel`, in arrays on the GPU that are kept between
-    them."""
-
-    make_kernel, signature = staticmethod(make_gpu_kernel), staticmethod(signature)
-    control_words = control.CONTROL.size
-
-    def __init__(
-        self,
-        graph: Graph,
-        arcs: Arcs,
-        spec: Specification,
-        message: np.dtype,
-        plan: Plan,
-        layout: LaidOut | None,
-        own: Words,
-    ) -> None:
-        n = graph.num_vertices
-        self.words = own
-        self._base = 0
-        identity, kept = stored_identity(spec.combine, message), kept_dtype(message)
-        messages = full(0 if spec.keeps_messages else n, identity, identity.dtype)
-        self._active = zeros(n, np.uint32)
-        work = Work(self._active, *(empty(n, np.uint32) for _ in range(3)))
-        parts = Parts(empty(plan.num_parts, kept), empty(plan.num_parts, np.uint8))
-        self._passed = Supersteps(
-            graph=packed(arcs),
-            work=packed(work),
-            own=(),
-            messages=words(messages),
-            received=words(zeros(n, np.uint32)),
-            control=words(own.control),
-            host=pinned(2, np.int64),
-            n=n,
-            m=graph.num_arcs,
-            base=0,
-            limit=0,
-            can_pull=False,
-            supplied=0,
-            plan=packed(plan.of_run(empty)),
-            parts=packed(parts),
-            layout=packed(layout.rows if layout else ()),
-            buffer=packed(_buffer(spec, message, layout) if layout else ()),
-        )
-        self.host = self._passed.host
-        self._form_names = control.BUFFER_FORM_NAMES if layout and layout.maps else control.FORM_NAMES
-
-    @staticmethod
-    def nbytes(
-        graph: Graph, spec: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
-    ) -> int:
-        """The memory that these arrays take on the GPU."""
-        kept = kept_dtype(message).itemsize
-        slot = message.itemsize + 1 if spec.keeps_messages else kept
-        slots = slot * (layout.num_slots if layout else 0)
-        parts = plan.num_parts * (kept + 1)
-        received = 0 if spec.keeps_messages else max(4, message.itemsize)
-        return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts + slots
-
-    def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> Supersteps:
-        """What the kernel is launched with; `pull`: whether it may."""
-        self.host[...] = 0
-        return self._passed._replace(own=own, base=self._base, limit=limit, can_pull=pull, supplied=supplied)
-
-    def active(self, superstep: int) -> int:
-        """How many vertices are active since a superstep of the run that goes on."""
-        return int(np.count_nonzero(snapshot(self._active) >= self._base + superstep))
-
-    def report(self) -> Report:
-        """What the kernel reports."""
-        words = self.words.host[: self.control_words].tolist()
-        self._base += words[control.SUPERSTEP] + 2
-        pushes, pulls = words[control.FORMS :][:2]
-        shared = words[SHARED]
-        forms = written_forms((pushes - shared, shared, pulls), self._form_names)
-        phases = {name: 1e-9 * words[word] for name, word in control.PHASES.items()}
-        return Report(words[control.SUPERSTEP], Ending(words[control.ENDED]), forms, phases)
-
-    @property
-    def worn_out(self) -> bool:
-        """Whether the stamps may not suffice for one more run."""
-        return self._base >= LAST_STAMP
-
-
-class BestFirstRuns:
-    """Runs of an asynchronous program, by `edgewise.engine.cuda.best_first`, in arrays on the GPU that are kept between
-    them."""
-
-    make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
-    control_words = near_far_piles.CONTROL.size
-    worn_out = False
-
-    def __init__(
-        self,
-        graph: Graph,
-        arcs: Arcs,
-        spec: Specification,
-        message: np.dtype,
-        plan: Plan,
-        layout: LaidOut | None,
-        own: Words,
-    ) -> None:
-        n, m = graph.num_vertices, graph.num_arcs
-        piles = near_far_piles.make_piles(n, m, message)._replace(control=own.control)
-        self.words, self.host = own, piles.host
-        out_edges = packed(near_far_piles.OutEdges(arcs.offsets, arcs.targets))
-        self._passed = best_first.BestFirst(out_edges, (), packed(piles), empty(n, np.uint8), n, m, 0, 0)
-
-    @staticmethod
-    def nbytes(
-        graph: Graph, spec: Specification, message: np.dtype, plan: Plan, layout: LaidOut | None
-    ) -> int:
-        """The memory that these arrays take on the GPU."""
-        return near_far_piles.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
-
-    def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> best_first.BestFirst:
-        """What the kernel is launched with; it never pulls."""
-        self.host[...] = 0
-        return self._passed._replace(own=own, limit=limit, supplied=supplied)
-
-    def report(self) -> Report:
-        """What the kernel reports."""
-        host = self.host.tolist()
-        forms = written_forms(host[near_far_piles.FORMS :], near_far_piles.FORM_NAMES)
-        note = f"{forms}; {host[near_far_piles.RISES]} thresholds" if forms else ""
-        return Report(host[near_far_piles.SUPERSTEPS], Ending(host[near_far_piles.ENDING]), note, {})
 
 
 @final
@@ -253,7 +84,7 @@ class GpuProgram(AbstractEngine):
         try:
             self._lay_out_as(self._asked, limit, given)
         except MemoryLimitError:
-            if not self._asked.layout_is_spare:
+            if not (self._asked.layout_is_spare and self._binding.graph.built_on_gpu):
                 raise
             self._lay_out_as(self._asked.without_layout(), limit, given)
 
@@ -264,20 +95,19 @@ class GpuProgram(AbstractEngine):
         arrays = self._arrays_read(inward)
         self._layout = self._laid_out_for = None
         self._free.clear()
+        for made in ("_arcs", "_constants"):  # what was laid out before gives its memory back first
+            vars(self).pop(made, None)
         pushes = delivery.pushes and not delivery.best_first
         self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
-        beside = self.running(0, given).most + self._plan.shared_nbytes() + self._constant_bytes()
-        if delivery.layout is not None:
-            beside += ARC_BYTES * graph.num_arcs
-        making = graph.gpu.place(spec.name, Needs(arrays, beside), limit)
+        self._own_bytes = self._form.nbytes(graph, spec, self._message, self._plan)
+        making = graph.gpu.place(spec.name, self._needs(arrays, given), limit)
         with room(f"{spec.name}: the graph", making.most):
             offsets, targets = graph.gpu.offsets, graph.gpu.targets
             in_offsets, in_sources, in_arcs = offsets, targets, offsets
             if inward:
                 in_offsets, in_sources = graph.gpu.in_offsets, graph.gpu.in_sources
             if delivery.layout is not None:
-                with_arcs = bool(spec.edge_fields) or spec.needs_arc_index
-                self._layout = lay_out(graph, delivery.layout, delivery.buffered, with_arcs)
+                self._layout = lay_out(graph, delivery.layout, delivery.buffered, self._with_arcs)
                 if not delivery.buffered:
                     in_sources = self._layout.sources
             if delivery.in_edges and spec.needs_arc_index:
@@ -290,31 +120,72 @@ class GpuProgram(AbstractEngine):
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
         self.memory_kept = self.running(0, {}).most
-        own = self._layout.sizes() if self._layout else {}
-        copies, weights = self._constants.copies, self._weight_fields()
-        fields = {id(each): each.nbytes for (_, name), each in copies.items() if name not in weights}
-        of_graph = graph.gpu.there(arrays)
-        self.held_bytes = of_graph + self._plan.shared_nbytes() + sum(fields.values()) + sum(own.values())
+        layout = _on_gpu(self._layout.arrays if self._layout else [])
+        fields = _on_gpu(each for key, each in self._constants.copies.items() if not self._is_of_graph(*key))
+        of_graph, of_plan = graph.gpu.there(arrays), self._plan.shared_nbytes()
+        self.held_bytes = of_graph + of_plan + fields + layout
         self._memory = {
-            "graph": of_graph + sum(fields.values()),
-            "strategy": self._plan.shared_nbytes(),
-            "layout": sum(own.values()),
+            "graph": of_graph + fields,
+            "strategy": of_plan,
+            "layout": layout,
             "run": self.memory_kept,
         }
         finish()
         self._laid_out_for = _For(limit, graph.placement)
         self._where = () if graph.placement is None else (str(graph.placement),)
 
-    def _constant_bytes(self) -> int:
-        """The most bytes that arrays which all runs read take beside the graph's."""
+    def _needs(self, arrays: Arrays, given: dict[str, Any]) -> Needs:
+        """What runs need of the GPU's memory, of which these arrays of the graph."""
+        binding, graph, layout = self._binding, self._binding.graph, self._delivery.layout
+        n, m, spec = graph.num_vertices, graph.num_arcs, binding.spec
+        always = self._of_vertices(given) + self._plan.shared_nbytes() + (rows_bytes(n) if layout else 0)
+        always += 4 * n * len(spec.state_reads.intersection(STATE_ARRAYS))
+        # One value for each vertex field, three for each edge field, one in place of degrees that nobody reads.
+        single = *binding.vertex.values(), *3 * [*binding.edge.values()]
+        always += sum(dtype.itemsize for dtype in single) + 4 * len(STATE_ARRAYS)
+        # What fields that are written start as is copied from the host if they do not lie on the GPU.
+        starts = sum(binding.edge[name].itemsize for name in spec.edge_writes - self._weight_fields())
+        arranging = ARC_BYTES if layout and layout.made_on == "gpu" else 0
+
+        def of_arcs(exactly: bool) -> list[int]:
+            places = num_places(graph, layout) if layout and exactly else m
+            laid_out = places_bytes(graph, places, self._delivery.buffered, self._with_arcs) if layout else []
+            return [*laid_out, *self._of_arcs(places), *self._of_run(places), *self._of_given(places, given)]
+
+        return Needs(arrays, always, of_arcs=of_arcs, if_all_fits=(starts + arranging) * m)
+
+    @property
+    def _with_arcs(self) -> bool:
+        """Whether a layout has the arc of each place."""
+        return bool(self._binding.spec.edge_fields) or self._binding.spec.needs_arc_index
+
+    def _of_arcs(self, places: int) -> list[int]:
+        """The bytes of each array of values of arcs that all runs read, beside the graph's."""
+        edge, spec, weights = self._binding.edge, self._binding.spec, self._weight_fields()
+        m, ordered = self._binding.graph.num_arcs, self._delivery.in_edges and self._delivery.layout
+        read = weights.union(spec.state_reads.intersection(edge)) - spec.edge_writes
+        made = [m * edge[name].itemsize for name in read - weights]
+        return [*made, *(places * edge[name].itemsize for name in read if ordered)]
+
+    def _of_run(self, places: int) -> list[int]:
+        """The bytes of each array of arcs or places in which a run works, or that it leaves."""
+        binding, spec = self._binding, self._binding.spec
+        slots = slot_bytes(spec, self._message, places) if self._delivery.buffered else []
+        written = [binding.graph.num_arcs * binding.edge[name].itemsize for name in spec.edge_writes]
+        return [*slots, *written]
+
+    def _of_given(self, places: int, given: dict[str, Any]) -> list[int]:
+        """The bytes of each copy of values given for arcs: in the order of out-edges, and in that of in-edges."""
+        edge, m = self._binding.edge, self._binding.graph.num_arcs
+        lengths = [m, *[places] * self._delivery.in_edges]
+        return [length * edge[name].itemsize for name in given if name in edge for length in lengths]
+
+    def _of_vertices(self, given: dict[str, Any]) -> int:
+        """The bytes of arrays of a run that always lie on the GPU."""
         binding = self._binding
-        fields = [
-            *binding.vertex.values(),
-            *binding.edge.values(),
-            *(np.dtype(np.int32) for _ in STATE_ARRAYS),
-        ]
-        degrees = 4 * binding.graph.num_vertices * len(binding.spec.state_reads.intersection(STATE_ARRAYS))
-        return laying_out(binding).kept + sum(dtype.itemsize for dtype in fields) + degrees
+        names = [*binding.vertex, *(name for name in given if name in binding.vertex)]
+        of_vertex = sum(binding.vertex[name].itemsize for name in names)
+        return self._own_bytes + binding.graph.num_vertices * of_vertex
 
     def _arrays_read(self, inward: bool) -> Arrays:
         """The graph's arrays that runs read."""
@@ -327,17 +198,21 @@ class GpuProgram(AbstractEngine):
         fields = self._binding.spec.edge_fields
         return {name for name in fields if starts_as_weights(self._binding, name, {})}
 
+    def _is_of_graph(self, kind: str, name: str) -> bool:
+        """Whether what all runs read for a field is an array of the graph."""
+        ordered = kind == "in_along" and self._delivery.in_edges and self._layout is not None
+        return name in self._weight_fields() and (name in self._binding.spec.edge_writes or not ordered)
+
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
-        binding, graph, layout = self._binding, self._binding.graph, self._layout
-        own = self._form.nbytes(graph, binding.spec, self._message, self._plan, layout)
-        # Copies of what is given: of values of arcs in the order of out-edges, and in that of in-edges.
-        places = graph.num_arcs + self._delivery.in_edges * (layout.units.size if layout else graph.num_arcs)
-        copies = sum(
-            graph.num_vertices * binding.vertex[name].itemsize for name in given if name in binding.vertex
-        )
-        copies += sum(places * binding.edge[name].itemsize for name in given if name in binding.edge)
-        ordering = layout.arcs.nbytes if layout and layout.arcs is not None else 0  # see `LaidOut.in_order`
-        return in_turn(Step(copies, copies + ordering * bool(given)), held(binding.result_bytes + own))
+        layout, part = self._layout, self._binding.graph.gpu.part
+        places = layout.units.size if layout else self._binding.graph.num_arcs
+        copies = sum(map(part, self._of_given(places, given)))
+        own = self._of_vertices(given) + sum(map(part, self._of_run(places)))
+        # See `LaidOut.in_order`.
+        ordering = 0
+        if copies and layout and layout.arcs is not None and layout.order is None:
+            ordering = layout.arcs.nbytes
+        return in_turn(Step(copies, copies + ordering), held(own))
 
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
@@ -365,7 +240,7 @@ class GpuProgram(AbstractEngine):
         self._free.append(workspace)
         return Outcome(
             {name: own["vertex", name] for name in spec.vertex_fields},
-            {name: own["edge", name] for name in spec.edge_fields if name in spec.edge_writes},
+            {name: for_users(own["edge", name]) for name in spec.edge_fields if name in spec.edge_writes},
             aggregates,
             report.supersteps,
             report.ending,
@@ -383,32 +258,47 @@ class GpuProgram(AbstractEngine):
     def _lay_out(self, given: dict[str, Any], shared: "_Constants | None") -> "_Constants":
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields. What is not given
         is shared with other runs, if it was made before."""
-        graph, layout = self._binding.graph, self._layout
-        in_edges = self._delivery.in_edges
+        graph, spec, in_edges = self._binding.graph, self._binding.spec, self._delivery.in_edges
+        layout = self._layout if in_edges else None
         before = shared.constants if shared else None
         constants = constant_arrays(self._binding, given, in_edges and layout is None, graph.gpu, before)
-        copies = dict(shared.copies) if shared else {}
-        on_gpu: dict[int, Any] = {}
+        copies, placed = dict(shared.copies) if shared else {}, dict[int, Any]()
         for (kind, name), values in constants.arrays.items():
             if (kind, name) in copies and name not in given:
                 continue
-            if id(values) not in on_gpu:
-                on_gpu[id(values)] = copy_of(values)
-            copies[kind, name] = on_gpu[id(values)]
-            if in_edges and layout is not None and kind == "in_along" and name not in constants.uniform:
-                copies[kind, name] = layout.in_order(copies[kind, name])
+            of_arcs = kind in ("edge", "along", "in_along") and name not in constants.uniform
+            written = name in spec.edge_writes  # each run has its own, and reads no other
+            ordered = layout if of_arcs and kind == "in_along" and not written else None
+            if of_arcs and written and graph.placement is not None:
+                copies[kind, name] = copy_of(values[:1])
+            elif ordered is not None and ordered.order is not None:
+                copies[kind, name] = graph.gpu.placed(in_order(self._on_host(values), ordered.order))
+            else:
+                if id(values) not in placed:
+                    placed[id(values)] = graph.gpu.placed(values) if of_arcs else copy_of(values)
+                found = placed[id(values)]
+                copies[kind, name] = found if ordered is None else ordered.in_order(found)
         return _Constants(constants, copies, {key: _word(values) for key, values in copies.items()})
+
+    def _on_host(self, values: Any) -> Any:
+        """An array of arcs on the host; what is on the GPU are the graph's weights."""
+        return values if isinstance(values, np.ndarray) else self._binding.graph.weights
 
     def _run_arrays(self, laid_out: "_Constants") -> dict[tuple[str, str], Any]:
         """The fields that one run writes, on the GPU."""
-        binding, copies = self._binding, laid_out.copies
+        binding, copies, graph = self._binding, laid_out.copies, self._binding.graph
         arrays: dict[tuple[str, str], Any] = {}
         for i, (name, dtype) in enumerate(binding.vertex.items()):
             supplied = laid_out.constants.supplied >> i & 1
-            n = binding.graph.num_vertices
-            arrays["vertex", name] = copies["initial", name].copy() if supplied else empty(n, dtype)
+            arrays["vertex", name] = (
+                copies["initial", name].copy() if supplied else empty(graph.num_vertices, dtype)
+            )
         for name in binding.spec.edge_writes:
-            arrays["edge", name] = copies["edge", name].copy()
+            if graph.placement is None:
+                arrays["edge", name] = copies["edge", name].copy()
+            else:
+                start = self._on_host(laid_out.constants.arrays["edge", name])
+                arrays["edge", name] = place(start, graph.gpu.part(start.nbytes), written=True)
         return arrays
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
@@ -480,15 +370,9 @@ class _Workspace(NamedTuple):
     passed: dict[tuple[str, str], Any]
 
 
-def _buffer(spec: Specification, message: np.dtype, layout: LaidOut) -> Any:
-    """A message buffer, as kernels take it; an empty tuple if there is none."""
-    size = layout.num_slots
-    if layout.maps is None:
-        return ()
-    if not spec.keeps_messages:
-        return Buffer(layout.maps, empty(size, kept_dtype(message)), empty(0, np.uint8))
-    slots = tuple(words(empty(size, dtype)) for dtype in slot_dtypes(message))
-    return Buffer(layout.maps, slots, zeros(size, np.uint8))
+def _on_gpu(arrays: Iterable[Any]) -> int:
+    """How many bytes of arrays lie on the GPU; one that is there several times counts once."""
+    return sum({id(each): on_gpu(each) for each in arrays}.values())
 
 
 def _word(values: Any) -> Any:

@@ -80,19 +80,20 @@ def constant_arrays(
         elif starts_as_weights(binding, name, given):
             arrays["in_along", name] = of_graph.in_weights
         else:
-            arrays["in_along", name] = _in_order(values, graph.in_arcs)
+            arrays["in_along", name] = in_order(values, graph.in_arcs)
     if shared is None:
         for name in STATE_ARRAYS:
             arrays["degree", name] = getattr(of_graph, name) if name in spec.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
 
 
-def _in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Values in another order. It goes in pieces, since NumPy first makes wider integers of the order."""
+def in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Values in another order; places beyond the last value get some value. It goes in pieces, since NumPy first makes
+    wider integers of the order."""
     ordered = np.empty(len(order), values.dtype)
     for start in range(0, len(order), _PIECE):
         piece = slice(start, start + _PIECE)
-        ordered[piece] = values[order[piece]]
+        np.take(values, order[piece].astype(np.intp), mode="clip", out=ordered[piece])
     return ordered
 
 

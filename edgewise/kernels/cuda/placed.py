@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.errors import MemoryLimitError
+from edgewise.kernels.cuda import memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, current_device, device_number, give_back
 from edgewise.memory import LARGE_PAGE
 
@@ -25,22 +26,23 @@ _OWN_PAGES = 2**26
 _PIECE, _THREADS = 2**26, 4
 
 
-def place(values: np.ndarray, on_gpu: int) -> Any:
+def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
     """An array that kernels read, as a CuPy array: its first bytes lie on the GPU, the others in the host's memory.
 
-    The array must not be written while it is in use. CuPy's functions may read the result, but must not copy it to the
-    host.
+    The array must not be written while it is in use. CuPy's functions may read the result, but must not copy, fill or
+    assign to it: the driver copies no memory of both kinds. `snapshot` copies it to the host.
 
     Args:
         values: contiguous, shape (length,).
         on_gpu: how many bytes shall lie on the GPU: a multiple of `LARGE_PAGE`, or at least all.
+        written: whether kernels write the result: then it is a copy in any case.
 
     Raises:
         MemoryLimitError: the system does not lock so much of the host's memory, or the GPU has no room.
     """
     if on_gpu >= values.nbytes:
         return copy_of(values)
-    locked = None if on_gpu or values.nbytes < _OWN_PAGES else _locked_in_place(values)
+    locked = None if written or on_gpu or values.nbytes < _OWN_PAGES else _locked_in_place(values)
     if locked is not None:
         return locked.seen_as(values.shape, values.dtype)
     divided = _Divided(values.nbytes, on_gpu)
@@ -59,16 +61,46 @@ def empty_divided(length: int, dtype: Any, on_gpu: int) -> Any:
     return cupy().empty(length, dtype) if on_gpu >= size else _Divided(size, on_gpu).seen_as((length,), dtype)
 
 
+def on_gpu(values: Any) -> int:
+    """How many bytes of an array as kernels take it lie on the GPU."""
+    holder = _holder_of(values)
+    return int(values.nbytes) if holder is None else holder.on_gpu
+
+
+def snapshot(values: Any) -> np.ndarray:
+    """A copy in the host's memory, wherever the array lies, made while a kernel may be writing it."""
+    holder = _holder_of(values)
+    return memory.snapshot(values) if holder is None else holder.snapshot(values)
+
+
+def for_users(values: Any) -> Any:
+    """An array with which all of CuPy works, or if not all of it lies on the GPU, its copy in the host's memory, made
+    when the current stream's work has ended."""
+    if _holder_of(values) is None:
+        return values
+    memory.finish()
+    return snapshot(values)
+
+
+def _holder_of(values: Any) -> "_Holder | None":
+    return _held.get((values.data.ptr, values.nbytes))
+
+
 class _Holder:
-    """Memory that is given back when no array refers to it any more."""
+    """Memory that is given back when no array refers to it any more; `on_gpu` of its bytes lie on the GPU."""
 
     address: int
     size: int
+    on_gpu: int = 0
 
     def seen_as(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """The memory as a CuPy array."""
         memory = cupy().cuda.UnownedMemory(self.address, self.size, self, device_number())
         return cupy().ndarray(shape, dtype, cupy().cuda.MemoryPointer(memory, 0))
+
+    def snapshot(self, values: Any) -> np.ndarray:
+        """A copy of this memory, as which these values are seen, in an array of the host."""
+        return memory.snapshot(values)
 
 
 @final
@@ -80,11 +112,11 @@ class _Locked(_Holder):
         weakref.finalize(self, _driver().cuMemHostUnregister, begin)
 
 
-#: Arrays that are locked now, by address and size: graphs may share arrays, which are locked once.
-_held: "weakref.WeakValueDictionary[tuple[int, int], _Locked]" = weakref.WeakValueDictionary()
+#: What lies on the host now, at least in part, by address and size: graphs may share arrays, which are locked once.
+_held: "weakref.WeakValueDictionary[tuple[int, int], _Holder]" = weakref.WeakValueDictionary()
 
 
-def _locked_in_place(values: np.ndarray) -> _Locked | None:
+def _locked_in_place(values: np.ndarray) -> _Holder | None:
     """An array of the host with its pages locked; None if the system refuses."""
     driver, key = _driver(), (values.ctypes.data, values.nbytes)
     found = _held.get(key)
@@ -109,7 +141,7 @@ class _Divided(_Holder):
             (kinds.CU_MEM_LOCATION_TYPE_DEVICE, device),
             (kinds.CU_MEM_LOCATION_TYPE_HOST_NUMA, max(node, 0)),
         )
-        self.size, self._on_gpu = size, on_gpu
+        self.size, self.on_gpu = size, on_gpu
         whole = -(-size // LARGE_PAGE) * LARGE_PAGE
         self.address = int(_checked(whole, driver.cuMemAddressReserve(whole, LARGE_PAGE, 0, 0)))
         give_back()  # the driver has none of what CuPy holds
@@ -129,18 +161,32 @@ class _Divided(_Holder):
             access = [_access(*each) for each in seers]
             _checked(end - begin, driver.cuMemSetAccess(*piece, access, len(access)))
 
+        _held[self.address, size] = self
+
     def fill(self, values: np.ndarray) -> None:
         """Copy an array of the host to this memory."""
-        begin, here = values.ctypes.data, self._on_gpu
-        runtime = cupy().cuda.runtime
+        self._copy(self.address, values.ctypes.data)
+
+    def snapshot(self, values: Any) -> np.ndarray:
+        """A copy in two parts."""
+        found = np.empty(values.shape, values.dtype)
+        self._copy(found.ctypes.data, self.address)
+        return found
+
+    def _copy(self, to: int, source: int) -> None:
+        """Copy as many bytes as this memory has, from or to it; no kernel is waited for."""
+        here, runtime = self.on_gpu, cupy().cuda.runtime
         if here:
-            runtime.memcpy(self.address, begin, here, runtime.memcpyHostToDevice)
+            kind = runtime.memcpyHostToDevice if to == self.address else runtime.memcpyDeviceToHost
+            stream = cupy().cuda.Stream(non_blocking=True)
+            runtime.memcpyAsync(to, source, here, kind, stream.ptr)
+            stream.synchronize()
 
         def copy(first: int) -> None:
-            ctypes.memmove(self.address + first, begin + first, min(_PIECE, values.nbytes - first))
+            ctypes.memmove(to + first, source + first, min(_PIECE, self.size - first))
 
         with ThreadPoolExecutor(_THREADS) as threads:
-            list(threads.map(copy, range(here, values.nbytes, _PIECE)))
+            list(threads.map(copy, range(here, self.size, _PIECE)))
 
 
 def _driver() -> Any:
