@@ -141,6 +141,51 @@ def test_ids(tmp_path, kind, directed):
         assert (tmp_path / "limit.edgewise").read_bytes() == expected
 
 
+@pytest.mark.parametrize("name", ["none.mtx", "none.gr"])
+def test_a_file_without_edges_keeps_the_kind_of_its_weights(tmp_path, name):
+    head = "%%MatrixMarket matrix coordinate real general\n5 5 0\n" if name.endswith("mtx") else "p sp 5 0\n"
+    (tmp_path / name).write_text(head)
+    ew.read(tmp_path / name).save(tmp_path / "made.edgewise")
+    assert ew.build(tmp_path / "built.edgewise", tmp_path / name).weighted
+    assert (tmp_path / "built.edgewise").read_bytes() == (tmp_path / "made.edgewise").read_bytes()
+
+
+def test_of_several_files_all_have_weights_or_none(tmp_path):
+    with_weights, without = tmp_path / "with.txt", tmp_path / "without.txt"
+    with_weights.write_text("5 6 7\n")
+    without.write_text("1 2\n3 4\n")
+    for files, problem in (
+        ([with_weights, without], "has no weights"),
+        ([without, with_weights], "has weights"),
+    ):
+        with pytest.raises(GraphError, match=f"{files[1].name} {problem}, unlike the files before it"):
+            ew.build(tmp_path / "built.edgewise", files)
+        assert not (tmp_path / "built.edgewise").exists()
+        assert ew.build(tmp_path / "whole.edgewise", files, weighted=False).num_edges == 3
+
+
+@pytest.mark.parametrize("close", [True, False])
+def test_ids_on_both_sides_of_what_int64_holds(tmp_path, close):
+    """Columns lie below it, beyond it, or on both sides."""
+    low, high = 2**63 - 3 if close else 2**62, 2**63 + 1
+    below, beyond = np.arange(low, low + 3, dtype=np.uint64), np.arange(high, high + 3, dtype=np.uint64)
+    both = np.array([low, high, low + 1], np.uint64)
+    for pieces in (
+        [(below, beyond)],
+        [(below, below), (beyond, beyond)],
+        [(beyond, below), (below.astype(np.int64), both)],
+        [(below.astype(np.int64), below), (both, beyond)],
+    ):
+        columns = [
+            np.concatenate([each.astype(np.uint64) for each in column])
+            for column in zip(*pieces, strict=True)
+        ]
+        expected = in_memory(tmp_path / "made.edgewise", *columns)
+        for limit in (LIMIT, None):
+            ew.build(tmp_path / "built.edgewise", pieces, memory_limit=limit)
+            assert (tmp_path / "built.edgewise").read_bytes() == expected
+
+
 def test_ids_that_grow(tmp_path):
     """Ids of each piece are of another kind, and the runs of them are merged more than once."""
     random = np.random.default_rng(2)
@@ -269,7 +314,7 @@ def test_several_text_files(tmp_path):
         ([([0], [1])], {"directed": 1}, "directed is 1"),
         ([([0], [1])], {"in_edges": "no"}, "in_edges is 'no'"),
         ([([0], [1])], {"parallel_edges": "max"}, "parallel_edges is 'max'"),
-        ([([0], [1])], {"header": True}, "header are options for files"),
+        ([([0], [1])], {"header": True}, "options for files were given, header"),
         ([([0, 0], [1, 1], [2**31 - 1] * 2)], {"parallel_edges": "sum"}, "add up to more than int64"),
     ],
 )
@@ -287,7 +332,7 @@ def test_files_that_are_refused(tmp_path):
         (tmp_path / name).write_text(text)
     (tmp_path / "names.txt").write_text("a b\n")
     with pytest.raises(
-        ParseError, match=r"beyond 64 bits; expected 64 bits\. For names as ids, give names=True"
+        ParseError, match=r"beyond what int64 holds; expected ids up to .* For names as ids, give names=True"
     ):
         ew.build(output, tmp_path / "long.txt", memory_limit=4e7)
     with pytest.raises(ParseError, match="declares 2 entries and holds 1"):

@@ -121,7 +121,8 @@ class Builder:
         else:
             dealt = self._deal_by_index(self.wanted.num_vertices, rest, edges)
         give_back(self.room.limit)
-        self._check_disk(dealt.spill.num_arcs, arcs_known=True, ids=dealt.ids)
+        ids = dealt.ids
+        self._check_disk(dealt.spill.num_arcs, ids.num_vertices, _bytes_in_file(ids), arcs_known=True)
         self._write(dealt)
 
     def _watched(self, edges: Edges, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -132,7 +133,7 @@ class Builder:
             yield piece
             whole = None if self._told else edges.whole(count)
             if whole is not None:
-                self._check_disk(whole)
+                self._check_disk(whole, self.wanted.num_vertices or 0, 0)
 
     def _sizes(self, num_vertices: int, held: int) -> Sizes:
         left = self.room.left(held, f"the ids of {num_vertices:,} vertices", num_vertices)
@@ -165,9 +166,12 @@ class Builder:
             spool.add(piece)
         names = edges.names() if edges.are_names() else None
         numbering = distinct.finish() if names is None else Numbering(names.num_vertices)
-        self._check_disk(spool.num_edges, ids=names)
-        give_back(self.room.limit)
         count = numbering.num_vertices
+        of_ids = (
+            _bytes_in_file(names) if names is not None else 8 * count * (type(numbering) is not Numbering)
+        )
+        self._check_disk(spool.num_edges, count, of_ids)
+        give_back(self.room.limit)
         held = edges.held_bytes if names is not None else numbering.held_bytes + numbering.ids_bytes
         sizes = self._sizes(count, held)
         spill, loops = Spill(self.scratch, count, count, sizes), 0
@@ -209,25 +213,25 @@ class Builder:
                 in_rows.finish(count)
                 onward.close()
 
-    def _check_disk(self, num_edges: int, arcs_known: bool = False, ids: Ids | None = None) -> None:
+    def _check_disk(self, num_edges: int, count: int, of_ids: int, arcs_known: bool = False) -> None:
         """Refuse to go on without room on the disk for what is still to come, and say once what it takes.
 
         Args:
             num_edges: all edges or, if `arcs_known`, arcs.
+            count: the number of vertices, or 0 where it is not known.
+            of_ids: the bytes of their ids in the file, or 0.
             arcs_known: that all edges have been dealt out.
-            ids: of the vertices, where these are known.
         """
         wanted, of_weight = self.wanted, self._weight_bytes
         arcs = num_edges * (2 if wanted.both_directions and not arcs_known else 1)
         inward = wanted.in_edges and wanted.directed
         spooled = wanted.num_vertices is None and not arcs_known
-        count = ids.num_vertices if ids is not None else wanted.num_vertices or 0
-        rows = (4 + of_weight) * arcs + np.dtype(offset_dtype(arcs)).itemsize * count
+        rows = (4 + of_weight) * arcs + np.dtype(offset_dtype(arcs)).itemsize * (count + 1)
         disk = _Disk(
             spool=(2 * _ID_BYTES + of_weight) * num_edges * spooled,
             spill=(6 + of_weight) * arcs,
             onward=(6 + of_weight) * arcs * inward,
-            rows=rows,
+            rows=rows + of_ids,
             in_rows=rows * inward,
         )
         name = f"building {wanted.path}"
@@ -238,6 +242,14 @@ class Builder:
                 f"{disk.rows + disk.in_rows:,} in the end; {self.scratch.free + self.scratch.held:,} are free"
             )
         self._told = True
+
+
+def _bytes_in_file(ids: Ids) -> int:
+    """About the bytes that ids take in a file."""
+    given = ids.given
+    if given is None:
+        return 0
+    return sum(map(len, given)) + 8 * len(given) if given.dtype == object else int(given.nbytes)
 
 
 def _arrays_of(

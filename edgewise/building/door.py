@@ -88,7 +88,7 @@ def build(
     files = _as_files(edges)
     if files is None:
         if reading:
-            raise GraphError(f"the edges are no file, and {listed(reading)} are options for files")
+            raise GraphError(f"options for files were given, {listed(reading)}, and the edges are in no file")
         source = Columns(edges, room)
         both, arcs, count, base = directed is False, directed is not False, as_count(num_vertices), 0
     else:

@@ -68,17 +68,21 @@ class Files:
             raise GraphError(
                 "ids are names in one of several files; expected integers, or one file. Or give the edges in pieces"
             )
+        self._weighted: bool | None = None
+        self._empty: Piece | None = None
         self._pieces: EdgePieces | None = None
         self._reading: TextFile = self._files[0][0]
         self._number = 0
 
     def __iter__(self) -> Iterator[Piece]:
-        """The edges of each file, a block of lines at a time."""
+        """The edges of each file, a block of lines at a time; one piece without edges if there are none."""
         for number, (file, plan) in enumerate(self._files):
             self._number, self._reading = number, file
             yield from self._edges_of(file, plan)
             if plan.doubt:
                 warn(printable(plan.doubt), GraphWarning)
+        if self._weighted is None and self._empty is not None:
+            yield self._empty  # with weights of the declared kind
 
     def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
         self._pieces = EdgePieces(file, plan.layout, plan.options, plan.skip)
@@ -90,13 +94,27 @@ class Files:
                 count += len(source)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base
+                piece = Piece(source, target, weight)
                 if len(source):
-                    yield Piece(source, target, weight)
+                    self._check_weights(weight is not None)
+                    yield piece
+                else:
+                    self._empty = piece
         except LongIdError:
             raise ParseError(
-                f"{file.path} has integer ids beyond 64 bits; expected 64 bits. For names as ids, give names=True"
+                f"{file.path} has integer ids beyond what int64 holds; expected ids up to 2**63 - 1. edgewise.read "
+                "takes longer ones, and pieces take uint64. For names as ids, give names=True"
             ) from None
         check_declared(file, plan, count)
+
+    def _check_weights(self, weighted: bool) -> None:
+        """Refuse files of which some have weights. Raises GraphError."""
+        if self._weighted is not None and self._weighted != weighted:
+            raise GraphError(
+                f"{self._reading.path} has {'' if weighted else 'no '}weights, unlike the files before it; expected "
+                "weights in all of them or in none. weighted=False leaves them out"
+            )
+        self._weighted = weighted
 
     def are_names(self) -> bool:
         """Whether ids are names."""

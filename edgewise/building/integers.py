@@ -84,7 +84,8 @@ class Distinct:
     def _add_waiting(self) -> None:
         """Write the distinct ones of the ids that wait, as a run."""
         waiting, self._waiting = self._waiting, []
-        self._add_run([_distinct(np.concatenate(waiting).astype(self._dtype, copy=False))])
+        # Joined as they are, int64 and uint64 would make floats.
+        self._add_run([_distinct(np.concatenate([each.astype(self._dtype) for each in waiting]))])
         if len(self._runs) >= _MOST_RUNS:
             self._merge_runs()
 

@@ -18,7 +18,10 @@ from edgewise.text import listed, shown
 
 #: Edges of a piece that are looked at together: of arrays, and of lists and arrays of objects.
 _SLICE, _SHORT_SLICE = 2**16, 2**12
-_EXPECTED = "expected (source, target), (source, target, weight), or a data frame of two or three columns"
+_EXPECTED = (
+    "expected (source, target), (source, target, weight), or a data frame of two or three columns; one piece, or one "
+    "file, goes into a list"
+)
 
 
 class Piece(NamedTuple):
