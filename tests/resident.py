@@ -71,12 +71,15 @@ def _graph(kind: str, size: float) -> tuple[np.ndarray, np.ndarray, int]:
 
 def make_graph(name: str, size: float = 1.0):
     """A graph by its kind and what it has: "plain weights=float32 undirected", for one, or "plain names", where ids are
-    strings, or "sparse", integers with gaps, in any order. Nothing is made beside it."""
+    strings, or "sparse", integers with gaps, in any order; "in PATH", the one in a file, or for a smaller size the one in
+    PATH with ".small" behind it. Nothing is made beside it."""
     import edgewise as ew
     from edgewise.graph import csr
     from edgewise.graph.ids import Ids, named_ids
 
     kind, *words = name.split()
+    if kind == "in":
+        return ew.load(words[0] + ("" if size == 1 else ".small"))
     source, target, n = _graph(kind, size)
     weights, directed = None, "undirected" not in words
     for word in words:
