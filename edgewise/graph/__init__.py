@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from edgewise.errors import GraphTypeError
 from edgewise.graph.file import load
-from edgewise.graph.file_pages import FilePages, file_pages, least_pages
+from edgewise.graph.file_pages import FilePages, file_pages, least_pages, reading_once
 from edgewise.graph.graph import Graph
 from edgewise.graph.making import Made
 from edgewise.graph.resident import Arrays, Needs, Placement, Resident
@@ -23,6 +23,7 @@ __all__ = [
     "file_pages",
     "least_pages",
     "load",
+    "reading_once",
 ]
 
 #: The annotation of parameters of algorithms that take the user's id of a vertex, or several ids.

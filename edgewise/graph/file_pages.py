@@ -1,8 +1,8 @@
 """The memory limit of a run on a graph in a file: pages of the file that it reads count, and are given up in time.
 
 The limit is for what the process has resident beyond what it had before, as the kernel counts it. The run's own arrays
-take what they are said to need; pages of the file may take the rest, of which half, but at most `_MOST_SLACK`, is left
-free for what is read between two looks (`edgewise.kernels.cpu.ceiling`).
+take what they are said to need, and pages of the file may take the rest. Two thirds of that, but at most `_MOST_SLACK`,
+are left free for what is read between two looks (`edgewise.kernels.cpu.ceiling`).
 """
 
 import contextlib
@@ -13,11 +13,12 @@ import numpy as np
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.graph import Graph
 from edgewise.kernels.cpu.ceiling import Ceiling, below, is_counted, resident_without
+from edgewise.kernels.cpu.team import available_threads
 
 #: The fewest bytes for pages of a file, for the run and again for each thread.
-_LEAST = 2**25
+_LEAST = 2**26
 #: The most bytes that are left free.
-_MOST_SLACK = 2**28
+_MOST_SLACK = 2**29
 
 
 def least_pages(graph: Graph, num_threads: int) -> int:
@@ -26,6 +27,15 @@ def least_pages(graph: Graph, num_threads: int) -> int:
     if not isinstance(rows, FileRows) or not is_counted():
         return 0
     return min(rows.file.header.file_bytes, _LEAST * (1 + num_threads))
+
+
+def reading_once(graph: Graph) -> contextlib.AbstractContextManager[None]:
+    """While this is entered, pages of a graph's file take no more than the fewest bytes that any limit leaves them.
+
+    For what is found once for a graph, before the limit of a run is looked at.
+    """
+    threads = available_threads()
+    return file_pages(graph, least_pages(graph, threads), threads).given_up(0)
 
 
 class FilePages(NamedTuple):
@@ -51,7 +61,7 @@ class FilePages(NamedTuple):
         """
         if self.mapping is None:
             return contextlib.nullcontext()
-        slack = min(max(self.limit - needed, self.least) // 2, _MOST_SLACK)
+        slack = min(max(self.limit - needed, self.least) * 2 // 3, _MOST_SLACK)
         most = self.before + self.limit
         return below(Ceiling(most - slack, most, self.mapping))
 

@@ -81,7 +81,7 @@ def resident_without(mapping: np.ndarray) -> int:
 def _resident(file: Any, text: Any) -> Any:
     """The resident pages; `text` is room for the file's bytes."""
     length = _read(np.int32(file), text.ctypes.data, len(text), 0)
-    i, pages = 0, 0
+    i, pages = 0, np.int64(0)
     while i < length and text[i] != _SPACE:
         i += 1
     i += 1
@@ -137,16 +137,21 @@ class _Watcher:
         levels = [min(one.ceiling for one in each), min(one.limit for one in each)]
         mappings = {one.mapping.ctypes.data: one.mapping.nbytes for one in each}
         flat = [number for pair in mappings.items() for number in pair]
-        self._words = np.array([0, *(level // mmap.PAGESIZE for level in levels), *flat], np.int64)
-        self._thread = threading.Thread(target=_run, args=(self._words,), name="edgewise-pages", daemon=True)
+        self._words = np.array([1, *(level // mmap.PAGESIZE for level in levels), *flat], np.int64)
+        arguments = self._words, os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC), np.zeros(_TEXT, np.uint8)
+        _watch(*arguments)  # is stopped: this compiles it, which would take the thread long
+        self._words[_STOP] = 0
+        self._thread = threading.Thread(target=_run, args=arguments, name="edgewise-pages", daemon=True)
         self._thread.start()
 
 
-def _run(words: np.ndarray) -> None:
-    """What the thread does."""
-    file = os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC)
+def _run(words: np.ndarray, file: int, text: np.ndarray) -> None:
+    """What the thread does, before all other threads where the system lets it: others may keep it waiting for
+    milliseconds if more of them run than there are processors."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # of this thread alone
     try:
-        _watch(words, file, np.zeros(_TEXT, np.uint8))
+        _watch(words, file, text)
     finally:
         os.close(file)
 
