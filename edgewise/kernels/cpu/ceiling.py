@@ -122,7 +122,7 @@ class _Watcher:
             yield
         finally:
             with self._lock:
-                del self._ceilings[key]
+                self._ceilings.pop(key, None)
                 self._begin()
 
     def _begin(self) -> None:
@@ -133,7 +133,7 @@ class _Watcher:
             self._thread = None
         if not self._ceilings:
             return
-        each = self._ceilings.values()
+        each = list(self._ceilings.values())
         levels = [min(one.ceiling for one in each), min(one.limit for one in each)]
         mappings = {one.mapping.ctypes.data: one.mapping.nbytes for one in each}
         flat = [number for pair in mappings.items() for number in pair]
@@ -141,13 +141,15 @@ class _Watcher:
         arguments = self._words, os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC), np.zeros(_TEXT, np.uint8)
         _watch(*arguments)  # is stopped: this compiles it, which would take the thread long
         self._words[_STOP] = 0
-        self._thread = threading.Thread(target=_run, args=arguments, name="edgewise-pages", daemon=True)
+        self._thread = threading.Thread(
+            target=_run, args=(*arguments, each), name="edgewise-pages", daemon=True
+        )
         self._thread.start()
 
 
-def _run(words: np.ndarray, file: int, text: np.ndarray) -> None:
+def _run(words: np.ndarray, file: int, text: np.ndarray, _: list[Ceiling]) -> None:
     """What the thread does, before all other threads where the system lets it: others may keep it waiting for
-    milliseconds if more of them run than there are processors."""
+    milliseconds if more of them run than there are processors. The mappings are there as long as it runs."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # of this thread alone
     try:
