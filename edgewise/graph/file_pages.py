@@ -13,7 +13,6 @@ import numpy as np
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.graph import Graph
 from edgewise.kernels.cpu.ceiling import Ceiling, below, is_counted, resident_without
-from edgewise.kernels.cpu.team import available_threads
 
 #: The fewest bytes for pages of a file, for the run and again for each thread.
 _LEAST = 2**26
@@ -34,8 +33,7 @@ def reading_once(graph: Graph) -> contextlib.AbstractContextManager[None]:
 
     For what is found once for a graph, before the limit of a run is looked at.
     """
-    threads = available_threads()
-    return file_pages(graph, least_pages(graph, threads), threads).given_up(0)
+    return file_pages(graph, least_pages(graph, 1), 1).given_up(0)
 
 
 class FilePages(NamedTuple):
