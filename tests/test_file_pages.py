@@ -32,7 +32,7 @@ RUNS = {
     "bfs": "ew.bfs(g, first, memory_limit=limit)",
     "pagerank": "ew.pagerank(g, tol=0, max_iterations=3, memory_limit=limit)",
     "components": "ew.connected_components(g, memory_limit=limit)",
-    "betweenness": "ew.betweenness(g, k=2, memory_limit=limit)",
+    "betweenness": "ew.betweenness(g, k=1, memory_limit=limit)",
     "program that pulls": "ew.run(P.PageRank(tol=1e-2), g, memory_limit=limit)",
 }
 WEIGHTED = {
