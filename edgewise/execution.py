@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
-from edgewise.graph import Arrays, Graph
+from edgewise.graph import Arrays, FilePages, Graph, file_pages
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
@@ -27,7 +27,7 @@ Progress = bool | Callable[[int], None] | None
 class Execution:
     """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
     laying out. `num_threads` is the most threads that it may use, `threads_used` the most that it did use.
-    `memory_limit` is in bytes, or None."""
+    `memory_limit` is in bytes, without the least that pages of the graph's file take, or None."""
 
     schedule: Schedule
     num_threads: int
@@ -174,9 +174,10 @@ class Admission(NamedTuple):
         graph: what it runs on.
         chosen: where it runs.
         num_threads: the most CPU threads that it may use.
-        memory_limit: bytes that it may take, or None.
-        needed: bytes of the GPU's memory that it takes, if it runs there.
+        memory_limit: bytes that it may take beside the fewest for pages of the graph's file, or None.
+        needed: bytes that it takes beside these pages, if there is a limit; of the GPU's memory if it runs there.
         progress: as given.
+        pages: those of the graph's file.
     """
 
     name: str
@@ -186,6 +187,7 @@ class Admission(NamedTuple):
     memory_limit: int | None
     needed: int
     progress: Progress
+    pages: FilePages
 
     @contextlib.contextmanager
     def execution(self, total: int | None = None) -> Iterator[Execution]:
@@ -202,7 +204,7 @@ class Admission(NamedTuple):
         shows = bar or contextlib.nullcontext(self.progress if callable(self.progress) else None)
         on_gpu, schedule = self.chosen.on_gpu, self.chosen.schedule
         room = cuda_door().room(self.name, self.needed) if on_gpu else contextlib.nullcontext()
-        with shows as report, room:
+        with shows as report, room, self.pages.given_up(self.needed):
             run = Execution(schedule, self.num_threads, report, on_gpu, self.memory_limit)
             run.notes.extend(self.chosen.notes)
             started, compiled = time.perf_counter(), compile_seconds()
@@ -236,9 +238,10 @@ def admit(
         graph: what it runs on.
         chosen: where it runs, from `choose`.
         progress: True for a bar on a terminal, or a function of the number of supersteps done.
-        memory_limit: bytes that the run may take. On the CPU, beyond what exists: for results, temporary arrays, and
-            in-edges and other arrays that it makes for the graph. On a GPU, of its memory, the graph included: what
-            does not fit is read from the host's memory (docs/memory.md).
+        memory_limit: bytes that the run may take. On the CPU, beyond what is in memory: for results, temporary arrays,
+            in-edges and other arrays that it makes for the graph, and, for a graph from `edgewise.load`, pages of the
+            file that are in memory, which are given up in time (on Linux). On a GPU, of its memory, the graph
+            included: what does not fit is read from the host's memory (docs/memory.md).
         memory: gives the most bytes that it will take at one time: of the GPU's memory if it runs there.
         deliveries: the forms of delivery that this run has.
 
@@ -262,20 +265,27 @@ def admit(
         )
     check_schedule(name, schedule, on_gpu)
     threads = threads_of(name, schedule)
-    needed = memory() if on_gpu or memory_limit is not None else 0
-    check_limit(name, memory_limit, needed)
-    return Admission(name, graph, chosen, threads, memory_limit, needed, progress)
+    pages = FilePages()
+    if not on_gpu and memory_limit is not None:
+        pages = file_pages(graph, memory_limit, threads)
+    with pages.given_up(0):
+        needed = memory() if on_gpu or memory_limit is not None else 0
+    check_limit(name, memory_limit, needed, pages.least)
+    return Admission(
+        name, graph, chosen, threads, rest_of(memory_limit, pages.least), needed, progress, pages
+    )
 
 
-def check_limit(name: str, memory_limit: int | None, needed: int) -> None:
-    """Refuse what needs more bytes than it may take.
+def check_limit(name: str, memory_limit: int | None, needed: int, of_file: int = 0) -> None:
+    """Refuse what needs more bytes than it may take, `of_file` of them for pages of the graph's file.
 
     Raises:
-        MemoryLimitError: with both numbers.
+        MemoryLimitError: with the numbers.
     """
-    if memory_limit is not None and needed > memory_limit:
+    if memory_limit is not None and needed + of_file > memory_limit:
+        what = f", {of_file:,} of them for pages of the graph's file" if of_file else " beyond the graph"
         raise MemoryLimitError(
-            f"{name} needs {needed:,} bytes beyond the graph; the limit is {memory_limit:,}. Raise memory_limit, or "
+            f"{name} needs {needed + of_file:,} bytes{what}; the limit is {memory_limit:,}. Raise memory_limit, or "
             "use a smaller graph"
         )
 

@@ -409,7 +409,7 @@ def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: S
     if prepared is None or not prepared.spec.is_current:
         prepared = Prepared(program, weakref.proxy(graph), device, schedule)
         kept_programs.pop(key, None)
-        room = max(KEPT_BYTES, graph.stored.targets.nbytes)
+        room = max(KEPT_BYTES, 4 * graph.num_arcs)  # those of its targets
         while (
             len(kept_programs) >= KEPT_PROGRAMS or sum(each.nbytes for each in kept_programs.values()) > room
         ):

@@ -71,12 +71,15 @@ def _graph(kind: str, size: float) -> tuple[np.ndarray, np.ndarray, int]:
 
 def make_graph(name: str, size: float = 1.0):
     """A graph by its kind and what it has: "plain weights=float32 undirected", for one, or "plain names", where ids are
-    strings, or "sparse", integers with gaps, in any order. Nothing is made beside it."""
+    strings, or "sparse", integers with gaps, in any order. Nothing is made beside it. "in PATH" is the graph in a file,
+    or for a smaller size the one in PATH with ".small" behind it."""
     import edgewise as ew
     from edgewise.graph import csr
     from edgewise.graph.ids import Ids, named_ids
 
     kind, *words = name.split()
+    if kind == "in":
+        return ew.load(words[0] + ("" if size == 1 else ".small"))
     source, target, n = _graph(kind, size)
     weights, directed = None, "undirected" not in words
     for word in words:
@@ -95,7 +98,7 @@ def make_graph(name: str, size: float = 1.0):
     return ew.Graph(rows, ids, directed, loops)
 
 
-def _read(field: str) -> int:
+def read_status(field: str) -> int:
     return 1024 * int(re.search(rf"{field}:\s+(\d+)", STATUS.read_text())[1])
 
 
@@ -151,12 +154,12 @@ def measure(case: Case) -> Measured:
 def _peak(call) -> tuple[int, int]:
     """What a call says that it needs, and the peak with that for the limit."""
     _settle()
-    before = _read("VmRSS")
+    before = read_status("VmRSS")
     CLEAR.write_text("5")
     needed = _needed(call)
     _settle()
     call(needed)
-    return needed, _read("VmHWM") - before
+    return needed, read_status("VmHWM") - before
 
 
 def measured(case: Case) -> Measured:

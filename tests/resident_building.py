@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from resident import CLEAR, _read, _settle
+from resident import CLEAR, _settle, read_status
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
@@ -97,14 +97,14 @@ def _peak(make: Any, folder: Path, options: dict[str, Any], limit: int) -> tuple
     """The limit, the peak, whether it was refused, and the least limit that was said then."""
     edges = folder / "edges.txt" if (folder / "edges.txt").exists() else make(folder)
     _settle()
-    before = _read("VmRSS")
+    before = read_status("VmRSS")
     CLEAR.write_text("5")
     least = 0
     try:
         ew.build(folder / "built.edgewise", edges, memory_limit=limit, **options)
     except MemoryLimitError as error:
         least = int(re.search(r"at least ([\d,]+) bytes", str(error))[1].replace(",", ""))
-    return limit, _read("VmHWM") - before, least > 0, least
+    return limit, read_status("VmHWM") - before, least > 0, least
 
 
 if __name__ == "__main__":

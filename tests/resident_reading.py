@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from resident import CLEAR, _read, _settle
+from resident import CLEAR, _settle, read_status
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
@@ -36,14 +36,14 @@ def measure(kind: str) -> list[tuple[int, int, bool]]:
     limit, measured = 0, []
     while not measured or measured[-1][2]:
         _settle()
-        before = _read("VmRSS")
+        before = read_status("VmRSS")
         CLEAR.write_text("5")
         graph = refusal = None
         try:
             graph = ew.read(folder / "large.txt", memory_limit=limit)
         except MemoryLimitError as error:
             refusal = str(error)
-        measured.append((limit, _read("VmHWM") - before, refusal is not None))
+        measured.append((limit, read_status("VmHWM") - before, refusal is not None))
         if refusal:
             sizes = re.search(
                 r"at least ([\d,]+) bytes of memory(?:, and about ([\d,]+) for the whole)?", refusal

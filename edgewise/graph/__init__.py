@@ -4,12 +4,27 @@ from typing import Annotated, Any
 
 from edgewise.errors import GraphTypeError
 from edgewise.graph.file import load
+from edgewise.graph.file_pages import FilePages, file_pages, least_pages, reading_once
 from edgewise.graph.graph import Graph
 from edgewise.graph.making import Made
 from edgewise.graph.resident import Arrays, Needs, Placement, Resident
 from edgewise.text import shown
 
-__all__ = ["Arrays", "Graph", "Made", "Needs", "Placement", "Resident", "VertexId", "check_graph", "load"]
+__all__ = [
+    "Arrays",
+    "FilePages",
+    "Graph",
+    "Made",
+    "Needs",
+    "Placement",
+    "Resident",
+    "VertexId",
+    "check_graph",
+    "file_pages",
+    "least_pages",
+    "load",
+    "reading_once",
+]
 
 #: The annotation of parameters of algorithms that take the user's id of a vertex, or several ids.
 VertexId = Annotated[Any, "id of a vertex"]

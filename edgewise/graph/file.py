@@ -22,9 +22,10 @@ def load(path: str | os.PathLike[str]) -> Graph:
     """Open a file that `Graph.save` has written. O(1): a page is read, whatever the size of the file.
 
     The graph's arrays are the file's, mapped into memory: the system reads what is used, and gives it up when memory is
-    short. Each array is checked when it is first used, its checksums and its values, on all threads; so the first run
-    reads the file as fast as the disk gives it, and an array that is not used is never read. Offsets are copied into
-    memory. In-edges that are in the file are not made anew.
+    short; a run on the CPU with a ``memory_limit`` gives it up in time to stay within that (docs/memory.md). Each array
+    is checked when it is first used, its checksums and its values, on all threads; so the first run reads the file as
+    fast as the disk gives it, and an array that is not used is never read. Offsets are copied into memory. In-edges
+    that are in the file are not made anew.
 
     The file must not be written to, or cut short, while it is in use: runs and reads of arrays then raise an error
     instead of giving an answer (on Linux; elsewhere a file that is cut short ends the process). It may be replaced by

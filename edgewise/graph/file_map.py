@@ -62,7 +62,7 @@ class GraphFile:
         return _opened_again, (str(self.path), self.header.checksum)
 
     @cached_property
-    def _bytes(self) -> np.ndarray:
+    def mapping(self) -> np.ndarray:
         """The whole file, uint8, read-only."""
         view = mmap.mmap(self._file, self.header.file_bytes, access=mmap.ACCESS_READ)
         whole = np.frombuffer(view, np.uint8)
@@ -73,17 +73,17 @@ class GraphFile:
     def values(self, name: str) -> np.ndarray:
         """An array as it is in the file, unchecked."""
         array = self.header.arrays[name]
-        return self._bytes[array.begin : array.begin + array.nbytes].view(array.dtype)
+        return self.mapping[array.begin : array.begin + array.nbytes].view(array.dtype)
 
     def holds(self, array: np.ndarray) -> bool:
         """Whether an array lies in the mapped file."""
-        whole = vars(self).get("_bytes")
+        whole = vars(self).get("mapping")
         return whole is not None and bool(np.may_share_memory(whole, array))
 
     def words(self, name: str) -> np.ndarray:
         """An array as words of 64 bits; the last one may reach beyond its end."""
         array = self.header.arrays[name]
-        return self._bytes[array.begin : array.begin + -(-array.nbytes // WORD) * WORD].view(np.uint64)
+        return self.mapping[array.begin : array.begin + -(-array.nbytes // WORD) * WORD].view(np.uint64)
 
     def sums(self, name: str) -> np.ndarray:
         """The checksums of an array's blocks.

@@ -31,11 +31,15 @@ from edgewise.graph.file_checks import (
 )
 from edgewise.graph.file_format import INTEGER_IDS, RANGE_IDS, STRING_IDS
 from edgewise.graph.file_map import GraphFile
-from edgewise.graph.ids import Ids
+from edgewise.graph.ids import POSITION_BYTES, Ids, is_sequence
 from edgewise.kernels.cpu.launch import sealed
+from edgewise.memory import Step, held, in_turn
 
 #: The names of the arrays of rows: of out-edges, and of in-edges.
 _OUT, _IN = ("offsets", "targets", "weights"), ("in_offsets", "in_sources", "in_weights")
+
+#: Bytes of an id that is an object, beside its text; and those that reading it takes beside that.
+_OBJECT_BYTES, _READING_BYTES = 72, 184
 
 
 class FileRows:
@@ -196,6 +200,18 @@ class FileIds(Ids):
             ids = _integers(file) if file.header.ids == INTEGER_IDS else _objects(file)
         file.check_unchanged()
         return ids
+
+    def looking_up(self, ids: Any) -> Step:
+        """As `Ids.looking_up`, with the memory of ids that were not read yet, their pages included."""
+        if "given" in vars(self):
+            return super().looking_up(ids)
+        header, n = vars(self)["file"].header, self.num_vertices
+        found = held(8 * (len(ids) if is_sequence(ids) else 1))
+        if header.ids == INTEGER_IDS:
+            return in_turn(Step(8 * n, 17 * n), held(8 * n), found)
+        texts = header.arrays["id_texts"].nbytes
+        kept = _OBJECT_BYTES * n + texts
+        return in_turn(Step(kept, kept + _READING_BYTES * n + 2 * texts), held(POSITION_BYTES * n), found)
 
 
 def ids_in(file: GraphFile) -> Ids:

@@ -14,7 +14,7 @@ from edgewise.numeric import is_integer_type
 from edgewise.text import shown
 
 #: Bytes of an id that is an object, in the dictionary of ids, while that is made from a list.
-_POSITION_BYTES = 8 + 32 + 90
+POSITION_BYTES = 8 + 32 + 90
 
 _KINDS = "expected integers, or strings"
 
@@ -205,7 +205,7 @@ class Ids:
         count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:
-            kept = _POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
+            kept = POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
         elif self.given is not None:
             kept = 8 * self.num_vertices * ("_ascending" not in vars(self))
         return held(kept + 8 * count)

@@ -13,8 +13,8 @@ from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refus
 from edgewise.algorithms.betweenness.memory import MOST_SOURCES, batch_beside, batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin
-from edgewise.execution import Execution, Progress, threads_of
-from edgewise.graph import Arrays
+from edgewise.execution import Execution, Progress, rest_of, threads_of
+from edgewise.graph import Arrays, least_pages
 from edgewise.kernels.costs import levels
 from edgewise.memory import as_bytes, held, in_turn
 from edgewise.schedule import Buffered, Pull, Schedule
@@ -48,8 +48,9 @@ def sum_dependencies(
     job = Job(name, graph, weighted, on, exact_dtype(name, graph, weighted), choosing.kept, checkpoint)
 
     def memory(schedule: Schedule) -> int:
-        limit = as_bytes(f"{name}: memory_limit", memory_limit)
-        size = job.size(asked.number, threads_of(name, schedule), limit)
+        threads = threads_of(name, schedule)
+        limit = rest_of(as_bytes(f"{name}: memory_limit", memory_limit), least_pages(graph, threads))
+        size = job.size(asked.number, threads, limit)
         return in_turn(choosing, held(size.num_bytes)).most
 
     def gpu_memory(_: Schedule) -> int:

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.graph import Graph
+from edgewise.graph import Graph, reading_once
 from edgewise.kernels.cache import device_function
 
 
@@ -45,11 +45,12 @@ _weight_ranges: WeakKeyDictionary[Graph, tuple[Any, Any]] = WeakKeyDictionary()
 def weight_range(graph: Graph) -> tuple[Any, Any]:
     """The smallest and the largest weight as Python numbers, found once for each graph."""
     if graph not in _weight_ranges:
-        weights = graph.stored.weights
-        if weights is None or len(weights) == 0:
+        if not graph.weighted or graph.num_arcs == 0:
             _weight_ranges[graph] = (1, 1)
         else:
-            _weight_ranges[graph] = (weights.min().item(), weights.max().item())
+            with reading_once(graph):
+                weights = graph.stored.weights
+                _weight_ranges[graph] = (weights.min().item(), weights.max().item())
     return _weight_ranges[graph]
 
 
@@ -59,9 +60,9 @@ def distance_dtype(graph: Graph) -> np.dtype:
     Raises:
         GraphError: not even int64 holds n times the largest weight.
     """
-    if not graph.weighted:
+    given = graph.weight_dtype
+    if given is None:
         return np.dtype(np.int32)
-    given = np.dtype(graph.stored.weights.dtype)
     if given.kind == "f":
         return given
     heaviest = max(map(abs, weight_range(graph)))

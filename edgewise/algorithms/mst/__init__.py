@@ -142,7 +142,7 @@ def mst(
             "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "
             "each arc for an edge, or make the graph with directed=False"
         )
-    dtype = np.dtype(graph.stored.weights.dtype if graph.weighted else np.int32)
+    dtype = graph.weight_dtype or np.dtype(np.int32)
     task = begin(
         "mst",
         graph,

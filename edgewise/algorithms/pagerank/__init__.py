@@ -249,7 +249,7 @@ def check_parameters(
     limit = as_steps("pagerank: max_iterations", max_iterations)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"pagerank: dtype is {kind}; expected float64 or float32")
-    if weighted and graph.weights is None:
+    if weighted and not graph.weighted:
         raise GraphError(
             "pagerank: weighted=True, but the graph has no weights; read it with weights, or leave it out"
         )

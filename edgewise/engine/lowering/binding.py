@@ -107,8 +107,8 @@ def vertex_dtype(graph: Graph) -> np.dtype:
 
 def _weight_dtype(spec: Specification, graph: Graph) -> np.dtype:
     """The dtype that `WEIGHT` stands for: that of the weights, or of the default if the graph has none."""
-    if graph.weighted:
-        return np.dtype(graph.stored.weights.dtype)
+    if graph.weight_dtype is not None:
+        return graph.weight_dtype
     for name, declared in spec.edge_fields.items():
         if declared.dtype is WEIGHT:
             if declared.default is LEFT_OUT:

@@ -1,0 +1,225 @@
+"""A run on a graph in a file takes no more resident memory than its limit, pages of the file included."""
+
+import mmap
+import os
+import threading
+
+import numpy as np
+import pytest
+from resident import CLEAR, SLACK, Case, measured, read_status
+
+import edgewise as ew
+from edgewise.errors import FileChangedError, GraphError, MemoryLimitError
+from edgewise.graph import least_pages
+from edgewise.kernels.cpu.ceiling import Ceiling, below, resident_without
+from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.team import claim, team_kernel
+
+pytestmark = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
+
+MIB = 2**20
+#: Graphs of 270 MB, of which 200 may be in memory, and what runs on them.
+GRAPHS = {
+    "directed": {"m": 34_000_000},
+    "undirected": {"m": 34_000_000, "directed": False},
+    "weighted": {"m": 17_000_000, "directed": False, "weights": (1, 99)},
+}
+BOTH_WAYS = {
+    "scc": "ew.scc(g, memory_limit=limit)",
+    "components": "ew.connected_components(g, memory_limit=limit)",
+}
+RUNS = {
+    "bfs": "ew.bfs(g, first, memory_limit=limit)",
+    "pagerank": "ew.pagerank(g, tol=0, max_iterations=3, memory_limit=limit)",
+    "components": "ew.connected_components(g, memory_limit=limit)",
+    "betweenness": "ew.betweenness(g, k=1, memory_limit=limit)",
+    "program that pulls": "ew.run(P.PageRank(tol=1e-2), g, memory_limit=limit)",
+}
+WEIGHTED = {
+    "sssp": "ew.sssp(g, first, memory_limit=limit)",
+    "weighted pagerank": "ew.pagerank(g, tol=0, max_iterations=3, weighted=True, memory_limit=limit)",
+    "mst": "ew.mst(g, memory_limit=limit)",
+    "program": "ew.run(P.SSSP(source=first), g, memory_limit=limit)",
+}
+CASES = [
+    *(("directed", run) for run in BOTH_WAYS.items()),
+    *(("undirected", run) for run in RUNS.items()),
+    *(("weighted", run) for run in WEIGHTED.items()),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The path of a graph's file by its name, with one of its kind that is small beside it."""
+    folder = tmp_path_factory.mktemp("files")
+
+    def path(name):
+        if not (folder / name).exists():
+            options = {"directed": True, **GRAPHS[name]}
+            num_edges = options.pop("m")
+            for suffix, n, m in (("", 600_000, num_edges), (".small", 100, 2000)):
+                graph = ew.generate.uniform(n, m, seed=1, **options)
+                graph.save(folder / f"{name}{suffix}", in_edges=options["directed"])
+        return folder / name
+
+    return path
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("graph, run", CASES, ids=lambda each: each if isinstance(each, str) else each[0])
+def test_a_run_stays_within_the_least_limit_that_it_says(files, monkeypatch, graph, run):
+    monkeypatch.setenv("EDGEWISE_NUM_THREADS", "2")
+    found = measured(Case(f"in {files(graph)}", run[1]))
+    assert found.peak <= found.needed + SLACK and found.later <= found.again + SLACK, found
+
+
+@team_kernel
+def add_up(thread, size, control, words, total):
+    """Add up all words, four times."""
+    step, pieces = len(words) // 64, 64
+    while True:
+        piece = claim(control, 0, 1, 4 * pieces)
+        if piece >= 4 * pieces:
+            return
+        found, first = np.uint64(0), (piece % pieces) * step
+        for i in range(first, first + step):
+            found += words[i]
+        total[piece] = found
+
+
+@pytest.fixture
+def mapping(tmp_path):
+    """A file of 256 MiB in memory, as words."""
+    (tmp_path / "zeros").write_bytes(bytes(256 * MIB))
+    with (tmp_path / "zeros").open("rb") as file:
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint64)
+
+
+def peak_of_reading(mapping) -> int:
+    """The peak of resident memory while a mapping is read, beyond what is resident before."""
+    total = np.zeros(256, np.uint64)
+    launch(add_up, mapping[:64], total, work=0)
+    before = resident_without(mapping.view(np.uint8))
+    CLEAR.write_text("5")
+    launch(add_up, mapping, total, work=1e9)
+    return read_status("VmHWM") - before
+
+
+def test_pages_are_given_up_while_a_kernel_reads(mapping):
+    def ceiling(size):
+        return Ceiling(before + size * MIB, before + 3 * size * MIB, mapping.view(np.uint8))
+
+    before = resident_without(mapping.view(np.uint8))
+    assert peak_of_reading(mapping) > 240 * MIB
+    with below(ceiling(48)), below(ceiling(1000)):
+        assert peak_of_reading(mapping) <= 144 * MIB
+    assert peak_of_reading(mapping) > 240 * MIB
+    with below(ceiling(1000)):
+        with below(ceiling(48)):
+            pass
+        assert peak_of_reading(mapping) > 240 * MIB
+
+
+def watching() -> bool:
+    return any(thread.name == "edgewise-pages" for thread in threading.enumerate())
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A graph in a file of 144 MB: each vertex has arcs to the next 360 ones."""
+    path, n, degree = tmp_path_factory.mktemp("graph") / "g.edgewise", 100_000, 360
+    targets = (np.arange(n, dtype=np.int32)[:, None] + np.arange(1, degree + 1, dtype=np.int32)) % n
+    ew.Graph.from_csr(np.arange(0, n * degree + 1, degree), targets.ravel()).save(path)
+    return path
+
+
+ONE = {"device": "cpu", "schedule": ew.Schedule(num_threads=1)}
+
+
+def components(graph, **options):
+    return ew.connected_components(graph, **ONE, **options)
+
+
+def least(call) -> int:
+    """The least limit with which a call runs, as its refusal says."""
+    with pytest.raises(MemoryLimitError, match="of them for pages of the graph's file") as refused:
+        call(memory_limit=0)
+    return int(str(refused.value).split(" needs ")[1].split()[0].replace(",", ""))
+
+
+def test_pages_count(path, tmp_path):
+    graph = ew.load(path)
+    needed = least(lambda **options: components(graph, **options))
+    assert least_pages(graph, 1) == 128 * MIB < needed < 128 * MIB + 2e6
+    with pytest.raises(MemoryLimitError):
+        components(graph, memory_limit=needed - 1)
+    in_memory = ew.generate.path(100)
+    assert least_pages(in_memory, 1) == 0
+    in_memory.save(tmp_path / "small")
+    assert least_pages(ew.load(tmp_path / "small"), 1) == (tmp_path / "small").stat().st_size
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, **options: components(graph, **options).component,
+        pytest.param(
+            lambda graph, **options: ew.bfs(graph, 0, **ONE, **options).level, marks=pytest.mark.more
+        ),
+        pytest.param(
+            lambda graph, **options: ew.betweenness(graph, sources=[1, 2], **ONE, **options).centrality,
+            marks=pytest.mark.more,
+        ),
+    ],
+)
+def test_answers_are_those_without_a_limit(path, call):
+    graph = ew.load(path)
+    limited = call(graph, memory_limit="200 MB")
+    assert np.array_equal(limited, call(graph)) and not watching()
+
+
+@pytest.mark.more
+def test_several_runs_at_a_time(path):
+    graph, answers = ew.load(path), []
+    expected = components(graph).component
+
+    def call(limit):
+        answers.extend(components(graph, memory_limit=limit).component for _ in range(5))
+
+    threads = [threading.Thread(target=call, args=(limit,)) for limit in ("150 MB", "160 MB", "1 GB", None)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 20 and all(np.array_equal(answer, expected) for answer in answers)
+    assert not watching()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.param(ValueError, marks=pytest.mark.more)])
+def test_an_error_leaves_no_thread(path, error):
+    seen = []
+
+    def stop(_):
+        seen.append(watching())
+        raise error
+
+    graph = ew.load(path)
+    with pytest.raises(error):
+        ew.pagerank(graph, tol=0, max_iterations=10**6, **ONE, progress=stop, memory_limit="1 GB")
+    assert seen == [True] and not watching()
+    with pytest.raises(GraphError):
+        ew.bfs(graph, -5, **ONE, memory_limit="1 GB")
+    assert not watching()
+
+
+@pytest.mark.more
+def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path):
+    (tmp_path / "cut").write_bytes(path.read_bytes())
+    graph = ew.load(tmp_path / "cut")
+
+    def cut(_):
+        os.truncate(tmp_path / "cut", 4096)
+
+    with pytest.raises(FileChangedError):
+        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="1 GB")
+    assert not watching()
