@@ -32,17 +32,14 @@ RUNS = {
     "bfs": "ew.bfs(g, first, memory_limit=limit)",
     "pagerank": "ew.pagerank(g, tol=0, max_iterations=3, memory_limit=limit)",
     "components": "ew.connected_components(g, memory_limit=limit)",
-    "betweenness": "ew.betweenness(g, k=1, memory_limit=limit)",
     "program that pulls": "ew.run(P.PageRank(tol=1e-2), g, memory_limit=limit)",
 }
 WEIGHTED = {
-    "sssp": "ew.sssp(g, first, memory_limit=limit)",
     "weighted pagerank": "ew.pagerank(g, tol=0, max_iterations=3, weighted=True, memory_limit=limit)",
     "mst": "ew.mst(g, memory_limit=limit)",
-    "program": "ew.run(P.SSSP(source=first), g, memory_limit=limit)",
 }
-#: They read at random for long, and may read past the limit between two looks: see docs/memory.md.
-AT_RANDOM = ("betweenness", "sssp", "program")
+#: Shortest paths and betweenness read at random for long, and may read past the least limit between two looks: see
+#: docs/memory.md.
 CASES = [
     *(("directed", run) for run in BOTH_WAYS.items()),
     *(("undirected", run) for run in RUNS.items()),
@@ -67,14 +64,8 @@ def files(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "graph, run",
-    [
-        pytest.param(*case, marks=pytest.mark.slow if case[1][0] in AT_RANDOM else pytest.mark.more)
-        for case in CASES
-    ],
-    ids=lambda each: each if isinstance(each, str) else each[0],
-)
+@pytest.mark.more
+@pytest.mark.parametrize("graph, run", CASES, ids=lambda each: each if isinstance(each, str) else each[0])
 def test_a_run_stays_within_the_least_limit_that_it_says(files, monkeypatch, graph, run):
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "2")
     found = measured(Case(f"in {files(graph)}", run[1]))
