@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 from edgewise.graph import Graph
@@ -39,6 +40,10 @@ def _found() -> dict[str, tuple[Path, dict[str, Any]]]:
 _FOUND = _found()
 #: The graphs that are there.
 NAMES = tuple(_FOUND)
+#: The names as parameters of tests. The largest graph takes as long as all others.
+CASES = tuple(
+    pytest.param(name, marks=pytest.mark.more) if name == "actor-collab" else name for name in NAMES
+)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,10 @@ CASES = [
 ]
 
 
+#: Runs that take long.
+LONG = ("scc", "weighted pagerank")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The path of a graph's file by its name, with one of its kind that is small beside it."""
@@ -64,8 +68,14 @@ def files(tmp_path_factory):
     return path
 
 
-@pytest.mark.more
-@pytest.mark.parametrize("graph, run", CASES, ids=lambda each: each if isinstance(each, str) else each[0])
+@pytest.mark.parametrize(
+    "graph, run",
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[1][0] in LONG else pytest.mark.more)
+        for case in CASES
+    ],
+    ids=lambda each: each if isinstance(each, str) else each[0],
+)
 def test_a_run_stays_within_the_least_limit_that_it_says(files, monkeypatch, graph, run):
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "2")
     found = measured(Case(f"in {files(graph)}", run[1]))

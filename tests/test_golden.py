@@ -8,7 +8,7 @@ import pytest
 import edgewise as ew
 
 
-@pytest.fixture(params=golden.NAMES, scope="module")
+@pytest.fixture(params=golden.CASES, scope="module")
 def real(request):
     return golden.load(request.param)
 

@@ -14,7 +14,7 @@ def test_the_repository_has_a_graph_of_each_kind() -> None:
     assert {answers["directed"] for answers in known if "betweenness" in answers} == {True, False}
 
 
-@pytest.mark.parametrize("name", golden.NAMES)
+@pytest.mark.parametrize("name", golden.CASES)
 def test_facts(name: str) -> None:
     case = golden.load(name)
     graph, facts = case.graph, case.answers
