@@ -60,13 +60,9 @@ from edgewise.primitives.near_far_piles import (
     RISES,
     SUPERSTEPS,
 )
-from edgewise.primitives.near_far_rise import LARGEST
+from edgewise.primitives.near_far_rise import LARGEST, adapted
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
-
-#: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
-#: had more than FAST.
-SLOW, FAST = 1000, 4000
 
 
 @device_function
@@ -346,16 +342,6 @@ def _make_unload(applies: bool) -> Any:
 
 
 @inlined
-def _adapted(width, computed, supersteps):
-    """The next width, by the mean number of vertices in the supersteps since the last rise."""
-    if computed < SLOW * supersteps:
-        width *= 2.0
-    elif computed > FAST * supersteps:
-        width *= 0.5
-    return width
-
-
-@inlined
 def _report(step, few_steps, rises, ending, host):
     """Write the facts of a run to the host's array."""
     host[SUPERSTEPS] = step
@@ -458,7 +444,7 @@ def _make_loop(rise: Any, walk: Any, few: Any, begin_push: Any, split: Any, unlo
             far, stay = (other_far, far_list) if crossed else (far_list, other_far)
             near_word, edges_word, far_word = NEAR + following, EDGES + following, FAR + pile
             if found == 0:
-                width = _adapted(width, computed, step - since)
+                width = adapted(width, computed, step - since)
                 computed, since = np.int64(0), step
                 below = threshold
                 start = least if below <= least < LARGEST else below

@@ -5,12 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cuda.device import block_barrier, block_thread, device_function
+from edgewise.kernels.cuda.device import block_barrier, block_thread, device_function, inlined
 from edgewise.primitives.block_queues import LOCAL
 
 LOWEST, LARGEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 #: How many far vertices are sampled to set the width.
 SAMPLE = min(64, LOCAL)
+#: The width doubles if the supersteps since the last rise had fewer than SLOW vertices in the mean, and halves if they
+#: had more than FAST.
+SLOW, FAST = 1000, 4000
+
+
+@inlined
+def adapted(width, computed, supersteps):
+    """The next width, by the mean number of vertices in the supersteps since the last rise."""
+    if computed < SLOW * supersteps:
+        width *= 2.0
+    elif computed > FAST * supersteps:
+        width *= 0.5
+    return width
 
 
 def make_rise(waiting: Any, real: Any, whole: Any) -> Any:
