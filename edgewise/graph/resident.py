@@ -159,9 +159,8 @@ class Resident:
             if each in unmade or not (graph.built_on_gpu or id(self._values(each)) in graph.residents)
         }
         if not missing:
-            graph.residents[_ALL_THERE, arrays] = (
-                True  # asked at each call, so it is noted: what is there stays
-            )
+            # Asked at each call, so it is noted: what is there stays, or all is given up together.
+            graph.residents[_ALL_THERE, arrays] = True
             return _NOTHING
         kept, sorted_there = sum(missing.values()), bool(unmade) and graph.built_on_gpu
         return Step(kept, kept + sorted_there * gpu_rows.ARC_BYTES * graph.num_arcs)
