@@ -167,9 +167,7 @@ class Builder:
         names = edges.names() if edges.are_names() else None
         numbering = distinct.finish() if names is None else Numbering(names.num_vertices)
         count = numbering.num_vertices
-        of_ids = (
-            _bytes_in_file(names) if names is not None else 8 * count * (type(numbering) is not Numbering)
-        )
+        of_ids = numbering.file_bytes if names is None else _bytes_in_file(names)
         self._check_disk(spool.num_edges, count, of_ids)
         give_back(self.room.limit)
         held = edges.held_bytes if names is not None else numbering.held_bytes + numbering.ids_bytes

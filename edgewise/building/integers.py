@@ -149,9 +149,10 @@ class Numbering:
         num_vertices: the number of distinct ids.
         held_bytes: what looking up takes of memory.
         ids_bytes: what the ids take beside that.
+        file_bytes: what the ids take in the file.
     """
 
-    held_bytes = ids_bytes = 0
+    held_bytes = ids_bytes = file_bytes = 0
 
     def __init__(self, num_vertices: int) -> None:
         self.num_vertices = num_vertices
@@ -171,7 +172,8 @@ class _ByMarks(Numbering):
     def __init__(self, num_vertices: int, marks: np.ndarray, before: np.ndarray) -> None:
         super().__init__(num_vertices)
         self._arrays: tuple[np.ndarray, ...] = marks, before
-        self.held_bytes, self.ids_bytes = marks.nbytes + before.nbytes, 8 * num_vertices
+        self.held_bytes = marks.nbytes + before.nbytes
+        self.ids_bytes = self.file_bytes = 8 * num_vertices
 
     def indices_of(self, column: np.ndarray) -> np.ndarray:
         """The indices of ids, int32."""
@@ -196,7 +198,7 @@ class _InOrder(Numbering):
         super().__init__(len(ids))
         self._ids = ids
         self._starts, self._shift = _leading(ids)
-        self.held_bytes = ids.nbytes + self._starts.nbytes
+        self.held_bytes, self.file_bytes = ids.nbytes + self._starts.nbytes, ids.nbytes
 
     def indices_of(self, column: np.ndarray) -> np.ndarray:
         """The indices of ids, int32."""
