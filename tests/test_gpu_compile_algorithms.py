@@ -29,10 +29,12 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
+    from edgewise.algorithms.sssp import cuda_apart
     from edgewise.graph import keys_cuda
     from edgewise.layout import slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
+    near = np.dtype(np.float32) if special else distance
 
     def sssp_kernel(takes, dtype, weighted, weight=weight, apart=False):
         made = sssp_cuda.MAKERS[takes](dtype, weighted, apart)
@@ -43,6 +45,7 @@ def kernels(offsets, weight, distance, rank):
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
         "sssp": sssp_kernel(sssp_cuda.Paths, distance, True),
         "sssp apart": sssp_kernel(sssp_cuda.Paths, wide, True, np.dtype(np.uint8), True),
+        "sssp over sorted rows": (cuda_apart.make_kernel(near), cuda_apart.signature(offsets, near)),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
@@ -71,6 +74,7 @@ NAMES = (
     "parents of levels",
     "sssp",
     "sssp apart",
+    "sssp over sorted rows",
     "parents of distances",
     "components",
     "forest",
@@ -95,7 +99,10 @@ SLOW = [
     ("distances", NEWEST_MEASURED, SMALL),
     ("distances", OLDEST, BIG),
 ]
-MARKS = dict.fromkeys(SLOW, pytest.mark.slow) | {("sssp apart", NEWEST_MEASURED, SMALL): pytest.mark.more}
+MARKS = dict.fromkeys(SLOW, pytest.mark.slow)
+MARKS |= {
+    (name, NEWEST_MEASURED, SMALL): pytest.mark.more for name in ("sssp apart", "sssp over sorted rows")
+}
 MARKS |= {each: pytest.mark.more for each in CASES if each[1] == OLDEST and each not in SLOW}
 CASES = [pytest.param(*each, marks=MARKS.get(each, ())) for each in CASES]
 

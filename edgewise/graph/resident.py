@@ -211,8 +211,10 @@ class Resident:
         arcs = [*of_run, *(size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)]
         of_lists = min(1.0, (LISTS if sum(arcs) else 1) * room / max(lists, 1))
         of_arcs = min(1.0, (room - of_lists * lists) / max(sum(arcs), 1))
-        if not self._host_has_room(sum(size - part(size, of_arcs) for size in arcs)):
-            of_arcs = 0.0
+        on_host = sum(size - part(size, of_arcs) for size in arcs) + lists - part(lists, of_lists)
+        if of_arcs > 0 and not self._host_has_room(on_host):
+            # Arcs are read in place, and lists get their room.
+            of_arcs, of_lists = 0.0, min(1.0, room / max(lists, 1))
         there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
         elsewhere = offsets + sum(arcs) + lists - there
         self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, elsewhere))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.mst.lightest import LOWER_HALF, weights_of
+from edgewise.algorithms.mst.lightest import weights_of
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Keys, type_of
 from edgewise.kernels.cuda.device import (
     SIMULATED,
@@ -23,6 +23,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.vertices import LOWER_HALF
 
 #: The ends of no edge.
 NO_EDGE = np.int64(2**63 - 1)

@@ -35,13 +35,12 @@ from edgewise.kernels.cuda.device import (
 from edgewise.primitives.deal import PIECE, arcs_of_piece, degree, holder_of, reserve
 from edgewise.primitives.ordered_keys import key_dtype, make_keys
 from edgewise.primitives.running_sums import sum_to_lane
+from edgewise.primitives.vertices import LOWER_HALF
 
 #: No other end of an arc: before all, which no arc was found for yet, and after all.
 NOT_YET, NOBODY = np.int32(-1), np.int32(2**31 - 1)
 #: Arcs up to which a piece is short.
 SHORT = 6 if SIMULATED else 16
-#: The bits of the lower one of two numbers in a word.
-LOWER_HALF = 0xFFFFFFFF
 
 
 def make_key(weight: np.dtype) -> Any:

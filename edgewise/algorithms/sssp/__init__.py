@@ -145,7 +145,7 @@ def sssp(
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
     paths_on_gpu = Form(
         "sssp.cuda.shortest_paths",
-        lambda _: graph.num_vertices * (dtype.itemsize + 12),
+        lambda _: graph.num_vertices * _vertex_bytes(graph, dtype),
         (Push,),
         Arrays.both_ways(graph.weighted),
         _list_bytes(graph),
@@ -173,6 +173,11 @@ def sssp(
         raise ParameterError(f"sssp: source is {shown(source)}; expected one vertex")
     paths, run = task.find(graph, start, dtype, delta)
     return SSSPResult(graph, run, start, paths)
+
+
+def _vertex_bytes(graph: Graph, dtype: np.dtype) -> int:
+    """The memory of a run for each vertex on a GPU, where rows are sorted by weight or not (`cuda_apart`)."""
+    return max(dtype.itemsize + 12, 19 * graph.weighted)
 
 
 def _list_bytes(graph: Graph) -> int:

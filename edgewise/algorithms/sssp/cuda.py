@@ -15,10 +15,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import WeightedOnGpu, lists, offset_dtype, weighted_graph_on_gpu
+from edgewise.algorithms.common.device_graph import (
+    WeightedOnGpu,
+    laid_out,
+    lists,
+    offset_dtype,
+    weighted_graph_on_gpu,
+)
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
+from edgewise.algorithms.sssp import cuda_apart
+from edgewise.algorithms.sssp.cuda_rows import sorted_rows, suit
+from edgewise.algorithms.sssp.cuda_sums import make_sums as make_sums
 from edgewise.algorithms.sssp.path_tree import attach_rest
 from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, narrow_dtype, refuse_overflow
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
@@ -32,7 +42,6 @@ from edgewise.kernels.cuda.device import (
     block_thread,
     cuda,
     device_function,
-    float_bits,
     grid_barrier,
     lane,
     load_fresh,
@@ -58,7 +67,6 @@ from edgewise.primitives.near_far_piles import (
     list_shapes,
     make_piles,
 )
-from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.vertices import HUB, NO_VERTEX
 
@@ -88,44 +96,6 @@ class Paths(NamedTuple):
     n: int
     source: int
     unreached: int
-
-
-def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
-    """Device functions for distances of this dtype, with weights or with 1 for each arc.
-
-    ``plus(key, weight)`` and ``raised(key, delta)`` give keys; ``weight_of(k, weights)`` is the length of an arc.
-    """
-    kind, key_type = distance.type, key_dtype(distance).type
-    is_float = distance.kind == "f"
-
-    if is_float:
-        bits, real = float_bits(distance)
-
-        @device_function
-        def plus(key, weight):
-            """The key of a distance and a weight's sum."""
-            return np.int64(bits(kind(real(key_type(key)) + kind(weight))))
-
-        @device_function
-        def raised(key, delta):
-            return max(key + 1, np.int64(bits(kind(real(key_type(key)) + kind(delta)))))
-
-    else:
-
-        @device_function
-        def plus(key, weight):
-            return key + np.int64(weight)
-
-        @device_function
-        def raised(key, delta):
-            step = max(np.int64(1), np.int64(min(delta, 9.2e18)))
-            return key + step if key < LARGEST - step else LARGEST
-
-    @device_function
-    def weight_of(k, weights):
-        return weights[k] if weighted else kind(1)
-
-    return plus, raised, weight_of
 
 
 def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
@@ -356,6 +326,10 @@ def shortest_paths(
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
+    if graph.placement is not None and suit(graph, dtype):
+        found = _over_sorted_rows(graph, start, dtype, delta, run)
+        if found is not None:
+            return found
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
@@ -370,6 +344,28 @@ def shortest_paths(
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     paths = piles.best.view(dtype), parent.view(np.int32)
     return *finished(graph, start, *paths, int(host[ORPHANS]), run), int(host[SUPERSTEPS])
+
+
+def _over_sorted_rows(
+    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+) -> tuple[Any, Any, int] | None:
+    """`shortest_paths` of `cuda_apart`; None if the host has no room to sort rows, or distances are too long."""
+    width = auto_delta(graph) if delta == "auto" else delta
+    try:
+        rows = laid_out(run, "sorted arcs by weight in the host's memory", graph, sorted_rows)
+    except MemoryLimitError as refused:
+        run.explain(f"over rows as they are: {refused}")
+        return None
+    unreached = int(unreached_key(dtype))
+    distance, parent, found = cuda_apart.search(graph, rows, start, dtype, width, unreached, run)
+    if found.too_far:
+        run.explain("over rows as they are: a distance takes more than 31 bits")
+        return None
+    run.explain(
+        f"supersteps on the GPU: {found.supersteps} in {found.ranges} ranges of distances; arcs out of a range were "
+        f"followed {found.pushed} times from it, and {found.pulled} times by looking back"
+    )
+    return *finished(graph, start, distance, parent, found.orphans, run), found.supersteps
 
 
 def finished(
