@@ -15,7 +15,7 @@ from test_engines import PROGRAMS
 
 import edgewise as ew
 from edgewise.engine import endless
-from edgewise.errors import MemoryLimitError, ProgramWarning
+from edgewise.errors import MemoryLimitError, MemoryWarning, ProgramWarning
 from edgewise.graph import resident
 from edgewise.graph.resident import RESERVE
 from edgewise.kernels.cuda import placed
@@ -117,7 +117,7 @@ def test_pagerank_without_room_for_its_layout(weighted):
     lowest = least(call, graph)
     for limit in (lowest, lowest + graph.targets.nbytes // 4):
         result = call(graph, device="cuda", memory_limit=limit)
-        assert limit > lowest or "read from the host's memory" in result.explain()
+        assert "the host's memory" in result.explain()
         np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-9)
         assert result.verify(graph)
 
@@ -305,6 +305,46 @@ def test_divided_arrays_come_back(there):
     np.testing.assert_array_equal(placed.snapshot(array), values + 1)
     assert there == values.nbytes or (found == values + 1).all()
     np.testing.assert_array_equal(values, np.arange(len(values)))
+
+
+REFUSING = {"bfs": ALGORITHMS["bfs"][1], "a program": call_of(PROGRAMS["float sums"][0], "auto")}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_arrays_are_read_in_place_if_the_system_gives_no_parts_of_them(name, monkeypatch):
+    call, make = REFUSING[name], placed._Divided
+
+    def made(size, there):
+        if there:
+            raise MemoryLimitError("no parts")
+        return make(size, there)
+
+    graph, expected = graph_of(), call(graph_of(), device="cuda")
+    limit = least(call, graph) + graph.targets.nbytes
+    monkeypatch.setattr(placed, "_Divided", made)
+    result = call(graph, device="cuda", memory_limit=limit)
+    assert graph.placement.arcs == 0
+    assert "read from the host's memory" in result.explain()
+    values = [each.fields if name == "a program" else each.columns() for each in (result, expected)]
+    for key, array in values[1].items():
+        np.testing.assert_array_equal(values[0][key], array)
+
+
+def test_memory_that_is_not_locked_stands_for_what_the_system_does_not_lock(monkeypatch):
+    def refused(*asked):
+        raise MemoryLimitError("nothing is locked")
+
+    call, graph = ALGORITHMS["bfs"][1], graph_of()
+    expected = call(graph_of(), device="cuda")
+    lowest = least(call, graph)
+    monkeypatch.setattr(placed, "_Divided", refused)
+    monkeypatch.setattr(placed, "_locked_in_place", lambda values: None)
+    with pytest.warns(MemoryWarning, match="nothing is locked. The memory is not locked instead"):
+        result = call(graph, device="cuda", memory_limit=lowest)
+    for _ in range(2):
+        np.testing.assert_array_equal(result.level, expected.level)
+        np.testing.assert_array_equal(result.parent, expected.parent)
+        result = call(graph, device="cuda", memory_limit=lowest)
 
 
 def test_graphs_share_what_is_locked():

@@ -200,6 +200,33 @@ def test_divided_memory_is_copied_in_two_parts(monkeypatch):
     assert copies == [(64, "in"), (64, "out")]
 
 
+def test_arrays_are_read_in_place_once_the_system_gives_no_parts_of_them(gpu):
+    graph = graph_of()
+    needs, limit = Needs(Arrays.ROWS, 100, 1000), 100 + 4 * 1001 + RESERVE + graph.targets.nbytes // 2
+    assert not graph.gpu.read_in_place()
+    graph.gpu.place("it", needs, limit)
+    assert graph.placement.arcs > 0
+    assert graph.gpu.read_in_place()
+    graph.gpu.place("it", needs, limit)
+    assert (graph.placement.arcs, graph.placement.lists) == (0, 1)
+    assert not graph.gpu.read_in_place()
+
+
+def test_memory_that_is_not_locked_stands_for_what_is_refused(monkeypatch):
+    from edgewise.errors import MemoryLimitError, MemoryWarning
+    from edgewise.kernels.cuda import placed
+
+    def refused(size, there):
+        raise MemoryLimitError(f"no {size} bytes")
+
+    monkeypatch.setattr(placed, "_Divided", refused)
+    monkeypatch.setattr(placed, "_Managed", lambda size: size)
+    with pytest.warns(MemoryWarning, match="no 80 bytes. The memory is not locked instead"):
+        assert placed._made(80, 0) == 80
+    with pytest.raises(MemoryLimitError, match="no 80 bytes"):
+        placed._made(80, LARGE_PAGE)
+
+
 def test_what_lies_otherwise_is_given_up(gpu):
     graph = graph_of()
 

@@ -7,6 +7,7 @@ Each array is copied or made there once, and stays as long as the graph. Kernels
 from collections.abc import Callable
 from enum import Flag, auto
 from typing import Any, NamedTuple, TypeVar, final
+from weakref import WeakSet
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from edgewise.kernels.door import cuda_door
 from edgewise.memory import LARGE_PAGE, Step, free_memory, held, in_turn
 
 _Kept = TypeVar("_Kept")
+#: Graphs whose arcs are read where they lie, see `Resident.read_in_place`.
+_read_in_place: "WeakSet[Any]" = WeakSet()
 
 
 class Arrays(Flag):
@@ -212,13 +215,22 @@ class Resident:
         of_lists = min(1.0, (LISTS if sum(arcs) else 1) * room / max(lists, 1))
         of_arcs = min(1.0, (room - of_lists * lists) / max(sum(arcs), 1))
         on_host = sum(size - part(size, of_arcs) for size in arcs) + lists - part(lists, of_lists)
-        if of_arcs > 0 and not self._host_has_room(on_host):
+        if of_arcs > 0 and (graph.itself in _read_in_place or not self._host_has_room(on_host)):
             # Arcs are read in place, and lists get their room.
             of_arcs, of_lists = 0.0, min(1.0, room / max(lists, 1))
         there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
         elsewhere = offsets + sum(arcs) + lists - there
         self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, elsewhere))
         return in_turn(self.making(arrays), held(int(lists * of_lists) + of_heads))
+
+    def read_in_place(self) -> bool:
+        """Have no parts of arrays of arcs on the GPU at further runs, for the system does not give the memory for their
+        other parts; False if there were none."""
+        graph = self._graph
+        parts = graph.placement is not None and graph.placement.arcs > 0
+        if parts:
+            _read_in_place.add(graph.itself)
+        return parts
 
     def sizes(self, arrays: Arrays) -> tuple[int, int]:
         """The bytes of these arrays, and those that always lie on the GPU."""

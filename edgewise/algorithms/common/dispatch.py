@@ -51,10 +51,12 @@ class Task(NamedTuple):
     Attributes:
         admission: the run that it will be.
         form: finds the answer.
+        place: decides again where the graph's arrays lie on a GPU.
     """
 
     admission: Admission
     form: Callable[..., Any]
+    place: Callable[[], Any]
 
     def find(self, *args: Any, total: int | None = None) -> tuple[Any, Execution]:
         """The answer of the form for these arguments, and the run.
@@ -66,12 +68,23 @@ class Task(NamedTuple):
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
         """
+        gpu = self.admission.graph.gpu
         with self.admission.execution(total) as run:
-            placement = self.admission.graph.placement
-            if placement is not None and run.on_gpu:
-                run.explain(str(placement))
-            found = self.form(*args, run)
-        return found, run
+            self._explain_placement(run)
+            try:
+                return self.form(*args, run), run
+            except MemoryLimitError as refused:
+                if not (run.on_gpu and gpu.read_in_place()):
+                    raise
+                run.explain(f"arcs are read where they lie: {refused}")
+            self.place()
+            self._explain_placement(run)
+            return self.form(*args, run), run
+
+    def _explain_placement(self, run: Execution) -> None:
+        placement = self.admission.graph.placement
+        if placement is not None and run.on_gpu:
+            run.explain(str(placement))
 
 
 def begin(
@@ -138,7 +151,7 @@ def begin(
         memory=memory,
         deliveries=form.deliveries,
     )
-    return Task(admission, _imported((taken if graph.num_vertices else cpu).find))
+    return Task(admission, _imported((taken if graph.num_vertices else cpu).find), memory)
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

@@ -81,12 +81,17 @@ class GpuProgram(AbstractEngine):
         return fits and (placement is None or made.limit == limit)
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
+        graph, delivery = self._binding.graph, self._asked
         try:
-            self._lay_out_as(self._asked, limit, given)
+            self._lay_out_as(delivery, limit, given)
         except MemoryLimitError:
-            if not (self._asked.layout_is_spare and self._binding.graph.built_on_gpu):
+            if delivery.layout_is_spare and graph.built_on_gpu:
+                delivery = delivery.without_layout()
+            elif not graph.gpu.read_in_place():
                 raise
-            self._lay_out_as(self._asked.without_layout(), limit, given)
+        else:
+            return
+        self._lay_out_as(delivery, limit, given)
 
     def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""
