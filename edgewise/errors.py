@@ -92,9 +92,5 @@ class FileChangedError(EdgewiseError, RuntimeError):
     """A graph's file that was cut short or written to while it was in use. Runs on it have no answer."""
 
 
-class MemoryWarning(EdgewiseWarning, RuntimeWarning):
-    """Memory that the system does not give as it was asked for: the answer is the same, but runs may be slower."""
-
-
 class NotKeptWarning(EdgewiseWarning, RuntimeWarning):
     """Compiled code or a checkpoint that is not kept: the answer is the same, but later runs begin anew."""

@@ -212,19 +212,27 @@ def test_arrays_are_read_in_place_once_the_system_gives_no_parts_of_them(gpu):
     assert not graph.gpu.read_in_place()
 
 
-def test_memory_that_is_not_locked_stands_for_what_is_refused(monkeypatch):
-    from edgewise.errors import MemoryLimitError, MemoryWarning
-    from edgewise.kernels.cuda import placed
+def test_what_was_chosen_for_what_is_free_stays(gpu):
+    graph, lists = graph_of(), 8 * LARGE_PAGE
+    needs = Needs(Arrays.ROWS, 100, lists)
+    free = 100 + 4 * 1001 + RESERVE + 6 * LARGE_PAGE
+    gpu.left = free
+    first = graph.gpu.place("it", needs, None).most
+    placement = graph.placement
+    assert 0 < placement.arcs < 1 and 0 < placement.lists < 1
+    of_lists = int(lists * placement.lists)
 
-    def refused(size, there):
-        raise MemoryLimitError(f"no {size} bytes")
+    def made(graph):
+        return [SimpleNamespace(nbytes=of_lists, data=SimpleNamespace(ptr=1))]
 
-    monkeypatch.setattr(placed, "_Divided", refused)
-    monkeypatch.setattr(placed, "_Managed", lambda size: size)
-    with pytest.warns(MemoryWarning, match="no 80 bytes. The memory is not locked instead"):
-        assert placed._made(80, 0) == 80
-    with pytest.raises(MemoryLimitError, match="no 80 bytes"):
-        placed._made(80, LARGE_PAGE)
+    _, _, _ = graph.gpu.kept(made), graph.gpu.targets, graph.gpu.offsets
+    for other in (0, 1000, -1000):
+        gpu.left = free - first + other
+        assert graph.gpu.place("it", needs, None).most == 0
+        assert graph.placement is placement
+    gpu.left = free - first + graph.targets.nbytes // 4
+    graph.gpu.place("it", needs, None)
+    assert graph.placement.arcs > placement.arcs
 
 
 def test_what_lies_otherwise_is_given_up(gpu):

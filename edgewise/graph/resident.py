@@ -4,7 +4,7 @@ Each array is copied or made there once, and stays as long as the graph. Kernels
 (`edgewise.kernels.cuda.placed`). Offsets always lie on the GPU: every row is found by them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Flag, auto
 from typing import Any, NamedTuple, TypeVar, final
 from weakref import WeakSet
@@ -58,6 +58,8 @@ _OUTWARD = {
 HEADS, HEAD_BYTES = 2, 8
 #: Of the room that is left for them, lists get this share; and what is left for what the driver and CuPy round up.
 LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
+#: What lies somewhere stays there unless this times as much could lie on the GPU: to bring it there anew takes long.
+_BETTER = 1.1
 #: The first part of the key under which a graph notes that some arrays are all there; and the memory that this takes.
 _ALL_THERE, _NOTHING = "all there", Step(0, 0)
 _NAMES = {Arrays.OFFSETS: "offsets", Arrays.TARGETS: "targets", Arrays.WEIGHTS: "weights"}
@@ -184,13 +186,13 @@ class Resident:
         Raises:
             MemoryLimitError: there is no room for the offsets and for what the run always takes.
         """
-        graph, arrays, lists = self._graph, needs.arrays, needs.lists
+        graph, arrays, lists, is_free = self._graph, needs.arrays, needs.lists, limit is None
         if limit is None:
             making = in_turn(self.making(arrays), held(lists))
             more = needs.beside + sum(needs.of_arcs(False)) + needs.if_all_fits
             if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + more)):
                 return making
-            limit = cuda_door().free() + sum(each.on_gpu for each in self._copies())
+            limit = cuda_door().free() + sum(each.on_gpu for each in self._copies()) + self._made_there()
         whole, offsets = self.sizes(arrays)
         of_run = needs.of_arcs(not graph.built_on_gpu)
         least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.if_all_fits
@@ -206,22 +208,37 @@ class Resident:
         if whole + lists + beside <= limit:
             self._placed(None)
             return in_turn(self.making(arrays), held(lists))
-        room = max(0, limit - needs.beside - offsets - RESERVE)
-        of_heads = HEAD_BYTES * graph.num_vertices * needs.heads
-        if of_heads > room:
-            of_heads = 0
-        room -= of_heads
         arcs = [*of_run, *(size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)]
-        of_lists = min(1.0, (LISTS if sum(arcs) else 1) * room / max(lists, 1))
-        of_arcs = min(1.0, (room - of_lists * lists) / max(sum(arcs), 1))
+        of_heads = HEAD_BYTES * graph.num_vertices
+
+        def placement(of_arcs: float, of_lists: float, heads: bool) -> Placement:
+            there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
+            return Placement(of_arcs, of_lists, heads, there, offsets + sum(arcs) + lists - there)
+
+        room = max(0, limit - needs.beside - offsets - RESERVE)
+        chosen, now = placement(*self._shares(needs, arcs, room)), graph.placement
+        if now is not None and is_free and now == placement(now.arcs, now.lists, now.heads):
+            # It was chosen for the same needs, where a little more or less was free.
+            fits = now.there + of_heads * now.heads + needs.beside <= limit
+            in_place = graph.itself in _read_in_place and now.arcs > 0
+            if fits and chosen.there <= _BETTER * now.there and chosen.heads == now.heads and not in_place:
+                chosen = now
+        self._placed(chosen)
+        of_run_alone = int(lists * chosen.lists) + of_heads * chosen.heads
+        return in_turn(self.making(arrays), held(max(0, of_run_alone - self._made_there())))
+
+    def _shares(self, needs: Needs, arcs: list[int], room: int) -> tuple[float, float, bool]:
+        """The shares of arcs and lists for which there is room on the GPU, and whether there is for heads."""
+        of_heads, lists, all_arcs = HEAD_BYTES * self._graph.num_vertices, needs.lists, sum(arcs)
+        heads = needs.heads and of_heads <= room
+        room -= of_heads * heads
+        of_lists = min(1.0, (LISTS if all_arcs else 1) * room / max(lists, 1))
+        of_arcs = min(1.0, (room - of_lists * lists) / max(all_arcs, 1))
         on_host = sum(size - part(size, of_arcs) for size in arcs) + lists - part(lists, of_lists)
-        if of_arcs > 0 and (graph.itself in _read_in_place or not self._host_has_room(on_host)):
+        if of_arcs > 0 and (self._graph.itself in _read_in_place or not self._host_has_room(on_host)):
             # Arcs are read in place, and lists get their room.
-            of_arcs, of_lists = 0.0, min(1.0, room / max(lists, 1))
-        there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
-        elsewhere = offsets + sum(arcs) + lists - there
-        self._placed(Placement(of_arcs, of_lists, of_heads > 0, there, elsewhere))
-        return in_turn(self.making(arrays), held(int(lists * of_lists) + of_heads))
+            return 0.0, min(1.0, room / max(lists, 1)), heads
+        return of_arcs, of_lists, heads
 
     def read_in_place(self) -> bool:
         """Have no parts of arrays of arcs on the GPU at further runs, for the system does not give the memory for their
@@ -316,6 +333,15 @@ class Resident:
         """The copies of arrays that there are."""
         return [each for each in self._graph.residents.values() if isinstance(each, _Copy)]
 
+    def _made_there(self) -> int:
+        """The bytes on the GPU of what was made for runs and is kept: lists, heads and other arrays, but no copies."""
+        from edgewise.kernels.cuda.placed import on_gpu
+
+        made = {each.data.ptr: each for each in _arrays_in(list(self._graph.residents.values()))}
+        for copy in self._copies():
+            made.pop(copy.seen.data.ptr if hasattr(copy.seen.data, "ptr") else None, None)
+        return sum(map(on_gpu, made.values()))
+
     def _host_has_room(self, size: int) -> bool:
         """Whether the host has room for parts of arrays of this size beside the arrays, leaving a quarter of what is
         free. Parts that are there are counted as free."""
@@ -368,6 +394,17 @@ class _Copy(NamedTuple):
     values: np.ndarray
     seen: Any
     on_gpu: int
+
+
+def _arrays_in(values: Any) -> Iterator[Any]:
+    """The arrays of CuPy in lists, tuples and dictionaries, but for copies."""
+    if isinstance(values, dict):
+        values = list(values.values())
+    if isinstance(values, (list, tuple)) and not isinstance(values, _Copy):
+        for each in values:
+            yield from _arrays_in(each)
+    elif hasattr(values, "nbytes") and not isinstance(values, np.ndarray):
+        yield values
 
 
 def _row_lengths(offsets: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.errors import MemoryLimitError, MemoryWarning, warn
+from edgewise.errors import MemoryLimitError
 from edgewise.kernels.cuda import memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, current_device, device_number, give_back
 from edgewise.memory import LARGE_PAGE
@@ -24,8 +24,6 @@ _PAGE = 4096
 _OWN_PAGES = 2**26
 #: The host's memory is copied in pieces of _PIECE bytes, by _THREADS threads.
 _PIECE, _THREADS = 2**26, 4
-#: Advice to the driver (cudaMemoryAdvise), and the number of the host among devices (cudaCpuDeviceId).
-_PREFERRED_LOCATION, _ACCESSED_BY, _HOST = 3, 5, -1
 
 
 def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
@@ -47,9 +45,9 @@ def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
     locked = None if written or on_gpu or values.nbytes < _OWN_PAGES else _locked_in_place(values)
     if locked is not None:
         return locked.seen_as(values.shape, values.dtype)
-    made = _made(values.nbytes, on_gpu)
-    made.fill(values)
-    return made.seen_as(values.shape, values.dtype)
+    divided = _Divided(values.nbytes, on_gpu)
+    divided.fill(values)
+    return divided.seen_as(values.shape, values.dtype)
 
 
 def empty_divided(length: int, dtype: Any, on_gpu: int) -> Any:
@@ -60,18 +58,7 @@ def empty_divided(length: int, dtype: Any, on_gpu: int) -> Any:
     """
     dtype = np.dtype(dtype)
     size = length * dtype.itemsize
-    return cupy().empty(length, dtype) if on_gpu >= size else _made(size, on_gpu).seen_as((length,), dtype)
-
-
-def _made(size: int, on_gpu: int) -> "_Divided | _Managed":
-    """Memory of which so many bytes lie on the GPU; if none do and the system locks none, memory that is not locked."""
-    try:
-        return _Divided(size, on_gpu)
-    except MemoryLimitError as refused:
-        if on_gpu:
-            raise
-        warn(f"{refused}. The memory is not locked instead, and a GPU may read it more slowly", MemoryWarning)
-    return _Managed(size)
+    return cupy().empty(length, dtype) if on_gpu >= size else _Divided(size, on_gpu).seen_as((length,), dtype)
 
 
 def on_gpu(values: Any) -> int:
@@ -200,22 +187,6 @@ class _Divided(_Holder):
 
         with ThreadPoolExecutor(_THREADS) as threads:
             list(threads.map(copy, range(here, self.size, _PIECE)))
-
-
-@final
-class _Managed(_Holder):
-    """Memory of the host that is not locked: its pages stay there, and the driver maps them for the GPU."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self._memory = size, cupy().cuda.malloc_managed(size)
-        self.address = self._memory.ptr
-        for advice, place in ((_PREFERRED_LOCATION, _HOST), (_ACCESSED_BY, device_number())):
-            cupy().cuda.runtime.memAdvise(self.address, size, advice, place)
-        _held[self.address, size] = self
-
-    def fill(self, values: np.ndarray) -> None:
-        """Copy an array of the host to this memory."""
-        ctypes.memmove(self.address, values.ctypes.data, self.size)
 
 
 def _driver() -> Any:
