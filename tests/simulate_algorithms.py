@@ -90,15 +90,22 @@ def compare_beyond(graph):
 
 
 def compare_without_room_to_lay_out():
-    """PageRank runs as a program if neither the GPU nor the host has room for its layout."""
+    """PageRank runs as a program if neither the GPU nor the host has room for its layout; without a layout for programs
+    if there is no room for that either."""
     from edgewise.algorithms.pagerank import cuda_apart  # after `pretend`
+    from edgewise.engine.cuda import layout
 
-    graph = ew.generate.uniform(12, 100, seed=1)
-    with mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")):
-        got = ew.pagerank(graph, device="cuda", memory_limit=1500, max_iterations=3)
-    assert "as a program: no room" in got.explain()
-    expected = ew.pagerank(graph, device="cpu", max_iterations=3)
-    np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+    expected = ew.pagerank(ew.generate.uniform(12, 100, seed=1), device="cpu", max_iterations=3)
+    for free in (10**9, 0):
+        graph = ew.generate.uniform(12, 100, seed=1)
+        with (
+            mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")),
+            mock.patch.object(layout, "free_memory", return_value=free),
+        ):
+            got = ew.pagerank(graph, device="cuda", memory_limit=1500, max_iterations=3)
+        assert "as a program: no room" in got.explain()
+        assert ("there was no room for a layout" in got.explain()) == (free == 0)
+        np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
 
 
 def compare(graph):

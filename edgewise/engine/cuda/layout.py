@@ -7,10 +7,12 @@ import numpy as np
 from edgewise.engine.cuda.arguments import SlotMaps
 from edgewise.engine.lowering.constants import in_order
 from edgewise.graph import Graph, csr
+from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
 from edgewise.layout.units import Units, make_units
+from edgewise.memory import check_free, free_memory
 from edgewise.schedule import Layout
 
 #: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
@@ -63,9 +65,22 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> La
         with_arcs: whether to keep the arc of each place, which edge fields need.
 
     Raises:
-        MemoryLimitError: the GPU has no room for it.
+        MemoryLimitError: the GPU has no room for it, or the host has none to make it.
     """
     return graph.gpu.kept(_made, layout, buffered, with_arcs)
+
+
+def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:
+    """Whether there is room to make a layout: on the GPU, of whose memory a run may take `limit` bytes, or what is free
+    if that is None; or on the host."""
+    on_gpu, given = ARC_BYTES * graph.num_arcs, cuda_memory.free() if limit is None else limit
+    host = free_memory()
+    return (layout.made_on == "gpu" and on_gpu <= given) or host is None or _host_bytes(graph) <= host
+
+
+def _host_bytes(graph: Graph) -> int:
+    """The host's memory that it takes to make a layout there: slots, arcs, the ends of arcs, and these in order."""
+    return (2 * graph.stored.offsets.itemsize + 4 + 4) * graph.num_arcs
 
 
 def num_places(graph: Graph, layout: Layout) -> int:
@@ -121,6 +136,7 @@ def _made_on_gpu(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, A
 def _made_on_host(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, Any, Any, Any]:
     """What `_made_on_gpu` gives, with the places of rows on the GPU and the others on the host."""
     n, dtype = graph.num_vertices, np.dtype(f"u{graph.offsets.itemsize}")
+    check_free("laying in-edges out", _host_bytes(graph))
     units, slots, arcs = arrange(graph.targets, n, dtype, slots=buffered, **_how(layout))
     ends = np.full(graph.num_arcs + 1, n, np.uint32)
     ends[:-1] = csr.row_of_arcs(graph.offsets)

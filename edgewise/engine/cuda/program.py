@@ -9,7 +9,14 @@ import numpy as np
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cuda.arguments import Arcs
-from edgewise.engine.cuda.layout import LaidOut, lay_out, num_places, places_bytes, rows_bytes
+from edgewise.engine.cuda.layout import (
+    LaidOut,
+    has_room,
+    lay_out,
+    num_places,
+    places_bytes,
+    rows_bytes,
+)
 from edgewise.engine.cuda.rows import rows_of
 from edgewise.engine.cuda.runs import BestFirstRuns, SuperstepRuns, slot_bytes
 from edgewise.engine.cuda.vertices import FOLDS
@@ -82,6 +89,8 @@ class GpuProgram(AbstractEngine):
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         graph, delivery = self._binding.graph, self._asked
+        if delivery.layout and delivery.layout_is_spare and not has_room(graph, delivery.layout, limit):
+            delivery = delivery.without_layout()
         try:
             self._lay_out_as(delivery, limit, given)
         except MemoryLimitError:
