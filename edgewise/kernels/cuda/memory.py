@@ -1,6 +1,7 @@
 """The host's side of a GPU: the device, its memory (from CuPy), and waiting for a kernel."""
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -69,7 +70,42 @@ def cupy() -> Any:
 
 def copy_of(values: Any) -> Any:
     """A copy on the GPU."""
-    return cupy().asarray(values)
+    if not isinstance(values, np.ndarray) or values.nbytes < OWN_PAGES:
+        return cupy().asarray(values)
+    # CuPy would first copy all of it to locked memory, which takes long, and which it keeps.
+    values = np.ascontiguousarray(values)
+    found = cupy().empty(values.shape, values.dtype)
+    with _copying, locked(values):
+        _copy(found.data.ptr, values.ctypes.data, values.nbytes)
+        finish()
+    return found
+
+
+@contextmanager
+def locked(values: np.ndarray) -> Iterator[None]:
+    """Lock the pages of an array meanwhile if the system allows it: the GPU then copies it at the rate of the link."""
+    begin = lock(values)
+    try:
+        yield
+    finally:
+        if begin is not None:
+            driver().cuMemHostUnregister(begin)
+
+
+def lock(values: np.ndarray) -> int | None:
+    """Lock the pages of an array of at least `OWN_PAGES` bytes, which kernels then read at the same addresses; the
+    address by which `cuMemHostUnregister` unlocks them. None if the system refuses, or they are locked."""
+    begin = values.ctypes.data // _PAGE * _PAGE
+    size = -(-(values.ctypes.data + values.nbytes - begin) // _PAGE) * _PAGE
+    refused = driver().cuMemHostRegister(begin, size, driver().CU_MEMHOSTREGISTER_READ_ONLY)[0]
+    return None if refused else begin
+
+
+def driver() -> Any:
+    """The functions of the driver."""
+    from cuda.bindings import driver
+
+    return driver
 
 
 def host_copy(values: Any) -> np.ndarray:
@@ -138,6 +174,11 @@ def finish() -> None:
     cupy().cuda.get_current_stream().synchronize()
 
 
+#: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays have pages of
+#: their own: smaller ones may share theirs with others.
+_PAGE, OWN_PAGES = 4096, 2**26
+#: Held while an array is locked to be copied: of two threads the first would unlock it for both.
+_copying = threading.Lock()
 #: Work that takes more bytes than this has memory of its own.
 _MUCH = 1 << 30
 #: Words of `signals`: the host asks the kernel to end; the kernel's progress.

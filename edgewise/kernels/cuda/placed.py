@@ -15,13 +15,18 @@ import numpy as np
 
 from edgewise.errors import MemoryLimitError
 from edgewise.kernels.cuda import memory
-from edgewise.kernels.cuda.memory import copy_of, cupy, current_device, device_number, give_back
+from edgewise.kernels.cuda.memory import (
+    OWN_PAGES,
+    copy_of,
+    cupy,
+    current_device,
+    device_number,
+    driver,
+    give_back,
+    lock,
+)
 from edgewise.memory import LARGE_PAGE
 
-#: The size of the pages in which the host's memory is locked in place.
-_PAGE = 4096
-#: Smaller arrays may share their pages with others, so they are copied into locked memory.
-_OWN_PAGES = 2**26
 #: The host's memory is copied in pieces of _PIECE bytes, by _THREADS threads.
 _PIECE, _THREADS = 2**26, 4
 
@@ -42,7 +47,7 @@ def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
     """
     if on_gpu >= values.nbytes:
         return copy_of(values)
-    locked = None if written or on_gpu or values.nbytes < _OWN_PAGES else _locked_in_place(values)
+    locked = None if written or on_gpu or values.nbytes < OWN_PAGES else _locked_in_place(values)
     if locked is not None:
         return locked.seen_as(values.shape, values.dtype)
     divided = _Divided(values.nbytes, on_gpu)
@@ -109,7 +114,7 @@ class _Locked(_Holder):
 
     def __init__(self, values: np.ndarray, begin: int) -> None:
         self._values, self.address, self.size = values, values.ctypes.data, values.nbytes
-        weakref.finalize(self, _driver().cuMemHostUnregister, begin)
+        weakref.finalize(self, driver().cuMemHostUnregister, begin)
 
 
 #: What lies on the host now, at least in part, by address and size: graphs may share arrays, which are locked once.
@@ -118,12 +123,11 @@ _held: "weakref.WeakValueDictionary[tuple[int, int], _Holder]" = weakref.WeakVal
 
 def _locked_in_place(values: np.ndarray) -> _Holder | None:
     """An array of the host with its pages locked; None if the system refuses."""
-    driver, key = _driver(), (values.ctypes.data, values.nbytes)
+    key = values.ctypes.data, values.nbytes
     found = _held.get(key)
     if found is None:
-        begin = key[0] // _PAGE * _PAGE
-        size = -(-(key[0] + key[1] - begin) // _PAGE) * _PAGE
-        if driver.cuMemHostRegister(begin, size, driver.CU_MEMHOSTREGISTER_READ_ONLY)[0]:
+        begin = lock(values)
+        if begin is None:
             return None
         found = _held[key] = _Locked(values, begin)
     return found
@@ -134,8 +138,8 @@ class _Divided(_Holder):
     """A range of addresses: its first pages lie on the GPU, its others in locked memory of the host."""
 
     def __init__(self, size: int, on_gpu: int) -> None:
-        driver, device = _driver(), device_number()
-        kinds = driver.CUmemLocationType
+        api, device = driver(), device_number()
+        kinds = api.CUmemLocationType
         node = current_device().properties.host_numa_id
         gpu, host = (
             (kinds.CU_MEM_LOCATION_TYPE_DEVICE, device),
@@ -143,23 +147,23 @@ class _Divided(_Holder):
         )
         self.size, self.on_gpu = size, on_gpu
         whole = -(-size // LARGE_PAGE) * LARGE_PAGE
-        self.address = int(_checked(whole, driver.cuMemAddressReserve(whole, LARGE_PAGE, 0, 0)))
+        self.address = int(_checked(whole, api.cuMemAddressReserve(whole, LARGE_PAGE, 0, 0)))
         give_back()  # the driver has none of what CuPy holds
         pieces: list[tuple[int, int]] = []
         weakref.finalize(self, _unmap, self.address, whole, pieces)
         for begin, end, place, seers in ((0, on_gpu, gpu, [gpu]), (on_gpu, whole, host, [gpu, host])):
             if begin == end:
                 continue
-            asked = driver.CUmemAllocationProp()
-            asked.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+            asked = api.CUmemAllocationProp()
+            asked.type = api.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
             asked.location.type, asked.location.id = place
             piece = (self.address + begin, end - begin)
-            made = _checked(end - begin, driver.cuMemCreate(end - begin, asked, 0))
-            _checked(end - begin, driver.cuMemMap(*piece, 0, made, 0))
-            driver.cuMemRelease(made)  # the mapping holds it
+            made = _checked(end - begin, api.cuMemCreate(end - begin, asked, 0))
+            _checked(end - begin, api.cuMemMap(*piece, 0, made, 0))
+            api.cuMemRelease(made)  # the mapping holds it
             pieces.append(piece)
             access = [_access(*each) for each in seers]
-            _checked(end - begin, driver.cuMemSetAccess(*piece, access, len(access)))
+            _checked(end - begin, api.cuMemSetAccess(*piece, access, len(access)))
 
         _held[self.address, size] = self
 
@@ -189,28 +193,22 @@ class _Divided(_Holder):
             list(threads.map(copy, range(here, self.size, _PIECE)))
 
 
-def _driver() -> Any:
-    from cuda.bindings import driver
-
-    return driver
-
-
 def _access(kind: Any, number: int) -> Any:
     """That a GPU, or the host, may read and write memory."""
-    driver = _driver()
-    asked = driver.CUmemAccessDesc()
+    api = driver()
+    asked = api.CUmemAccessDesc()
     asked.location.type, asked.location.id = kind, number
-    asked.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    asked.flags = api.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     return asked
 
 
 def _unmap(address: int, size: int, pieces: list[tuple[int, int]]) -> None:
     """Give a range of addresses and its memory back, when all kernels that may read it have ended."""
-    driver = _driver()
-    driver.cuCtxSynchronize()
+    api = driver()
+    api.cuCtxSynchronize()
     for piece in pieces:
-        driver.cuMemUnmap(*piece)
-    driver.cuMemAddressFree(address, size)
+        api.cuMemUnmap(*piece)
+    api.cuMemAddressFree(address, size)
 
 
 def _checked(size: int, answer: tuple[Any, ...]) -> Any:
