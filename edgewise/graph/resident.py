@@ -4,6 +4,7 @@ Each array is copied or made there once, and stays as long as the graph. Kernels
 (`edgewise.kernels.cuda.placed`). Offsets always lie on the GPU: every row is found by them.
 """
 
+import gc
 from collections.abc import Callable, Iterator
 from enum import Flag, auto
 from typing import Any, NamedTuple, TypeVar, final
@@ -58,6 +59,8 @@ _OUTWARD = {
 HEADS, HEAD_BYTES = 2, 8
 #: Of the room that is left for them, lists get this share; and what is left for what the driver and CuPy round up.
 LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
+#: The share of what is free that is left to the driver if no limit is given: for code, and the stacks of threads.
+_UNUSED = 1 / 64
 #: What lies somewhere stays there unless this times as much could lie on the GPU: to bring it there anew takes long.
 _BETTER = 1.1
 #: The first part of the key under which a graph notes that some arrays are all there; and the memory that this takes.
@@ -192,7 +195,8 @@ class Resident:
             more = needs.beside + sum(needs.of_arcs(False)) + needs.if_all_fits
             if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + more)):
                 return making
-            limit = cuda_door().free() + sum(each.on_gpu for each in self._copies()) + self._made_there()
+            there = sum(each.on_gpu for each in self._copies()) + self._made_there()
+            limit = int((cuda_door().free() + there) * (1 - _UNUSED))
         whole, offsets = self.sizes(arrays)
         of_run = needs.of_arcs(not graph.built_on_gpu)
         least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.if_all_fits
@@ -357,6 +361,7 @@ class Resident:
         graph.residents.clear()
         graph.programs.clear()
         graph.itself.placement = placement
+        gc.collect()  # an error that was caught may hold arrays
         cuda_door().give_back()
 
     def _own(self, array: Arrays) -> Arrays:
