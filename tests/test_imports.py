@@ -1,6 +1,7 @@
 """The order of the parts: imports only go down the list, and optional packages stay optional."""
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,12 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file, which several tests look at."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def part_of(path: Path) -> str:
     """The part that a module belongs to: the folder or file right under the package."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -54,7 +61,7 @@ def part_of(path: Path) -> str:
 
 def forms(path: Path) -> Iterator[tuple[int, str]]:
     """What a file names for `dispatch` to import, the strings in calls of `Form`, with its line."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Form":
             match node.args[:1]:
                 case [ast.Constant(value=str(name))]:
@@ -73,19 +80,18 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from statements(inner)
 
 
-def imported_names(path: Path, at_once: bool = False) -> Iterator[tuple[int, str]]:
+@functools.cache
+def imported_names(path: Path, at_once: bool = False) -> list[tuple[int, str]]:
     """Every absolute name that a file imports, with its line: at any depth and by `dispatch`, or just when it is
     imported itself."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    if not at_once:
-        yield from forms(path)
-    for node in statements(tree) if at_once else ast.walk(tree):
+    found = [] if at_once else list(forms(path))
+    for node in statements(parsed(path)) if at_once else ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: import by the full name"
-            for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}"
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
 def imported_part(name: str) -> str | None:
@@ -121,8 +127,8 @@ def test_packages_with_one_door(path: Path) -> None:
 def test_forms_are_functions(path: Path) -> None:
     for line, name in forms(path):
         module, _, function = name.rpartition(".")
-        text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-        defined = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+        body = parsed(ROOT / f"{module.replace('.', '/')}.py").body
+        defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
         assert function in defined, f"{path}:{line}: {module} has no function {function}"
 
 
