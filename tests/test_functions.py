@@ -47,23 +47,26 @@ def test_functions_are_told_apart_whatever_is_freed_meanwhile(monkeypatch):
     assert ew.run(Counts, CYCLE, device="cpu").aggregates == {"a": 3, "b": 30, "c": 300}
 
 
-@pytest.mark.parametrize("name", ["draw_uniform", "draw_integers", "draw_normal", "_numbers_drawn"])
 @pytest.mark.parametrize("check", [False, True])
-def test_helpers_may_have_any_name_beside_draws(make, name, check):
-    before = f"def {name}(a):\n    return 7.0 * a"
-    body = f"state.x[v] = {name}(1.0) + ew.random(v, state) + 0 * ew.random.integers(v, state, 0, 3)"
+def test_helpers_may_have_any_name_beside_draws(make, check):
+    names = ("draw_uniform", "draw_integers", "draw_normal", "_numbers_drawn")
+    before = "\n".join(f"def {name}(a):\n    return 7.0 * a" for name in names)
+    called = " + ".join(f"{name}(1.0)" for name in names)
+    body = f"state.x[v] = {called} + ew.random(v, state) + 0 * ew.random.integers(v, state, 0, 3)"
     result = ew.run(make(body, before=before), CYCLE, device="cpu", check=check)
-    assert all(7 <= x < 8 for x in result.x)
+    assert all(28 <= x < 29 for x in result.x)
     assert result.verify(CYCLE)
 
 
-@pytest.mark.parametrize("name", ["draw_uniform", "_numbers_drawn", "numbers_drawn"])
-def test_variables_may_have_any_name_beside_draws(make, name):
-    body = (
-        f"{name} = 0\na = ew.random(v, state)\n{name} = 0\nstate.x[v] = a - ew.random(v, state) + 0 * {name}"
-    )
+def test_variables_may_have_any_name_beside_draws(make):
+    body, names = "", ("draw_uniform", "_numbers_drawn", "numbers_drawn")
+    for name in names:
+        body += f"{name} = 0\na = ew.random(v, state)\n{name} = 0\n"
+        body += f"state.x[v] += a - ew.random(v, state) + 0 * {name}\n"
     for check in (False, True):
-        assert all(ew.run(make(body), CYCLE, device="cpu", check=check).x != 0)
+        result = ew.run(make(body), CYCLE, device="cpu", check=check)
+        assert all(result.x != 0)
+        assert result.verify(CYCLE)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +177,19 @@ ASSIGNED = {
 
 @pytest.mark.parametrize("case", ASSIGNED)
 def test_a_variable_that_has_a_value_is_not(make, case):
-    for check in (False, True):
-        assert ew.run(make(ASSIGNED[case]), CYCLE, device="cpu", check=check).supersteps == 1
+    assert ew.run(make(ASSIGNED[case]), CYCLE, device="cpu", check=True).supersteps == 1
+
+
+def test_variables_that_have_a_value_are_compiled(make):
+    """Each case as a helper, all in one program."""
+    helpers = ""
+    for number, body in enumerate(ASSIGNED.values()):
+        body = textwrap.indent(body.replace("state.x[v]", "x").replace("ew.HALT", "x"), "    ")
+        helpers += f"def case_{number}(v, message):\n    x = 0.0\n{body}\n    return x\n"
+    calls = " + ".join(f"{2**number} * case_{number}(v, message)" for number in range(len(ASSIGNED)))
+    result = ew.run(make(f"state.x[v] = {calls}", before=helpers), CYCLE, device="cpu")
+    assert result.supersteps == 1
+    assert result.verify(CYCLE)
 
 
 WHY = {
