@@ -52,9 +52,9 @@ def test_every_program_runs_through_a_buffer(name, small_pieces):
         if "source" in values and graph.num_vertices == 0:
             continue
         graph = graph_for(program, graph)
+        expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
         for schedule in SCHEDULES:
             prepared = Prepared(program, graph, "cpu", schedule)
-            expected = prepared.reference(values, program.max_supersteps)
             for _ in range(2):
                 assert_same(prepared(**values), expected, program.asynchronous)
 

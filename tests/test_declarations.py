@@ -182,7 +182,7 @@ def test_a_function_whose_name_is_near_a_hook_is_refused(name, near):
 @pytest.mark.parametrize("dtype", [bool, float, np.float32, "bool"])
 def test_a_dtype_under_a_name_near_a_setting_is_refused(dtype):
     assert "Made.mesage means nothing; did you mean message?" in refusal(made(Base, mesage=dtype))
-    ew.run(made(Base, kind_of_it=dtype if isinstance(dtype, type) else bool)(), PATH)
+    ew.run(made(Base, kind_of_it=dtype if isinstance(dtype, type) else bool)(), PATH, check=True)
 
 
 def test_the_number_of_parameters_tells_a_misspelt_hook():
@@ -224,7 +224,7 @@ def test_what_is_the_users_own_may_be_named_almost_like_a_hook():
             """A class of the user's own."""
 
     assert Own().resumed == 6
-    result = ew.run(Own.initialized(np.arange(4.0)), PATH)
+    result = ew.run(Own.initialized(np.arange(4.0)), PATH, check=True)
     assert result.value.tolist() == ew.run(Base(value=np.arange(4.0)), PATH).value.tolist()
     assert Own.vertex_computed(result) == result.value.sum()
 
@@ -293,7 +293,7 @@ def test_functions_that_the_class_uses_itself_are_allowed():
         def finalize(result):
             return result.value.sum()
 
-    result = ew.run(Uses, PATH)
+    result = ew.run(Uses, PATH, check=True)
     assert result.value.tolist() == [5.0] * 4 and result.aggregates == {"total": 20.0}
     assert Uses.finalize(result) == 20.0
 
@@ -321,7 +321,7 @@ def test_what_is_set_on_an_instance_is_refused():
         with pytest.raises(ProgramError, match=advice):
             setattr(program, name, value)
     program.own = program._mine = 3
-    assert program.own == 3 and ew.run(program, PATH).supersteps == 1
+    assert program.own == 3 and ew.run(program, PATH, check=True).supersteps == 1
 
 
 def test_a_program_may_have_an_init_of_its_own():
@@ -343,8 +343,8 @@ def test_a_program_may_have_an_init_of_its_own():
         def __init__(self, k):
             self.k = k
 
-    assert ew.run(Silent("a"), PATH).value.tolist() == [0, 1, 1, 1]
-    assert ew.run(Passes(3), PATH).value.tolist() == [0, 6, 6, 6]
+    assert ew.run(Silent("a"), PATH, check=True).value.tolist() == [0, 1, 1, 1]
+    assert ew.run(Passes(3), PATH, check=True).value.tolist() == [0, 6, 6, 6]
     with pytest.raises(ProgramError, match=r"super\(\).__init__\(k=...\)"):
         Sets(3)
 

@@ -161,7 +161,7 @@ def test_float_sums_do_not_depend_on_the_number_of_threads():
     graph = ew.Graph.from_edges(
         rng.integers(0, 3000, 60000),
         rng.integers(0, 300, 60000) ** 2 % 3000,
-        rng.integers(0, 99, 60000),
+        rng.integers(0, 99, 60000).astype(np.int32),
         num_vertices=3000,
     )
     values = {"name": np.arange(3000), "seed": 3, "period": 4, "silent": 2, "last": 5}
