@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -355,6 +356,17 @@ def test_a_change_of_any_file_that_a_kernel_is_made_of_changes_its_key(name):
             if isinstance(node, ast.ImportFrom) and node.module.startswith(("edgewise.", "benchmarks.")):
                 whole = {f"{node.module}.{alias.name}" for alias in node.names} & sys.modules.keys()
                 assert (whole or {node.module}) <= behind, module
+
+
+def test_modules_that_are_loaded_later_change_no_key(monkeypatch):
+    """A package has its own modules once they are loaded, such as those for a GPU."""
+    package = importlib.import_module("edgewise.kernels")
+    before = cache._sources_behind("edgewise.kernels.mixing", True)
+    later = types.ModuleType("edgewise.kernels.later")
+    later.__file__ = __file__
+    monkeypatch.setitem(sys.modules, later.__name__, later)
+    monkeypatch.setattr(package, "later", later, raising=False)
+    assert cache._sources_behind("edgewise.kernels.mixing", True) == before
 
 
 def test_what_is_compiled_within_a_compilation_is_counted_once():

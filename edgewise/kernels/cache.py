@@ -85,7 +85,8 @@ def _sources_behind(module: str, own: bool) -> dict[str, bytes]:
             for value in vars(sys.modules[name]).values():
                 is_module = isinstance(value, ModuleType)
                 where = value.__name__ if is_module else getattr(value, "__module__", None)
-                if isinstance(where, str):
+                # A package has its own modules as soon as anybody has loaded them.
+                if isinstance(where, str) and not (is_module and where.startswith(f"{name}.")):
                     waiting.append(where)
     return sources
 
