@@ -53,7 +53,7 @@ def graphs():
         "just over a warp": _graph(_random(33, 100, 3), 33),
         "just over a block": _graph(_random(257, 2000, 4), 257),
         "undirected": _graph(_random(60, 150, 5), 60, directed=False),
-        "larger than one range": _graph(_random(5000, 40000, 6), 5000),
+        "larger than one range": _graph(_random(2500, 15000, 6), 2500),
     }
 
 

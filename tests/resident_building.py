@@ -64,7 +64,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         {"directed": False, "parallel_edges": "sum", "self_loops": "drop"},
     ),
     "in-edges": (lambda folder: uniform(6_000_000, 10**6, 1, "int32"), {"in_edges": True}),
-    "many vertices": (lambda folder: uniform(2_000_000, 10**6), {"num_vertices": 2 * 10**8}),
+    "many vertices": (lambda folder: uniform(2_000_000, 10**6), {"num_vertices": 6 * 10**7}),
     "a hub": (lambda folder: hub(8_000_000), {"in_edges": True}),
     "a hub, merged": (lambda folder: hub(8_000_000), {"parallel_edges": "first"}),
     "names": (lambda folder: names(1_000_000), {}),

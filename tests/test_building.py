@@ -1,9 +1,6 @@
 """Files that are built in bounded memory are those that are made in memory, byte for byte."""
 
-import json
 import os
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from resident import CLEAR, SHARE, SLACK
+from resident import CLEAR, is_within, measured_apart
 from resident_building import CASES
 
 import edgewise as ew
@@ -368,13 +365,9 @@ def test_the_least_limit_is_said_and_is_enough(tmp_path):
 
 
 def check_resident_memory(kind):
-    command = [sys.executable, "resident_building.py", kind]
-    for _ in range(2):  # the first process compiles, which takes memory, too
-        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
-    measured = json.loads(done.stdout)
+    measured = measured_apart("resident_building.py", kind)
     assert [refused for *_, refused in measured[-2:]] == [False, False]
-    for limit, peak, _ in measured:
-        assert peak <= SHARE * limit + SLACK, measured
+    assert is_within(measured), measured
 
 
 on_linux = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")

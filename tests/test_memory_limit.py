@@ -1,14 +1,10 @@
 """A run takes no more resident memory than edgewise says that it needs, and what it says is enough."""
 
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from resident import CLEAR, SHARE, SLACK, Case, measured
+from resident import CLEAR, Case, is_within, measured, measured_apart
 from resident_cases import CASES
 from resident_programs import Start
 from resident_reading import LINES
@@ -57,13 +53,9 @@ def test_resident_memory_stays_within_what_was_said_of_all(name):
 @pytest.mark.parametrize("kind", LINES)
 def test_reading_stays_within_its_limit(kind):
     """Whether it is refused or not; and what a refusal says is soon enough."""
-    command = [sys.executable, "resident_reading.py", kind]
-    for _ in range(2):  # the first process compiles, which takes memory, too
-        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=True)
-    measured = json.loads(done.stdout)
+    measured = measured_apart("resident_reading.py", kind)
     assert len(measured) <= 4
-    for limit, peak, _ in measured:
-        assert peak <= SHARE * limit + SLACK, measured
+    assert is_within(measured), measured
 
 
 def needed(call) -> int:
