@@ -104,6 +104,7 @@ def main():
 
     units.HEAVY, units.HEAVIEST = 3, 8
     resident.LARGE_PAGE, resident.RESERVE = PAGE, 0
+    gc.freeze()  # modules stay: to look at them each time took most of the time
     for name, program, values, schedules in cases():
         for schedule in schedules:
             compare(program, values, schedule)

@@ -216,7 +216,7 @@ def test_draws_may_have_names_of_their_own(tmp_path):
     long = "ew.random.uniform(v, state) + ew.random.integers(v, state, 0, 6) + ew.random.normal(v, state)"
     short = "unif(v, state) + die(v, state, 0, 6) + normal(v, state)"
     end = "\n        return False"
-    expected = ew.run(made(tmp_path, f"state.value[v] = {long}{end}"), FEW, device="cpu", seed=3).value
+    expected = ew.run(made(tmp_path, f"state.value[v] = {long}{end}"), FEW, seed=3, check=True).value
     program = made(tmp_path, f"state.value[v] = {short}{end}", before=NAMES)
     for check in (False, True):
         got = ew.run(program, FEW, device="cpu", seed=3, check=check).value

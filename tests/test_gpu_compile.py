@@ -89,7 +89,7 @@ def test_asynchronous_programs_compile(name, capability):
     ("name", "capability", "schedule"),
     [
         ("bfs", NEWEST_MEASURED, ew.Schedule(ew.Pull(), balance=ew.BlockMapped())),
-        ("sssp", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
+        ("bfs", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
         ("float sums", OLDEST, ew.Schedule(balance=ew.NodeSplitting())),
         ("bfs", (10, 0), ew.Schedule(balance=ew.EdgeBased())),
         pytest.param(
@@ -105,7 +105,7 @@ def test_asynchronous_programs_compile(name, capability):
             marks=pytest.mark.more,
         ),
         pytest.param(
-            "sssp", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing()), marks=pytest.mark.more
+            "bfs", (12, 0), ew.Schedule(balance=ew.HierarchicalProcessing()), marks=pytest.mark.more
         ),
     ],
     ids=str,
