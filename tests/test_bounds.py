@@ -47,7 +47,7 @@ class Beyond(ew.Program):
         return False
 
 def program(place, delivery):
-    graph = ew.Graph.from_edges([0, 1], [1, 0])
+    graph = ew.Graph.from_csr([0, 1, 2], [1, 0])
     program = Beyond(place=np.array([0, place]))
     ew.run(program, graph, device="cpu", schedule=ew.Schedule(delivery))
 

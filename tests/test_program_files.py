@@ -92,7 +92,7 @@ class Edited(ew.Program):
         state.value[v] = message + {inside}
         return ew.HALT
 
-result = ew.run(Edited(), ew.Graph.from_edges([0], [1]))
+result = ew.run(Edited(), ew.Graph.from_csr([0, 1, 1], [1]))
 print(result.value[1], result.compile_seconds < 0.5)
 """
 
