@@ -37,6 +37,7 @@ test-all: $(VENV)/.test
 # Every algorithm, and programs by every delivery, on small graphs.
 test-bounds: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not gpu" \
+	    $$(grep -lE "def test_(small_graphs|every_schedule|.*through_a_buffer|.*given_all)" tests/*.py) \
 	    -k "(small_graphs and not int32 and not int64 and not float32 and not edge_betweenness) \
 	        or (every_schedule and (sssp or edge)) or through_a_buffer or (given_all and median)"
 
