@@ -156,17 +156,33 @@ def last_of_table():
     return float(TABLE[0][1])
 
 
+ALIKE = {
+    "shape": (rows_of_table, np.zeros((2, 2)), np.zeros((4, 1)), (2, 4)),
+    "size": (rows_of_table, np.zeros(8, np.int32), np.zeros(4, np.int64), (8, 4)),
+    "dtype": (last_of_table, np.array([[0, 1]]), np.array([[0, 1]]).view(float), (1, 5e-324)),
+    "tuple": (rows_of_table, (1, 2), (1, 2, 3), (2, 3)),
+    "array in a tuple": (last_of_table, (np.array([1, 2]), 5), (np.array([1, 3]), 5), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_keys_tell_values_that_are_alike_apart(what, monkeypatch):
+    look, *tables, expected = ALIKE[what]
+    keys = []
+    for table, value in zip(tables, expected, strict=True):
+        monkeypatch.setitem(globals(), "TABLE", table)
+        keys.append(specification(says(look)).key)
+        assert keys[-1] == specification(says(look)).key
+        assert ew.run(says(look), path(), check=True).value[1] == value
+    assert keys[0] != keys[1]
+
+
 @pytest.mark.parametrize(
-    ("look", "before", "after", "expected"),
-    [
-        (rows_of_table, np.zeros((2, 2)), np.zeros((4, 1)), (2, 4)),
-        (rows_of_table, np.zeros(8, np.int32), np.zeros(4, np.int64), (8, 4)),
-        (last_of_table, np.array([[0, 1]], np.int64), np.array([[0, 1]], np.int64).view(float), (1, 5e-324)),
-        (rows_of_table, (1, 2), (1, 2, 3), (2, 3)),
-        (last_of_table, (np.array([1, 2]), 5), (np.array([1, 3]), 5), (2, 3)),
-    ],
+    "what",
+    [pytest.param(what, marks=() if what in ("shape", "dtype") else pytest.mark.slow) for what in ALIKE],
 )
-def test_values_of_the_same_bytes_are_told_apart(look, before, after, expected, monkeypatch):
+def test_values_that_are_alike_are_compiled_apart(what, monkeypatch):
+    look, before, after, expected = ALIKE[what]
     program, graph = says(look), path()
     for table, value in zip((before, after), expected, strict=True):
         monkeypatch.setitem(globals(), "TABLE", table)
