@@ -90,22 +90,27 @@ def compare_beyond(graph):
 
 
 def compare_without_room_to_lay_out():
-    """PageRank runs as a program if neither the GPU nor the host has room for its layout; without a layout for programs
-    if there is no room for that either."""
+    """PageRank over in-edges as they are, or over weights as a program, if neither the GPU nor the host has room for
+    its layout; programs run without a layout if there is no room for it either."""
     from edgewise.algorithms.pagerank import cuda_apart  # after `pretend`
     from edgewise.engine.cuda import layout
 
-    expected = ew.pagerank(ew.generate.uniform(12, 100, seed=1), device="cpu", max_iterations=3)
-    for free in (10**9, 0):
-        graph = ew.generate.uniform(12, 100, seed=1)
-        with (
-            mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")),
-            mock.patch.object(layout, "free_memory", return_value=free),
-        ):
-            got = ew.pagerank(graph, device="cuda", memory_limit=1500, max_iterations=3)
-        assert "as a program: no room" in got.explain()
-        assert ("there was no room for a layout" in got.explain()) == (free == 0)
-        np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12)
+    jump = np.arange(12.0) % 5
+    for weighted, free in ((False, 0), (True, 10**9), (True, 0)):
+        for n, dtype, given in ((12, np.float64, None), (11, np.float32, jump[:11])):
+            options = {"max_iterations": 3, "weighted": weighted, "personalization": given, "dtype": dtype}
+            graph = ew.generate.uniform(n, 150, seed=1, weights=(1, 9))
+            expected = ew.pagerank(graph, device="cpu", **options)
+            with (
+                mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")),
+                mock.patch.object(layout, "free_memory", return_value=free),
+            ):
+                got = ew.pagerank(graph, device="cuda", memory_limit=1500, **options)
+            assert ("as they are" in got.explain()) == (not weighted)
+            assert ("there was no room for a layout" in got.explain()) == (weighted and free == 0)
+            np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12 if n == 12 else 1e-5)
+            np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-5)
+            assert got.verify(graph)
 
 
 def compare(graph):

@@ -14,6 +14,7 @@ from beyond_programs import Reads, lengths
 from test_engines import PROGRAMS
 
 import edgewise as ew
+from edgewise.algorithms.pagerank import cuda_apart
 from edgewise.engine import endless
 from edgewise.errors import MemoryLimitError, ProgramWarning
 from edgewise.graph import resident
@@ -119,6 +120,30 @@ def test_pagerank_without_room_for_its_layout(weighted):
         result = call(graph, device="cuda", memory_limit=limit)
         assert limit > lowest or "the host's memory" in result.explain()
         np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-9)
+        assert result.verify(graph)
+
+
+def no_room(name, needed):
+    """Stands for `check_free` where nothing is free."""
+    raise MemoryLimitError(f"no room for {name}")
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pagerank_over_in_edges_as_they_are(directed, dtype, monkeypatch):
+    options = {"dtype": dtype, "tol": 0, "max_iterations": 20}
+    expected = ew.pagerank(graph_of(directed), device="cuda", **options)
+    graph = graph_of(directed)
+    monkeypatch.setattr(cuda_apart, "check_free", no_room)
+
+    def call(graph, **how):
+        return ew.pagerank(graph, **options, **how)
+
+    lowest = least(call, graph)
+    for limit in (lowest, lowest + graph.targets.nbytes // 2):
+        result = call(graph, device="cuda", memory_limit=limit)
+        assert "in-edges to where the GPU reads them as they are" in result.explain()
+        np.testing.assert_allclose(result.rank, expected.rank, rtol=1e-9 if dtype == np.float64 else 1e-4)
         assert result.verify(graph)
 
 

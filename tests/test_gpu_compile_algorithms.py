@@ -34,7 +34,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.layout import slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
-    near = np.dtype(np.float32) if special else distance
+    near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
 
     def sssp_kernel(takes, dtype, weighted, weight=weight, apart=False):
         made = sssp_cuda.MAKERS[takes](dtype, weighted, apart)
@@ -54,7 +54,11 @@ def kernels(offsets, weight, distance, rank):
         "edges placed": (forest_edges.place_kernel, forest_edges.place_types(weight)),
         "strong components": (scc_cuda.scc_kernel, scc_cuda.signature(offsets)),
         "pagerank": (
-            pagerank_cuda.make_kernel(rank, special, special, not special),
+            pagerank_cuda.make_kernel(rank, special, special, where.LAID_OUT if special else where.APART),
+            pagerank_cuda.signature(rank),
+        ),
+        "pagerank in place": (
+            pagerank_cuda.make_kernel(rank, False, special, where.IN_PLACE),
             pagerank_cuda.signature(rank),
         ),
         "betweenness": (cuda_batched.make_kernel(special), cuda_batched.signature(offsets)),
@@ -83,6 +87,7 @@ NAMES = (
     "edges placed",
     "strong components",
     "pagerank",
+    "pagerank in place",
     "betweenness",
     "weighted betweenness",
     "distances",
@@ -93,6 +98,8 @@ NAMES = (
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
 CASES += [("slots", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
+#: Kernels for graphs that do not fit on the GPU.
+APART = ("sssp apart", "sssp over sorted rows", "pagerank in place")
 #: Cases that resemble others.
 SLOW = [
     ("weighted betweenness", OLDEST, BIG),
@@ -100,9 +107,7 @@ SLOW = [
     ("distances", OLDEST, BIG),
 ]
 MARKS = dict.fromkeys(SLOW, pytest.mark.slow)
-MARKS |= {
-    (name, NEWEST_MEASURED, SMALL): pytest.mark.more for name in ("sssp apart", "sssp over sorted rows")
-}
+MARKS |= {(name, NEWEST_MEASURED, SMALL): pytest.mark.more for name in APART}
 MARKS |= {each: pytest.mark.more for each in CASES if each[1] == OLDEST and each not in SLOW}
 CASES = [pytest.param(*each, marks=MARKS.get(each, ())) for each in CASES]
 

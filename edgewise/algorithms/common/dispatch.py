@@ -22,7 +22,7 @@ class Form(NamedTuple):
         find: finds the answer; its last argument is the run. A form for a GPU is given by name, "bfs.cuda.search", and
             imported when it is first used.
         memory: gives, for a schedule, the most bytes that a run takes at one time: of the GPU's memory if it runs
-            there. A program counts its own arrays itself.
+            there. A program counts its own arrays itself. It may raise MemoryLimitError, if the host has no room.
         deliveries: the forms of delivery that it has.
         arrays: the graph's arrays that a form for a GPU reads, wherever they lie; its `memory` does not count them.
         lists: bytes of its lists, see `edgewise.algorithms.common.device_graph.lists`; nor does it count these.
@@ -128,11 +128,11 @@ def begin(
 
     def memory() -> int:
         nonlocal taken
-        beside = taken.memory(chosen.schedule)
-        if taken.arrays is None:
-            return beside
         limit = as_bytes(f"{name}: memory_limit", memory_limit)
         try:
+            beside = taken.memory(chosen.schedule)
+            if taken.arrays is None:
+                return beside
             needs = Needs(taken.arrays, beside, taken.lists, taken.heads)
             making = graph.gpu.place(name, needs, limit)
         except MemoryLimitError:

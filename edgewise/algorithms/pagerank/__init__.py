@@ -27,7 +27,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
-from edgewise.algorithms.pagerank.memory import apart_bytes, apart_lists
+from edgewise.algorithms.pagerank.memory import apart_bytes, apart_lists, in_place_bytes
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distribution
 from edgewise.errors import GraphError, ParameterError
@@ -177,7 +177,14 @@ def pagerank(
     """
     check_graph("pagerank", graph)
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
-    program = Form("pagerank.program.rank", no_memory, (Pull, Buffered))
+    jumps, program = personalization is not None, Form("pagerank.program.rank", no_memory, (Pull, Buffered))
+    in_place = Form(
+        "pagerank.cuda.rank_in_place",
+        lambda _: in_place_bytes(graph, kind.itemsize, jumps),
+        (Pull,),
+        Arrays.IN_EDGES,
+        otherwise=program,
+    )
     task = begin(
         "pagerank",
         graph,
@@ -196,11 +203,11 @@ def pagerank(
             Arrays.rows(weighted),
             otherwise=Form(
                 "pagerank.cuda.rank_apart",
-                lambda _: apart_bytes(graph, kind.itemsize, personalization is not None),
+                lambda _: _apart_memory(graph, kind, weighted, jumps),
                 (Pull,),
                 Arrays(0),
                 apart_lists(graph.num_arcs, kind.itemsize, weighted),
-                otherwise=program,
+                otherwise=program if weighted else in_place,
             ),
         ),
         program=program,
@@ -222,6 +229,18 @@ def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int
     from edgewise.algorithms.pagerank import cuda
 
     return cuda.running(graph, kind, weighted, anew).most
+
+
+def _apart_memory(graph: Graph, kind: np.dtype, weighted: bool, jumps: bool) -> int:
+    """The GPU's memory that a run takes whose layout need not lie there.
+
+    Raises:
+        MemoryLimitError: the host has no room to make the layout.
+    """
+    from edgewise.algorithms.pagerank import cuda
+
+    cuda.check_room_apart(graph, weighted, kind)
+    return apart_bytes(graph, kind.itemsize, jumps)
 
 
 class Parameters(NamedTuple):

@@ -8,12 +8,13 @@ same ranks.
 """
 
 import functools
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.pagerank import program
+from edgewise.algorithms.pagerank.cuda_apart import check_room_apart as check_room_apart
 from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
 from edgewise.algorithms.pagerank.cuda_gather import (
     Gathering,
@@ -23,10 +24,10 @@ from edgewise.algorithms.pagerank.cuda_gather import (
     make_unpacking,
     rows_of,
 )
+from edgewise.algorithms.pagerank.cuda_in_place import ROUND, make_gathering_in_place, rows_in_place
 from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges
 from edgewise.algorithms.pagerank.memory import places
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
-from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
@@ -47,6 +48,7 @@ from edgewise.kernels.cuda.device import (
     lane,
     num_blocks,
     num_threads,
+    numba_type,
     thread_index,
     warp_sum,
     warp_sums,
@@ -133,9 +135,18 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
     return (type_of(Iteration, rank=dtype),)
 
 
+class Where(Enum):
+    """Where in-edges lie that a kernel reads, and how: laid out on the GPU, or in part in the host's memory; or there
+    as they are."""
+
+    LAID_OUT = "laid out"
+    APART = "apart"
+    IN_PLACE = "in place"
+
+
 @functools.cache
-def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> Kernel:
-    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, apart)
+def _kernel(dtype: np.dtype, weighted: bool, jumps: bool, where: Where) -> Kernel:
+    return fixed_kernel(make_kernel, signature(dtype), dtype, weighted, jumps, where)
 
 
 def rank(
@@ -152,14 +163,22 @@ def rank(
 def rank_apart(
     walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
 ) -> Ranked:
-    """`rank` where the GPU has no room for the layout; a program if the host has none either."""
+    """`rank` where the GPU has no room for the layout."""
     what = "laid in-edges out in the host's memory"
-    try:
-        made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
-    except MemoryLimitError as refused:
-        run.explain(f"as a program: {refused}")
-        return program.rank(walk, start, dtype, enough, limit, run)
+    made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
     return iterate(walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run)
+
+
+def rank_in_place(
+    walk: Walk, start: np.ndarray | None, dtype: np.dtype, enough: float, limit: int, run: Execution
+) -> Ranked:
+    """`rank` where not even the host has room for a layout; without weights."""
+    what = "brought in-edges to where the GPU reads them as they are"
+    rows, scale = laid_out(run, what, walk.graph, rows_in_place, dtype)
+    groups = -(-walk.graph.num_vertices // WARP)
+    none: Any = None
+    in_edges = InEdges(none, none, rows.begin, rows.sources, none, 0, 0, groups)
+    return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run, Where.IN_PLACE)
 
 
 def iterate(
@@ -172,6 +191,7 @@ def iterate(
     enough: float,
     limit: int,
     run: Execution,
+    where: Where | None = None,
 ) -> Ranked:
     """Iterate over a layout; see `rank`.
 
@@ -180,15 +200,19 @@ def iterate(
         rows: what the kernel takes of it.
         scale: by rows, on the GPU; its dtype is that of ranks.
         order: None, or if the layout lies apart, in the host's memory, the vertices of rows, where the GPU reads them.
+        where: told if `order` does not tell it.
     """
     n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
-    vertices, apart = in_edges.vertices, order is not None
+    where = where or (Where.LAID_OUT if order is None else Where.APART)
+    vertices, apart = in_edges.vertices, where is not Where.LAID_OUT
 
     def by_rows(values: np.ndarray) -> Any:
         values = values.astype(dtype)
+        if where is Where.IN_PLACE:
+            return copy_of(values)
         return copy_of(values[vertices]) if apart else copy_of(values)[vertices]
 
-    kernel = _kernel(dtype, walk.weighted, jump is not None, apart)
+    kernel = _kernel(dtype, walk.weighted, jump is not None, where)
     begin = xp.full(n, 1 / n, dtype) if start is None else by_rows(start)
     shares, other_shares = empty(n + 1, dtype), empty(n + 1, dtype)
     result = begin if apart else empty(n, dtype)
@@ -216,12 +240,12 @@ def iterate(
     run.explain(f"pull on the GPU: {in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
     last = shares if iterations & 1 else other_shares
     del given, shares, other_shares
-    if apart:
+    if order is not None:
         result = by_vertices(begin, order)
 
     def last_shares() -> np.ndarray:
         if apart:
-            return host_copy(by_vertices(last[:n], order))
+            return host_copy(last[:n] if order is None else by_vertices(last[:n], order))
         found = xp.empty(n, dtype)
         found[vertices] = last[in_edges.numbers]
         return host_copy(found)
@@ -334,10 +358,9 @@ def _make_iterate_heaviest(
     return iterate_heaviest
 
 
-def _make_iterate(cast: Any, weighted: bool, jumps: bool, packed: bool, number_of: Any) -> Any:
+def _make_iterate(cast: Any, gathering: Gathering, jumps: bool, number_of: Any) -> Any:
     """A device function that makes all ranks of the shares before."""
     nothing = cast(0)
-    gathering = make_unpacking(nothing) if packed else make_gathering(nothing, weighted)
     (bounds, _, gather), apply = gathering, _make_apply(cast, jumps)
     iterate_heaviest = _make_iterate_heaviest(gathering, apply, number_of, nothing, jumps)
 
@@ -426,22 +449,28 @@ def _add_up(
     return generation
 
 
-def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, apart: bool) -> Any:
+def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, where: Where) -> Any:
     """The kernel for ranks of this dtype, with or without weights and a jump distribution.
 
-    If the layout lies `apart`, in the host's memory, sources are packed unless there are weights, and ranks stay in the
-    order of rows.
+    If the layout lies apart, in the host's memory, sources are packed unless there are weights, and ranks stay in the
+    order of rows. In-edges that lie where they are have no weights, and their rows are in the order of vertices.
     """
-    packed, number_of = apart and not weighted, _make_number_of(apart)
-    nothing, iterate = dtype.type(0), _make_iterate(dtype.type, weighted, jumps, packed, number_of)
-    box_words = THREADS // WARP * UNPACK_WORDS if packed else 1
+    nothing, apart = dtype.type(0), where is not Where.LAID_OUT
+    gathering, box_words, box_type = make_gathering(nothing, weighted), 1, UINT32
+    if where is Where.APART and not weighted:
+        gathering, box_words = make_unpacking(nothing), THREADS // WARP * UNPACK_WORDS
+    elif where is Where.IN_PLACE:
+        gathering, box_words = make_gathering_in_place(nothing), THREADS // WARP * ROUND
+        box_type = numba_type(dtype)
+    number_of = _make_number_of(apart)
+    iterate = _make_iterate(dtype.type, gathering, jumps, number_of)
 
     def pagerank_kernel(it):
         """Iterate; see the module, and `Iteration`."""
         rows, ranks, control, n = it.rows, it.ranks, it.control, it.n
         damping, enough, limit = it.damping, it.enough, it.limit
         sums = cuda.shared.array(SUMS, FLOAT64)
-        box = cuda.shared.array(box_words, UINT32)
+        box = cuda.shared.array(box_words, box_type)
         me, generation = thread_index(), np.int64(0)
         dangling = 0.0
         for row in range(me, n, num_threads()):

@@ -51,13 +51,8 @@ class Apart(NamedTuple):
 
 
 def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
-    """The layout for ranks of this dtype.
-
-    Raises:
-        MemoryLimitError: the host has no room to make it.
-    """
+    """The layout for ranks of this dtype."""
     n = graph.num_vertices
-    check_free("laying in-edges out", (_ARC_BYTES + weighted * dtype.itemsize) * graph.num_arcs)
     units = make_units(graph.in_degree.view(np.uint32), group_size=WARP)
     numbers = units.rows
     alone, begin = units.heaviest + units.heavy, _aligned(units)
@@ -93,6 +88,16 @@ def lay_out_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> Apart:
     spread = place(weights, part(weights.nbytes, share)) if weighted else copy_of(weights)
     taken = rows_of(in_edges, in_edges.numbers, spread, packed)
     return Apart(in_edges, taken, copy_of(scale), place(units.vertices, 0))
+
+
+def check_room_apart(graph: Graph, weighted: bool, dtype: np.dtype) -> None:
+    """Check that the layout is there, or that the host has room to make it.
+
+    Raises:
+        MemoryLimitError: it has none.
+    """
+    if not graph.gpu.has(lay_out_apart, weighted, dtype):
+        check_free("laying in-edges out", (_ARC_BYTES + weighted * dtype.itemsize) * graph.num_arcs)
 
 
 def _by_numbers(graph: Graph, numbers: np.ndarray) -> csr.Rows:

@@ -40,3 +40,10 @@ def apart_bytes(graph: Graph, of_rank: int, jumps: bool) -> int:
 def apart_lists(num_arcs: int, of_rank: int, weighted: bool) -> int:
     """The memory of that layout: sources and weights."""
     return (4 + weighted * of_rank) * places(num_arcs)
+
+
+def in_place_bytes(graph: Graph, of_rank: int, jumps: bool) -> int:
+    """The GPU's memory of a run beside in-edges: of each vertex its rank, its scale, two shares and perhaps its jump,
+    and where its row begins in 64 bits."""
+    wide = 8 if graph.stored.offsets.itemsize < 8 else 0
+    return (graph.num_vertices + 1) * ((4 + jumps) * of_rank + wide)
