@@ -219,7 +219,8 @@ class Resident:
             there = offsets + sum(part(size, of_arcs) for size in arcs) + part(lists, of_lists)
             return Placement(of_arcs, of_lists, heads, there, offsets + sum(arcs) + lists - there)
 
-        room = max(0, limit - needs.beside - offsets - RESERVE)
+        # Where no limit is given, there is room for the result of the run before, too.
+        room = max(0, limit - (1 + is_free) * needs.beside - offsets - RESERVE)
         chosen, now = placement(*self._shares(needs, arcs, room)), graph.placement
         if now is not None and is_free and now == placement(now.arcs, now.lists, now.heads):
             # It was chosen for the same needs, where a little more or less was free.
