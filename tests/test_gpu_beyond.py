@@ -19,7 +19,8 @@ from edgewise.engine import endless
 from edgewise.errors import MemoryLimitError, ProgramWarning
 from edgewise.graph import resident
 from edgewise.graph.resident import RESERVE
-from edgewise.kernels.cuda import placed
+from edgewise.kernels.cuda import memory, placed
+from edgewise.kernels.cuda.memory import OWN_PAGES
 from edgewise.memory import LARGE_PAGE
 from edgewise.run import Prepared
 
@@ -353,6 +354,38 @@ def test_arrays_are_read_in_place_if_the_system_gives_no_parts_of_them(name, mon
     values = [each.fields if name == "a program" else each.columns() for each in (result, expected)]
     for key, array in values[1].items():
         np.testing.assert_array_equal(values[0][key], array)
+
+
+def test_memory_that_is_locked_already_is_read_in_place():
+    values = memory.pinned(OWN_PAGES // 4 + 5, np.int32)
+    values[:] = np.arange(len(values))
+    for _ in range(2):
+        array = placed.place(values, 0)
+        assert array.data.ptr == values.ctypes.data and placed.on_gpu(array) == 0
+        assert int(array.sum(dtype=np.int64)) == len(values) * (len(values) - 1) // 2
+        del array
+        gc.collect()
+        assert memory.is_locked(values)
+    assert not memory.is_locked(np.zeros(OWN_PAGES, np.uint8))
+
+
+@pytest.mark.parametrize("kind", ["plain", "locked", "read-only", "strided", "two-dimensional"])
+def test_large_arrays_are_copied_to_the_gpu(kind):
+    drawn = np.random.default_rng(1).integers(0, 2**31, 2 * (OWN_PAGES // 4) + 10, dtype=np.int32)
+    values = drawn[: OWN_PAGES // 4 + 7]
+    if kind == "locked":
+        values = memory.pinned(len(values), np.int32)
+        values[:] = drawn[: len(values)]
+    elif kind == "strided":
+        values = drawn[::2]
+    elif kind == "two-dimensional":
+        values = np.asfortranarray(drawn[: 2 * (OWN_PAGES // 8)].reshape(2, -1))
+    elif kind == "read-only":
+        values.flags.writeable = False
+    copies = [memory.copy_of(values) for _ in range(2)]
+    for copy in copies:
+        np.testing.assert_array_equal(copy.get(), values)
+    assert memory.is_locked(values) == (kind == "locked")
 
 
 def test_graphs_share_what_is_locked():

@@ -101,6 +101,13 @@ def lock(values: np.ndarray) -> int | None:
     return None if refused else begin
 
 
+def is_locked(values: np.ndarray) -> bool:
+    """Whether the driver knows an array as locked, such as one that was made so."""
+    runtime, begin = cupy().cuda.runtime, values.ctypes.data
+    kinds = [runtime.pointerGetAttributes(at).type for at in (begin, begin + values.nbytes - 1)]
+    return kinds == [_LOCKED] * 2
+
+
 def driver() -> Any:
     """The functions of the driver."""
     from cuda.bindings import driver
@@ -177,6 +184,8 @@ def finish() -> None:
 #: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays have pages of
 #: their own: smaller ones may share theirs with others.
 _PAGE, OWN_PAGES = 4096, 2**26
+#: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost).
+_LOCKED = 1
 #: Held while an array is locked to be copied: of two threads the first would unlock it for both.
 _copying = threading.Lock()
 #: Work that takes more bytes than this has memory of its own.

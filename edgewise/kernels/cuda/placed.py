@@ -23,6 +23,7 @@ from edgewise.kernels.cuda.memory import (
     device_number,
     driver,
     give_back,
+    is_locked,
     lock,
 )
 from edgewise.memory import LARGE_PAGE
@@ -112,9 +113,10 @@ class _Holder:
 class _Locked(_Holder):
     """An array of the host whose pages are locked, so that the GPU reads them at the same addresses."""
 
-    def __init__(self, values: np.ndarray, begin: int) -> None:
+    def __init__(self, values: np.ndarray, begin: int | None) -> None:
         self._values, self.address, self.size = values, values.ctypes.data, values.nbytes
-        weakref.finalize(self, driver().cuMemHostUnregister, begin)
+        if begin is not None:
+            weakref.finalize(self, driver().cuMemHostUnregister, begin)
 
 
 #: What lies on the host now, at least in part, by address and size: graphs may share arrays, which are locked once.
@@ -127,7 +129,7 @@ def _locked_in_place(values: np.ndarray) -> _Holder | None:
     found = _held.get(key)
     if found is None:
         begin = lock(values)
-        if begin is None:
+        if begin is None and not is_locked(values):
             return None
         found = _held[key] = _Locked(values, begin)
     return found
