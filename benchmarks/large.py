@@ -71,10 +71,17 @@ def permuted(scale: int, permutations: int, seed: int = 1, locked: bool = False)
     numbers = rng.integers(0, n // 2, (permutations, 5)).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     for row in numbers:
         row[2:4] = [pow(int(odd), -1, n) for odd in row[:2]]
-    targets = cuda_door().pinned(n * degree, np.int32) if locked else np.empty(n * degree, np.int32)
+    targets = _locked(n * degree) if locked else np.empty(n * degree, np.int32)
     launch(_write, numbers, scale, targets, work=_ARC_NS * len(targets))
     offsets = np.arange(0, n * degree + 1, degree, dtype=offset_dtype(n * degree))
     return ew.Graph(Rows(offsets, targets, None), Ids(n), False, 0)
+
+
+def _locked(length: int) -> np.ndarray:
+    """An array of the driver's memory, int32; CuPy's pool would take up to twice as much."""
+    cuda = cuda_door().cupy().cuda
+    memory = cuda.PinnedMemoryPointer(cuda.PinnedMemory(4 * length), 0)
+    return np.frombuffer(memory, np.int32, length)
 
 
 def levels_are_right(graph: ew.Graph, level: np.ndarray, source: int) -> bool:
