@@ -156,14 +156,17 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=5, help="of PageRank (default: %(default)s)")
     parser.add_argument("--device", default="cuda", help="default: %(default)s")
     parser.add_argument("--memory-limit", help="default: what is free")
+    parser.add_argument(
+        "--locked", action="store_true", help="arcs in memory that the driver gives, for a GPU"
+    )
     parser.add_argument("--output", help="a CSV file")
     given = parser.parse_args()
     started = time.perf_counter()
-    graph = permuted(given.scale, given.permutations, locked=given.device == "cuda")
+    graph = permuted(given.scale, given.permutations, locked=given.locked)
     made = time.perf_counter() - started
     print(f"{graph} in {made:.1f} s on {available_threads()} threads", flush=True)
     known: dict[str, Any] = {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
-    known |= {"limit": given.memory_limit, "date": datetime.date.today().isoformat()}
+    known |= {"limit": given.memory_limit, "locked": given.locked, "date": datetime.date.today().isoformat()}
     known["machine"] = f"{processor_name()}, {available_threads()} cores"
     if given.device == "cuda":
         from benchmarks.gpu import versions
