@@ -103,6 +103,10 @@ def _numbered(details: str, name: str) -> int:
         return 0
 
 
+class RefusedBySystem(MemoryLimitError):
+    """Memory that the system does not give, though it seemed to be free."""
+
+
 def check_free(name: str, needed: int) -> None:
     """Refuse what needs at least `needed` bytes if fewer are free, as far as that can be told.
 

@@ -4,12 +4,9 @@ A vote or a shuffle waits until all lanes of the warp have come to one. Where a 
 another branch, the wait ends with an error after a while; a GPU would hang there or give any answer.
 """
 
-import sys
 import threading
 
 import numpy as np
-from numba.cuda.np.numpy_support import as_dtype
-from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from edgewise.kernels.cuda import device as cuda_device
 
@@ -17,7 +14,6 @@ from edgewise.kernels.cuda import device as cuda_device
 LANES, THREADS, SECONDS = 4, 8, 60
 
 _barriers = [threading.Barrier(LANES) for _ in range(THREADS // LANES)]
-_making = threading.Lock()
 _given = np.empty((THREADS // LANES, LANES), object)
 
 
@@ -51,18 +47,8 @@ def _shuffle_down(value, lanes):
     return given[lane + lanes] if lane + lanes < LANES else value
 
 
-def _shared_array(shared, shape, dtype):
-    """The array that the threads of a block share by a line of a kernel. The simulator's own function may give two
-    threads that ask at the same time two arrays."""
-    asking = sys._getframe(1)
-    with _making:
-        line = asking.f_code.co_filename, asking.f_lineno
-        return shared._allocations.setdefault(line, np.empty(shape, as_dtype(dtype)))
-
-
 def with_warps():
     """Give the simulator such warps. To be called before kernels are loaded."""
-    FakeCUDAShared.array = _shared_array
     cuda_device.WARP, cuda_device.THREADS, cuda_device.WARPS = LANES, THREADS, THREADS // LANES
     cuda_device.HALVES = tuple(LANES >> step for step in range(1, LANES.bit_length()))
     cuda_device.ballot, cuda_device.warp_barrier = _ballot, lambda: _exchange(None)

@@ -12,7 +12,9 @@ import weakref
 
 import numpy as np
 from numba import cuda, types
+from numba.cuda.np.numpy_support import as_dtype
 from numba.cuda.simulator import kernel as simulation
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from edgewise.kernels import door
 from edgewise.kernels.cuda import arguments as cuda_arguments
@@ -21,6 +23,8 @@ from edgewise.kernels.cuda import device as cuda_device
 from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda import placed as cuda_placed
+
+_making = threading.Lock()
 
 
 class SimulatedKernel:
@@ -144,6 +148,15 @@ def fixed_kernel(function, kinds, *variant, shared_bytes=0):
     return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes)
 
 
+def _shared_array(shared, shape, dtype):
+    """The array that the threads of a block share by a line of a kernel. The simulator's own function may give two
+    threads that ask at the same time two arrays."""
+    asking = sys._getframe(1)
+    with _making:
+        line = asking.f_code.co_filename, asking.f_lineno
+        return shared._allocations.setdefault(line, np.empty(shape, as_dtype(dtype)))
+
+
 def pretend():
     """Put NumPy and the simulator where the GPU would be; what runs on a GPU is loaded afterwards."""
     if not cuda_device.SIMULATED:
@@ -168,5 +181,5 @@ def pretend():
     cuda_placed.empty_divided = lambda length, dtype, on_gpu: Placed.of(np.empty(length, dtype), on_gpu)
     cuda_placed.on_gpu = lambda values: getattr(values, "on_gpu", values.nbytes)
     cuda_placed.for_users = np.array
-    simulation.BlockManager = Block
+    simulation.BlockManager, FakeCUDAShared.array = Block, _shared_array
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()

@@ -280,3 +280,16 @@ def test_in_edges_that_were_made_meanwhile_are_used():
     ew.run(wide, graph)
     graph.make_in_edges()
     assert ew.run(wide, graph).value[1] == ew.run(wide, graph, schedule=schedule).value[1] == 5
+
+
+def test_code_for_gpus_depends_on_how_it_is_compiled(monkeypatch, tmp_path):
+    compiling = pytest.importorskip("edgewise.kernels.cuda.compile", exc_type=ImportError)
+    other = tmp_path / "pipeline.py"
+    other.write_text("# another one")
+    keys = set()
+    for how in (compiling._HOW, (other, compiling._HOW[1])):
+        compiling._compiler.cache_clear()
+        monkeypatch.setattr(compiling, "_HOW", how)
+        keys.add(compiling._compiler())
+    compiling._compiler.cache_clear()
+    assert len(keys) == 2

@@ -235,6 +235,20 @@ def test_what_was_chosen_for_what_is_free_stays(gpu):
     assert graph.placement.arcs > placement.arcs
 
 
+def test_what_other_runs_made_is_given_up_where_there_is_no_room_beside_it(gpu):
+    graph, size = graph_of(), 50_000_000
+    _ = graph.gpu.targets, graph.gpu.offsets
+
+    def made(graph):
+        return [SimpleNamespace(nbytes=size, data=SimpleNamespace(ptr=1))]
+
+    graph.gpu.kept(made)
+    gpu.left = 10_000_000
+    step = graph.gpu.place("it", Needs(Arrays.ROWS, 30_000_000), None)
+    given_up = 0 if graph.residents else size + graph.targets.nbytes + graph.offsets.nbytes
+    assert step.most + 30_000_000 <= gpu.left + given_up
+
+
 def test_what_lies_otherwise_is_given_up(gpu):
     graph = graph_of()
 

@@ -195,8 +195,7 @@ class Resident:
             more = needs.beside + sum(needs.of_arcs(False)) + needs.if_all_fits
             if graph.built_on_gpu or (graph.placement is None and cuda_door().fits(making.most + more)):
                 return making
-            there = sum(each.on_gpu for each in self._copies()) + self._made_there()
-            limit = int((cuda_door().free() + there) * (1 - _UNUSED))
+            limit = int((cuda_door().free() + self._kept_there()) * (1 - _UNUSED))
         whole, offsets = self.sizes(arrays)
         of_run = needs.of_arcs(not graph.built_on_gpu)
         least, beside = needs.beside + offsets, needs.beside + sum(of_run) + needs.if_all_fits
@@ -211,6 +210,8 @@ class Resident:
             )
         if whole + lists + beside <= limit:
             self._placed(None)
+            if is_free and not cuda_door().fits(making.most + more):
+                self._give_up()  # what other runs made
             return in_turn(self.making(arrays), held(lists))
         arcs = [*of_run, *(size for each, size in self._sizes(arrays).items() if each not in _OF_VERTICES)]
         of_heads = HEAD_BYTES * graph.num_vertices
@@ -229,8 +230,9 @@ class Resident:
             if fits and chosen.there <= _BETTER * now.there and chosen.heads == now.heads and not in_place:
                 chosen = now
         self._placed(chosen)
-        of_run_alone = int(lists * chosen.lists) + of_heads * chosen.heads
-        return in_turn(self.making(arrays), held(max(0, of_run_alone - self._made_there())))
+        # What a run makes for itself, it counts itself.
+        of_graph = chosen.there - sum(part(size, chosen.arcs) for size in of_run)
+        return held(max(0, of_graph + of_heads * chosen.heads - self._kept_there()))
 
     def _shares(self, needs: Needs, arcs: list[int], room: int) -> tuple[float, float, bool]:
         """The shares of arcs and lists for which there is room on the GPU, and whether there is for heads."""
@@ -279,6 +281,10 @@ class Resident:
     def there(self, arrays: Arrays) -> int:
         """How many bytes of these arrays lie on the GPU, or will when they are read."""
         return sum(self._on_gpu(each, size) for each, size in self._sizes(arrays).items())
+
+    def drop(self, make: Callable[..., Any], *arguments: Any) -> None:
+        """Give up a result that is `kept`."""
+        self._graph.residents.pop((make, *arguments), None)
 
     def kept(self, make: Callable[..., _Kept], *arguments: Any) -> _Kept:
         """The result of ``make(graph, *arguments)``, which lies on the GPU: made once, and kept as long as the graph is
@@ -338,20 +344,27 @@ class Resident:
         """The copies of arrays that there are."""
         return [each for each in self._graph.residents.values() if isinstance(each, _Copy)]
 
-    def _made_there(self) -> int:
-        """The bytes on the GPU of what was made for runs and is kept: lists, heads and other arrays, but no copies."""
-        from edgewise.kernels.cuda.placed import on_gpu
-
+    def _made(self) -> list[Any]:
+        """The arrays that were made for runs and are kept: lists, heads and others, but no copies."""
         made = {each.data.ptr: each for each in _arrays_in(list(self._graph.residents.values()))}
         for copy in self._copies():
             made.pop(copy.seen.data.ptr if hasattr(copy.seen.data, "ptr") else None, None)
-        return sum(map(on_gpu, made.values()))
+        return list(made.values())
+
+    def _kept_there(self) -> int:
+        """The bytes on the GPU of all that is kept with the graph, but for programs."""
+        from edgewise.kernels.cuda.placed import on_gpu
+
+        return sum(each.on_gpu for each in self._copies()) + sum(map(on_gpu, self._made()))
 
     def _host_has_room(self, size: int) -> bool:
         """Whether the host has room for parts of arrays of this size beside the arrays, leaving a quarter of what is
         free. Parts that are there are counted as free."""
+        from edgewise.kernels.cuda.placed import on_gpu
+
         free = free_memory() if size > 0 else None
         there = sum(each.values.nbytes - each.on_gpu for each in self._copies() if each.on_gpu > 0)
+        there += sum(each.nbytes - on_gpu(each) for each in self._made())
         return free is None or size <= (free + there) * 3 // 4
 
     def _placed(self, placement: Placement | None) -> None:
@@ -359,9 +372,13 @@ class Resident:
         graph = self._graph
         if placement == graph.placement:
             return
-        graph.residents.clear()
-        graph.programs.clear()
         graph.itself.placement = placement
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Give up all that is kept with the graph."""
+        self._graph.residents.clear()
+        self._graph.programs.clear()
         gc.collect()  # an error that was caught may hold arrays
         cuda_door().give_back()
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Admission, Execution, Progress, admit, choose
 from edgewise.graph import Arrays, Graph, Needs
-from edgewise.memory import as_bytes, held, in_turn
+from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
 from edgewise.schedule import Schedule
 
 
@@ -73,7 +73,7 @@ class Task(NamedTuple):
             self._explain_placement(run)
             try:
                 return self.form(*args, run), run
-            except MemoryLimitError as refused:
+            except RefusedBySystem as refused:
                 if not (run.on_gpu and gpu.read_in_place()):
                     raise
                 run.explain(f"arcs are read where they lie: {refused}")

@@ -12,6 +12,7 @@ Paths", IPDPS 2014 (near-far); Meyer and Sanders, Journal of Algorithms 49 (2003
 
 import functools
 from typing import Any, Literal, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -76,6 +77,10 @@ HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
 _WIDER = 3.0
+
+
+#: Graphs with distances that are too long to be found over sorted rows.
+_too_far: WeakSet[Graph] = WeakSet()
 
 
 class Paths(NamedTuple):
@@ -326,10 +331,12 @@ def shortest_paths(
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    if graph.placement is not None and suit(graph, dtype):
+    if graph.placement is not None and graph not in _too_far and suit(graph, dtype):
         found = _over_sorted_rows(graph, start, dtype, delta, run)
         if found is not None:
             return found
+    if graph in _too_far:
+        run.explain("over rows as they are: a distance takes more than 31 bits")
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
@@ -359,7 +366,9 @@ def _over_sorted_rows(
     unreached = int(unreached_key(dtype))
     distance, parent, found = cuda_apart.search(graph, rows, start, dtype, width, unreached, run)
     if found.too_far:
-        run.explain("over rows as they are: a distance takes more than 31 bits")
+        _too_far.add(graph)
+        del rows, distance, parent
+        graph.gpu.drop(sorted_rows)
         return None
     run.explain(
         f"supersteps on the GPU: {found.supersteps} in {found.ranges} ranges of distances; arcs out of a range were "

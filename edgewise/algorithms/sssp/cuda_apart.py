@@ -147,7 +147,11 @@ def make_kernel(distance: np.dtype) -> Any:
     send, look_back = make_visits(distance)
     push, push_long = make_read(*send)
     pull, pull_long = make_read(*look_back)
-    _, raised, _ = make_sums(np.dtype(np.float32) if distance.kind == "f" else np.dtype(np.int64), True)
+    _, higher, _ = make_sums(np.dtype(np.float32) if distance.kind == "f" else np.dtype(np.int64), True)
+
+    @device_function
+    def raised(key, width):
+        return min(higher(key, width), none)
 
     @device_function
     def begin(it, block):

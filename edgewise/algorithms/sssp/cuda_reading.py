@@ -108,7 +108,7 @@ class Superstep(NamedTuple):
 
 def most_long_pieces(num_arcs: int) -> int:
     """An upper bound of the number of pieces of rows of more than `DIRECT` arcs."""
-    return num_arcs // DIRECT + 1
+    return num_arcs // DIRECT + num_arcs // (PIECE * _LONGER) + 1
 
 
 def farthest(distance: np.dtype) -> int:

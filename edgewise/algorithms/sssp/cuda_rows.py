@@ -63,7 +63,7 @@ def sorted_rows(graph: Graph) -> SortedRows:
         MemoryLimitError: the host has no room for them.
     """
     gpu = graph.gpu
-    check_free("sorting arcs by weight", (1 + graph.directed) * WORD_BYTES * graph.num_arcs)
+    check_free("sorting arcs by weight", _host_bytes(graph))
     heaviest = np.array(weight_range(graph)[1], graph.weight_dtype)
     bits = max(1, int(_bits(heaviest.reshape(1))[0]).bit_length())
 
@@ -76,6 +76,16 @@ def sorted_rows(graph: Graph) -> SortedRows:
     if graph.directed:
         inward = gpu.in_offsets, *made(graph.in_offsets, graph.in_sources, graph.in_weights)
     return SortedRows(*out, *inward, _shift(bits))
+
+
+def _host_bytes(graph: Graph) -> int:
+    """The host's memory that it takes to sort rows: in-edges, words, and those that stay there if a part does not."""
+    words, ways = WORD_BYTES * graph.num_arcs, 1 + graph.directed
+    stays = words - graph.gpu.part(words)
+    copied = words if stays < words else 0
+    of_arc = 4 + np.dtype(graph.weight_dtype).itemsize
+    in_edges = 0 if graph.has_in_edges or not graph.directed else of_arc * graph.num_arcs
+    return copied + ways * stays + in_edges
 
 
 def _shift(bits: int) -> int:

@@ -74,8 +74,13 @@ def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:
     """Whether there is room to make a layout: on the GPU, of whose memory a run may take `limit` bytes, or what is free
     if that is None; or on the host."""
     on_gpu, given = ARC_BYTES * graph.num_arcs, cuda_memory.free() if limit is None else limit
-    host = free_memory()
-    return (layout.made_on == "gpu" and on_gpu <= given) or host is None or _host_bytes(graph) <= host
+    return (layout.made_on == "gpu" and on_gpu <= given) or host_has_room(graph)
+
+
+def host_has_room(graph: Graph) -> bool:
+    """Whether the host has room to make a layout."""
+    free = free_memory()
+    return free is None or _host_bytes(graph) <= free
 
 
 def _host_bytes(graph: Graph) -> int:

@@ -12,6 +12,7 @@ from edgewise.engine.cuda.arguments import Arcs
 from edgewise.engine.cuda.layout import (
     LaidOut,
     has_room,
+    host_has_room,
     lay_out,
     num_places,
     places_bytes,
@@ -37,7 +38,7 @@ from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import capability, copy_of, device_number, empty, finish, room, wait
 from edgewise.kernels.cuda.placed import for_users, on_gpu, place, snapshot
 from edgewise.layout.slots import ARC_BYTES
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import RefusedBySystem, Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
 
 
@@ -91,16 +92,17 @@ class GpuProgram(AbstractEngine):
         graph, delivery = self._binding.graph, self._asked
         if delivery.layout and delivery.layout_is_spare and not has_room(graph, delivery.layout, limit):
             delivery = delivery.without_layout()
-        try:
-            self._lay_out_as(delivery, limit, given)
-        except MemoryLimitError:
-            if delivery.layout_is_spare and graph.built_on_gpu:
-                delivery = delivery.without_layout()
-            elif not graph.gpu.read_in_place():
-                raise
-        else:
-            return
-        self._lay_out_as(delivery, limit, given)
+        while True:
+            try:
+                self._lay_out_as(delivery, limit, given)
+                return
+            except MemoryLimitError as refused:
+                if isinstance(refused, RefusedBySystem) and graph.gpu.read_in_place():
+                    continue
+                full = graph.built_on_gpu or not host_has_room(graph)
+                if not (delivery.layout and delivery.layout_is_spare and full):
+                    raise
+            delivery = delivery.without_layout()
 
     def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""

@@ -4,13 +4,20 @@ numba-cuda compiles a kernel to PTX, and nvJitLink makes machine code of that, o
 kept on disk. Compiling needs no GPU, so tests compile every kernel.
 """
 
+import functools
+import hashlib
 import re
 from collections.abc import Callable
 from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from edgewise.kernels.cache import counted_as_compiling, kept
 from edgewise.kernels.cuda.device import THREADS, cuda
+
+#: How kernels are compiled, which they import no more than this module does.
+_HOW = (Path(__file__).with_name("pipeline.py"), Path(__file__).parents[1] / "passes.py")
 
 
 class _Architecture:
@@ -49,9 +56,16 @@ def compile_kernel(
         capability: the compute capability, (9, 0) for an H100.
         key: what the code depends on beyond edgewise's sources; None to compile it anew each time.
     """
-    question = None if key is None else f"{capability} {signature} {key}"
+    question = None if key is None else f"{_compiler()} {capability} {signature} {key}"
     with counted_as_compiling():
         return kept(question, function.__module__, lambda: _compiled(function, signature, capability))
+
+
+@functools.cache
+def _compiler() -> str:
+    """numba-cuda's version, and a digest of how it is used."""
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in _HOW))
+    return f"{version('numba-cuda')} {digest.hexdigest()}"
 
 
 def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int]) -> bytes:

@@ -74,19 +74,22 @@ def copy_of(values: Any) -> Any:
         return cupy().asarray(values)
     # CuPy would first copy all of it to locked memory, which takes long, and which it keeps.
     values = np.ascontiguousarray(values)
-    found = cupy().empty(values.shape, values.dtype)
-    with _copying, locked(values):
+    with _copying, locked(values) as is_all:
+        if not is_all:
+            return cupy().asarray(values)
+        found = cupy().empty(values.shape, values.dtype)
         _copy(found.data.ptr, values.ctypes.data, values.nbytes)
         finish()
     return found
 
 
 @contextmanager
-def locked(values: np.ndarray) -> Iterator[None]:
-    """Lock the pages of an array meanwhile if the system allows it: the GPU then copies it at the rate of the link."""
+def locked(values: np.ndarray) -> Iterator[bool]:
+    """Lock the pages of an array meanwhile, which the GPU then copies at the rate of the link; whether all are locked.
+    The driver copies no memory of which a part is locked."""
     begin = lock(values)
     try:
-        yield
+        yield begin is not None or is_locked(values)
     finally:
         if begin is not None:
             driver().cuMemHostUnregister(begin)

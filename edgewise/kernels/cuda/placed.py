@@ -13,7 +13,6 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.errors import MemoryLimitError
 from edgewise.kernels.cuda import memory
 from edgewise.kernels.cuda.memory import (
     OWN_PAGES,
@@ -26,7 +25,7 @@ from edgewise.kernels.cuda.memory import (
     is_locked,
     lock,
 )
-from edgewise.memory import LARGE_PAGE
+from edgewise.memory import LARGE_PAGE, RefusedBySystem
 
 #: The host's memory is copied in pieces of _PIECE bytes, by _THREADS threads.
 _PIECE, _THREADS = 2**26, 4
@@ -217,10 +216,10 @@ def _checked(size: int, answer: tuple[Any, ...]) -> Any:
     """What the driver gives.
 
     Raises:
-        MemoryLimitError: it refuses.
+        RefusedBySystem: it refuses.
     """
     if answer[0]:
-        raise MemoryLimitError(
+        raise RefusedBySystem(
             f"the system does not give {size:,} bytes that a GPU may read ({answer[0].name}); raise the limit of "
             "locked memory (ulimit -l), free some memory, or run on the CPU with device='cpu'"
         )

@@ -1,0 +1,185 @@
+"""Where arrays lie at runs one after the other beyond the memory of a GPU that tests/simulator.py pretends, and what
+they take; the argument is the name of one test."""
+
+import contextlib
+import gc
+import re
+import sys
+from unittest import mock
+
+import numpy as np
+from simulator import Placed, pretend
+from test_engines import SSSP
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+from edgewise.graph import resident
+from edgewise.run import Prepared
+
+
+def least(run):
+    """The fewest bytes with which a run begins."""
+    try:
+        run(0)
+    except MemoryLimitError as refused:
+        (number,) = re.findall(r"needs ([\d,]+) bytes on the GPU", str(refused))
+        return int(number.replace(",", ""))
+    raise AssertionError("a limit of 0 bytes is accepted")
+
+
+def refuse(*_):
+    raise MemoryLimitError("the host has no room")
+
+
+def drawn(directed=True):
+    rng = np.random.default_rng(1)
+    ends, weights = rng.integers(0, 20, (2, 1000)), rng.integers(1, 9, 1000, np.int32)
+    return ew.Graph.from_edges(*ends, weights, directed, num_vertices=20)
+
+
+def far():
+    """A path of 40 heavy edges, and many more heavy edges back."""
+    rng = np.random.default_rng(1)
+    ahead, more = np.arange(39), rng.integers(0, 40, (2, 800))
+    back = np.where(more[1] > more[0] + 1, more[0], more[1])
+    sources, targets = np.concatenate([ahead, more[0]]), np.concatenate([ahead + 1, back])
+    return ew.Graph.from_edges(sources, targets, np.full(839, 2**26), num_vertices=40)
+
+
+def refused_limit():
+    """A limit that is too small, once, must not change where arrays lie at later runs."""
+    prepared = Prepared(SSSP, drawn(), "cuda")
+    lowest = least(lambda limit: prepared(source=0, memory_limit=limit))
+    prepared(source=0, memory_limit=lowest + 2000)
+    before = prepared.graph.placement
+    with contextlib.suppress(MemoryLimitError):
+        prepared(source=0, memory_limit=lowest - 1)
+    prepared(source=0, memory_limit=lowest + 2000)
+    assert prepared.graph.placement == before, prepared.graph.placement
+
+
+def no_room_for_a_layout():
+    """A run that works with a limit works with a larger one, too."""
+    from edgewise.algorithms.pagerank import cuda_apart
+    from edgewise.engine.cuda import layout
+
+    for limit in (31_000, 34_000):
+        with (
+            mock.patch.object(cuda_apart, "check_free", refuse),
+            mock.patch.object(layout, "check_free", refuse),
+            mock.patch.object(layout, "free_memory", return_value=0),
+        ):
+            graph = ew.generate.uniform(12, 1000, seed=1, weights=(1, 9))
+            options = {"weighted": True, "max_iterations": 3}
+            got = ew.pagerank(graph, device="cuda", memory_limit=limit, **options)
+        assert "there was no room for a layout" in got.explain()
+
+
+def made(of):
+    """As `Resident._made`, whose arrays are not NumPy's."""
+    values, found = list(of._graph.residents.values()), {}
+    while values:
+        each = values.pop()
+        if isinstance(each, Placed):
+            found[id(each)] = each
+        elif isinstance(each, dict):
+            values += each.values()
+        elif isinstance(each, (list, tuple)) and not isinstance(each, resident._Copy):
+            values += each
+    for copy in of._copies():
+        found.pop(id(copy.seen), None)
+    return list(found.values())
+
+
+def second_run():
+    """What is free counts: a second run needs no more than the first one."""
+    from edgewise.kernels.cuda import memory
+
+    graph, most = drawn(), 8000 + Placed.bytes_on_gpu()
+
+    @contextlib.contextmanager
+    def room(name, needed):
+        if needed > memory.free():
+            raise MemoryLimitError(f"{name} needs {needed:,} bytes, of which {memory.free():,} are free")
+        yield
+
+    resident.RESERVE, resident.Resident._made = 200, made
+    memory.free, memory.room = lambda: most - Placed.bytes_on_gpu(), room
+    memory.fits = lambda needed: needed <= memory.free()
+    for _ in range(2):
+        assert "read from the host's memory" in ew.sssp(graph, 0, device="cuda").explain()
+        gc.collect()
+
+
+def too_far():
+    """Where a distance is too long for sorted rows, the limit still holds, and later runs do not try again."""
+    from edgewise.algorithms.sssp import cuda_apart
+
+    limit = least(lambda limit: ew.sssp(far(), 0, device="cuda", memory_limit=limit)) + 8000
+    graph, before = far(), Placed.bytes_on_gpu()
+    Placed.most = before
+    searched, search = [], cuda_apart.search
+
+    def counted(*arguments):
+        searched.append(None)
+        return search(*arguments)
+
+    with mock.patch.object(cuda_apart, "search", counted):
+        for _ in range(2):
+            assert "more than 31 bits" in ew.sssp(graph, 0, device="cuda", memory_limit=limit).explain()
+    assert Placed.most - before <= limit, (Placed.most - before, limit)
+    assert len(searched) == 1
+
+
+def not_too_far():
+    """Distances of 30 bits are found over sorted rows, though other vertices cannot be reached."""
+    path = np.arange(21)
+    graph = ew.Graph.from_edges([*path, 30], [*path + 1, 31], np.full(22, 2**26), num_vertices=32)
+    for delta in (2.0**26, 1.2e9):
+        limit = least(lambda limit: ew.sssp(graph, 0, device="cuda", memory_limit=limit))
+        got = ew.sssp(graph, 0, device="cuda", memory_limit=limit, delta=delta)
+        assert got.distance[21] == 21 * 2**26
+        assert "more than 31 bits" not in got.explain(), delta
+
+
+def pieces():
+    """`most_long_pieces` holds for rows that are cut into more pieces than `DIRECT` fits into."""
+    from edgewise.algorithms.sssp import cuda_reading
+
+    with mock.patch.object(cuda_reading, "_LONGER", 8):  # PIECE * _LONGER == DIRECT
+        length = cuda_reading.PIECE * cuda_reading._LONGER
+        rows = [cuda_reading.DIRECT + 1] * 7
+        listed = sum(-(-row // length) for row in rows if row > cuda_reading.DIRECT)
+        assert listed <= cuda_reading.most_long_pieces(sum(rows)), listed
+
+
+def host_parts():
+    """What sorted rows take of the host's memory is there already at the next run with the same limit."""
+
+    def on_host():
+        return sum(each().nbytes - each().on_gpu for each in Placed.made if each() is not None)
+
+    graph, limit, before, placements = drawn(), 8000, on_host(), []
+    resident.Resident._made = made
+    with mock.patch.object(resident, "free_memory", lambda: 17_000 - (on_host() - before)):
+        for _ in range(4):
+            gc.collect()
+            ew.sssp(graph, 0, device="cuda", memory_limit=limit)
+            placements.append(graph.placement.arcs)
+    assert placements[0] > 0 and len(set(placements)) == 1, placements
+
+
+TESTS = (host_parts, refused_limit, no_room_for_a_layout, second_run, too_far, not_too_far, pieces)
+
+
+def main():
+    pretend()
+    from edgewise.algorithms.sssp import cuda_rows
+
+    resident.LARGE_PAGE, resident.RESERVE, cuda_rows._LONG = 8, 0, 0
+    {each.__name__: each for each in TESTS}[sys.argv[1]]()
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
