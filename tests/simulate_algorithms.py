@@ -107,6 +107,10 @@ def compare_without_room_to_lay_out():
             ):
                 got = ew.pagerank(graph, device="cuda", memory_limit=1500, **options)
             assert ("as they are" in got.explain()) == (not weighted)
+            over = graph.in_sources.nbytes - graph.gpu.part(graph.in_sources.nbytes)
+            assert (
+                weighted or f"each iteration reads {over:,} bytes of in-edges over the link" in got.explain()
+            )
             assert ("there was no room for a layout" in got.explain()) == (weighted and free == 0)
             np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-12 if n == 12 else 1e-5)
             np.testing.assert_allclose(got.residual, expected.residual, rtol=1e-5)

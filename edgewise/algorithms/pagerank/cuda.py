@@ -66,6 +66,7 @@ from edgewise.kernels.cuda.memory import (
     wait,
     zeros,
 )
+from edgewise.kernels.cuda.placed import on_gpu
 from edgewise.kernels.words import Allocator
 from edgewise.layout.packed_cuda import UNPACK_WORDS
 from edgewise.memory import Step, held, in_turn
@@ -238,6 +239,9 @@ def iterate(
     iterations = int(host[DONE])
     alone = in_edges.heavy + in_edges.heaviest
     run.explain(f"pull on the GPU: {in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves")
+    if apart:
+        over = sum(each.nbytes - on_gpu(each) for each in (rows.sources, rows.weights))
+        run.explain(f"each iteration reads {over:,} bytes of in-edges over the link")
     last = shares if iterations & 1 else other_shares
     del given, shares, other_shares
     if order is not None:
