@@ -223,7 +223,7 @@ def test_what_was_chosen_for_what_is_free_stays(gpu):
     of_lists = int(lists * placement.lists)
 
     def made(graph):
-        return [SimpleNamespace(nbytes=of_lists, data=SimpleNamespace(ptr=1))]
+        return [SimpleNamespace(nbytes=of_lists, data=SimpleNamespace(ptr=1)), np.int64(3), np.zeros(5), 7]
 
     _, _, _ = graph.gpu.kept(made), graph.gpu.targets, graph.gpu.offsets
     for other in (0, 1000, -1000):

@@ -426,7 +426,7 @@ def _arrays_in(values: Any) -> Iterator[Any]:
     if isinstance(values, (list, tuple)) and not isinstance(values, _Copy):
         for each in values:
             yield from _arrays_in(each)
-    elif hasattr(values, "nbytes") and not isinstance(values, np.ndarray):
+    elif hasattr(values, "nbytes") and not isinstance(values, (np.ndarray, np.generic)):
         yield values
 
 
