@@ -25,11 +25,10 @@ from edgewise.algorithms.pagerank.cuda_gather import (
     rows_of,
 )
 from edgewise.algorithms.pagerank.cuda_in_place import ROUND, make_gathering_in_place, rows_in_place
-from edgewise.algorithms.pagerank.cuda_layout import InEdges, make_in_edges, making_in_edges
-from edgewise.algorithms.pagerank.memory import places
+from edgewise.algorithms.pagerank.cuda_layout import InEdges, in_edges_of, scale_of
+from edgewise.algorithms.pagerank.cuda_layout import running as running
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
-from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
 from edgewise.kernels.cuda.device import (
     FLOAT64,
@@ -69,7 +68,6 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.kernels.cuda.placed import on_gpu
 from edgewise.kernels.words import Allocator
 from edgewise.layout.packed_cuda import UNPACK_WORDS
-from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.control import control_words, host_words
 
 #: Words of `control`: two in turns say that the run is to end. A word of the host's array: iterations done.
@@ -155,8 +153,8 @@ def rank(
 ) -> Ranked:
     """Iterate on the GPU until one iteration changes at most `enough`, if that is not 0, and `limit` times at most."""
     graph, weighted = walk.graph, walk.weighted
-    in_edges = laid_out(run, "laid in-edges out on the GPU", graph, _in_edges, weighted)
-    scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, _scale, weighted, dtype)
+    in_edges = laid_out(run, "laid in-edges out on the GPU", graph, in_edges_of, weighted)
+    scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, scale_of, weighted, dtype)
     rows = rows_of(in_edges, in_edges.vertices, weights)
     return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run)
 
@@ -264,40 +262,6 @@ def by_vertices(values: Any, vertices: Any) -> Any:
         piece = slice(first, first + _PIECE)
         ordered[vertices[piece]] = values[piece]
     return ordered
-
-
-def running(graph: Graph, dtype: np.dtype, weighted: bool, anew: bool) -> Step:
-    """The GPU's memory that a run takes beside the graph's rows: its in-edges laid out and what belongs to them, unless
-    they are there and it is not `anew`, and six arrays of ranks."""
-    n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
-    steps: list[Step] = []
-    if anew or not graph.gpu.has(_in_edges, weighted):
-        steps.append(making_in_edges(n, m, graph.stored.offsets.itemsize * weighted))
-    if anew or not graph.gpu.has(_scale, weighted, dtype):
-        weights = of_rank * places(m) * weighted
-        # Weights twice, sources, and both as `bincount` takes them.
-        of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)
-        steps.append(Step(of_rank * n + weights, of_rank * n + weights + of_arcs + 40 * n))
-    return in_turn(*steps, held(6 * of_rank * (n + 1)))
-
-
-def _in_edges(graph: Graph, weighted: bool) -> InEdges:
-    return make_in_edges(graph.gpu.offsets, graph.gpu.targets, weighted)
-
-
-def _scale(graph: Graph, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
-    """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
-    xp, in_edges = cupy(), graph.gpu.kept(_in_edges, weighted)
-    if weighted:
-        weights = xp.concatenate([graph.gpu.weights.astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
-        out = xp.bincount(
-            copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
-        )
-    else:
-        weights, out = xp.empty(0, dtype), graph.gpu.out_degree
-    out = out[in_edges.vertices].astype(np.float64)
-    gives = xp.greater(out, 0)
-    return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
 
 
 def _make_apply(cast: Any, jumps: bool) -> Any:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.pagerank.memory import places
+from edgewise.graph import Graph
 from edgewise.kernels.cuda.device import WARP
-from edgewise.kernels.cuda.memory import cupy, room, scratch
+from edgewise.kernels.cuda.memory import copy_of, cupy, room, scratch
 from edgewise.layout.bucket_sort import bucket_sort
 from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
-from edgewise.memory import Step
+from edgewise.memory import Step, held, in_turn
 
 
 class InEdges(NamedTuple):
@@ -72,3 +73,38 @@ def _in_edges(offsets: Any, targets: Any, with_arcs: bool, outside: Any) -> InEd
             units.heavy,
             units.groups,
         )
+
+
+def running(graph: Graph, dtype: np.dtype, weighted: bool, anew: bool) -> Step:
+    """The GPU's memory that a run takes beside the graph's rows: its in-edges laid out and what belongs to them, unless
+    they are there and it is not `anew`, and six arrays of ranks."""
+    n, m, of_rank = graph.num_vertices, graph.num_arcs, dtype.itemsize
+    steps: list[Step] = []
+    if anew or not graph.gpu.has(in_edges_of, weighted):
+        steps.append(making_in_edges(n, m, graph.stored.offsets.itemsize * weighted))
+    if anew or not graph.gpu.has(scale_of, weighted, dtype):
+        weights = of_rank * places(m) * weighted
+        # Weights twice, sources, and both as `bincount` takes them.
+        of_arcs = m * weighted * (2 * of_rank + 4 + 8 + 8)
+        steps.append(Step(of_rank * n + weights, of_rank * n + weights + of_arcs + 40 * n))
+    return in_turn(*steps, held(6 * of_rank * (n + 1)))
+
+
+def in_edges_of(graph: Graph, weighted: bool) -> InEdges:
+    """In-edges laid out on the GPU, as `make_in_edges`."""
+    return make_in_edges(graph.gpu.offsets, graph.gpu.targets, weighted)
+
+
+def scale_of(graph: Graph, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """What a rank is multiplied with for one arc (of weight 1), by rows; weights by arcs of the layout."""
+    xp, in_edges = cupy(), graph.gpu.kept(in_edges_of, weighted)
+    if weighted:
+        weights = xp.concatenate([graph.gpu.weights.astype(dtype), xp.zeros(1, dtype)])[in_edges.arcs]
+        out = xp.bincount(
+            copy_of(graph.sources), weights=copy_of(graph.weights), minlength=graph.num_vertices
+        )
+    else:
+        weights, out = xp.empty(0, dtype), graph.gpu.out_degree
+    out = out[in_edges.vertices].astype(np.float64)
+    gives = xp.greater(out, 0)
+    return xp.where(gives, xp.divide(1, xp.where(gives, out, 1)), 0).astype(dtype), weights
