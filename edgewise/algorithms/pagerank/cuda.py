@@ -156,7 +156,7 @@ def rank(
     in_edges = laid_out(run, "laid in-edges out on the GPU", graph, in_edges_of, weighted)
     scale, weights = laid_out(run, "laid scales and weights out on the GPU", graph, scale_of, weighted, dtype)
     rows = rows_of(in_edges, in_edges.vertices, weights)
-    return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run)
+    return iterate(walk, in_edges, rows, scale, None, start, enough, limit, run, Where.LAID_OUT)
 
 
 def rank_apart(
@@ -165,7 +165,9 @@ def rank_apart(
     """`rank` where the GPU has no room for the layout."""
     what = "laid in-edges out in the host's memory"
     made = laid_out(run, what, walk.graph, lay_out_apart, walk.weighted, dtype)
-    return iterate(walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run)
+    return iterate(
+        walk, made.in_edges, made.rows, made.scale, made.order, start, enough, limit, run, Where.APART
+    )
 
 
 def rank_in_place(
@@ -190,7 +192,7 @@ def iterate(
     enough: float,
     limit: int,
     run: Execution,
-    where: Where | None = None,
+    where: Where,
 ) -> Ranked:
     """Iterate over a layout; see `rank`.
 
@@ -199,10 +201,9 @@ def iterate(
         rows: what the kernel takes of it.
         scale: by rows, on the GPU; its dtype is that of ranks.
         order: None, or if the layout lies apart, in the host's memory, the vertices of rows, where the GPU reads them.
-        where: told if `order` does not tell it.
+        where: where in-edges lie.
     """
     n, xp, dtype, jump = walk.graph.num_vertices, cupy(), scale.dtype, walk.jump
-    where = where or (Where.LAID_OUT if order is None else Where.APART)
     vertices, apart = in_edges.vertices, where is not Where.LAID_OUT
 
     def by_rows(values: np.ndarray) -> Any:

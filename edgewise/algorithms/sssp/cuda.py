@@ -331,12 +331,12 @@ def shortest_paths(
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    if graph.placement is not None and graph not in _too_far and suit(graph, dtype):
-        found = _over_sorted_rows(graph, start, dtype, delta, run)
+    if graph.placement is not None and suit(graph, dtype):
+        found = None if graph in _too_far else _over_sorted_rows(graph, start, dtype, delta, run)
         if found is not None:
             return found
-    if graph in _too_far:
-        run.explain("over rows as they are: a distance takes more than 31 bits")
+        if graph in _too_far:
+            run.explain("over rows as they are: a distance takes more than 31 bits")
     delta = gpu_delta(graph) if delta == "auto" else delta
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
