@@ -326,6 +326,7 @@ def test_divided_arrays_come_back(there):
     array = placed.place(values, there, written=True)
     assert placed.on_gpu(array) == there
     array += 1
+    memory.finish()  # a snapshot does not wait for it
     found = placed.for_users(array)
     assert isinstance(found, np.ndarray) == (there < values.nbytes)
     np.testing.assert_array_equal(placed.snapshot(array), values + 1)
