@@ -93,21 +93,6 @@ def levels_are_right(graph: ew.Graph, level: np.ndarray, source: int) -> bool:
     return bool(level[source] == 0 and np.all((some == source) | (mine == least + 1)))
 
 
-def link_rate() -> float:
-    """Bytes a second of a copy from locked memory to the GPU."""
-    cupy, size = cuda_door().cupy(), 1 << 30
-    here = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
-    there, best = cupy.empty(size, np.uint8), 0.0
-    for _ in range(4):
-        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        begin.record()
-        there.set(here)
-        end.record()
-        end.synchronize()
-        best = max(best, 1e3 * size / cupy.cuda.get_elapsed_time(begin, end))
-    return best
-
-
 def measured(name: str, call: Callable[[], Any], iterations: int) -> dict[str, Any]:
     """A row: two calls, of which the second counts; times in seconds."""
     seconds = []
@@ -171,7 +156,7 @@ def main() -> None:
     if given.device == "cuda":
         from benchmarks.gpu import versions
 
-        known |= {"machine": f"{versions()}; {known['machine']}", "link": link_rate()}
+        known |= {"machine": f"{versions()}; {known['machine']}", "link": cuda_door().link_rate()}
         print(f"copies to the GPU: {1e-9 * known['link']:.1f} GB/s", flush=True)
     how = {"device": given.device, "memory_limit": given.memory_limit}
     found = [row | known for row in rows(graph, how, given.iterations)]

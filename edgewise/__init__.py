@@ -15,6 +15,7 @@ from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
 from edgewise.building import build
+from edgewise.explain import explain
 from edgewise.graph import Graph, load
 from edgewise.io import read
 from edgewise.program.declare import (
@@ -96,6 +97,7 @@ __all__ = [
     "connected_components",
     "edge",
     "edge_betweenness",
+    "explain",
     "fields",
     "generate",
     "load",

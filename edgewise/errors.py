@@ -64,6 +64,10 @@ class DeviceError(EdgewiseError, RuntimeError):
     """A GPU that was asked for cannot be used. The message says why and what mends it."""
 
 
+class DeviceWarning(EdgewiseWarning, RuntimeWarning):
+    """A run that was to go to a GPU, which has no room for it, and goes on the CPU."""
+
+
 class MemoryLimitError(EdgewiseError, MemoryError):
     """A run, or a file that is read, that would need more memory than it was allowed."""
 

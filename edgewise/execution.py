@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
-from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
-from edgewise.graph import Arrays, FilePages, Graph, file_pages
+from edgewise.errors import DeviceWarning, MemoryLimitError, ParameterError, ScheduleError, warn
+from edgewise.explain import is_asked, stop
+from edgewise.graph import Arrays, FilePages, Graph, file_pages, least_pages
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
@@ -99,12 +100,25 @@ class Chosen(NamedTuple):
         as_program: whether it is on the GPU and its schedule has a balance, a layout or a buffer: algorithms run as
             programs then.
         notes: why, for `Result.explain`.
+        is_free: whether it may go to the CPU if the GPU has no room.
     """
 
     schedule: Schedule
     on_gpu: bool
     as_program: bool
     notes: tuple[str, ...] = ()
+    is_free: bool = False
+
+    def on_cpu(self, name: str, refused: MemoryLimitError) -> "Chosen":
+        """The CPU in place of a GPU that has refused, with a warning.
+
+        Raises:
+            MemoryLimitError: as refused, if the GPU, or what only a GPU has, was asked for.
+        """
+        if not self.is_free:
+            raise refused
+        warn(f"{name} runs on the CPU, for the GPU has no room: {refused}", DeviceWarning)
+        return Chosen(self.schedule, False, False, (f"on the CPU, for the GPU has no room: {refused}",))
 
 
 def choose(
@@ -122,7 +136,8 @@ def choose(
 
     The schedule decides first: it may ask for CPU threads, or for what only a GPU has. Else "auto" compares the time on
     the CPU, with as many threads as are worth it, with the time on the GPU plus that of copying the graph there, if it
-    is not there yet: see `edgewise.kernels.costs`. Short runs do not ask for a GPU at all.
+    is not there yet: see `edgewise.kernels.costs`. Short runs do not ask for a GPU at all. Where the GPU has no room, a
+    run goes on the CPU, with a `DeviceWarning`.
 
     Args:
         name: what runs, for messages.
@@ -163,7 +178,8 @@ def choose(
     times = (
         f"about {costs.written(there)} there, {costs.written(here)} on the CPU, copies of the graph included"
     )
-    return Chosen(schedule, on_gpu, False, (f"on the {'GPU' if on_gpu else 'CPU, not on the GPU'}: {times}",))
+    note = f"on the {'GPU' if on_gpu else 'CPU, not on the GPU'}: {times}"
+    return Chosen(schedule, on_gpu, False, (note,), is_free=on_gpu)
 
 
 class Admission(NamedTuple):
@@ -175,7 +191,8 @@ class Admission(NamedTuple):
         chosen: where it runs.
         num_threads: the most CPU threads that it may use.
         memory_limit: bytes that it may take beside the fewest for pages of the graph's file, or None.
-        needed: bytes that it takes beside these pages, if there is a limit; of the GPU's memory if it runs there.
+        needed: bytes that it takes beside these pages, if there is a limit or it is only explained; of the GPU's memory
+            if it runs there.
         progress: as given.
         pages: those of the graph's file.
     """
@@ -188,6 +205,11 @@ class Admission(NamedTuple):
     needed: int
     progress: Progress
     pages: FilePages
+
+    @property
+    def most(self) -> int:
+        """The bytes that it takes at most."""
+        return self.needed + self.pages.least
 
     @contextlib.contextmanager
     def execution(self, total: int | None = None) -> Iterator[Execution]:
@@ -269,11 +291,41 @@ def admit(
     if not on_gpu and memory_limit is not None:
         pages = file_pages(graph, memory_limit, threads)
     with pages.given_up(0):
-        needed = memory() if on_gpu or memory_limit is not None else 0
+        needed = memory() if on_gpu or memory_limit is not None or is_asked() else 0
     check_limit(name, memory_limit, needed, pages.least)
     return Admission(
         name, graph, chosen, threads, rest_of(memory_limit, pages.least), needed, progress, pages
     )
+
+
+def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
+    """End a call that is only explained, before the run, with what that is expected to take.
+
+    Args:
+        run: the run.
+        graph: what it would run on.
+        needed: the bytes that it takes at most: see `Admission`.
+    """
+    if not is_asked():
+        return
+    if not run.on_gpu:
+        threads = "1 thread" if run.num_threads == 1 else f"{run.num_threads} threads"
+        lines = [*run.notes, f"on the CPU with at most {threads}; at most {needed:,} bytes beyond the graph"]
+        pages = least_pages(graph, run.num_threads)
+        if run.memory_limit is None and pages:
+            lines.append(
+                f"pages of its file beside these; memory_limit bounds both, from {needed + pages:,} bytes"
+            )
+        stop(lines)
+    lines = [*run.notes, f"on the GPU; at most {needed:,} bytes of its memory beside what lies there already"]
+    if graph.placement is not None:
+        lines.insert(-1, str(graph.placement))
+        apart, rate = graph.placement.elsewhere, cuda_door().link_rate()
+        took = costs.written(1e9 * apart / rate)
+        lines.append(
+            f"a superstep that reads all {apart:,} bytes from the host's memory takes {took}, at {1e-9 * rate:.1f} GB/s"
+        )
+    stop(lines)
 
 
 def check_limit(name: str, memory_limit: int | None, needed: int, of_file: int = 0) -> None:

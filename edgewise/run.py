@@ -13,7 +13,7 @@ from edgewise.engine.delivery import Delivery, check_delivery, decide
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_for
 from edgewise.engine.reference import Reference
-from edgewise.errors import ProgramError
+from edgewise.errors import MemoryLimitError, ProgramError
 from edgewise.execution import (
     Chosen,
     Execution,
@@ -25,6 +25,7 @@ from edgewise.execution import (
     check_schedule,
     choose,
     rest_of,
+    stop_if_explained,
     threads_of,
 )
 from edgewise.graph import Graph
@@ -138,31 +139,38 @@ class Prepared:
             check_schedule(self.spec.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
 
-        def engine(parameters: dict[str, Any]) -> AbstractEngine:
-            return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
+        def carried_out(chosen: Chosen) -> tuple[Execution, Outcome]:
+            def engine(parameters: dict[str, Any]) -> AbstractEngine:
+                return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
 
-        def memory() -> int:
-            if chosen.on_gpu:
-                return 0  # known when the program is laid out: see `_carry_out`
-            looks_up = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
-            looking_up = self.graph.looking_up(()) if looks_up else held(0)
-            threads = threads_of(self.spec.name, self._schedule)
-            running = engine(parameters).running(threads, _without(parameters, values))
-            return in_turn(looking_up, held(running.most)).most
+            def memory() -> int:
+                if chosen.on_gpu:
+                    return 0  # known when the program is laid out: see `_carry_out`
+                looks_up = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
+                looking_up = self.graph.looking_up(()) if looks_up else held(0)
+                threads = threads_of(self.spec.name, self._schedule)
+                running = engine(parameters).running(threads, _without(parameters, values))
+                return in_turn(looking_up, held(running.most)).most
 
-        admission = admit(
-            self.spec.name,
-            self.graph,
-            chosen,
-            progress=progress,
-            memory_limit=memory_limit,
-            memory=memory,
-            deliveries=(Push, Pull, Buffered),
-        )
-        if memory_limit is not None:
-            parameters = parameter_values(self._binding, values)
-        with admission.execution(limit) as run:
-            outcome = self._carry_out(engine(parameters), run, parameters, values, limit)
+            admission = admit(
+                self.spec.name,
+                self.graph,
+                chosen,
+                progress=progress,
+                memory_limit=memory_limit,
+                memory=memory,
+                deliveries=(Push, Pull, Buffered),
+            )
+            given = parameters if memory_limit is None else parameter_values(self._binding, values)
+            with admission.execution(limit) as run:
+                if not run.on_gpu:
+                    stop_if_explained(run, self.graph, admission.most)
+                return run, self._carry_out(engine(given), run, given, values, limit)
+
+        try:
+            run, outcome = carried_out(chosen)
+        except MemoryLimitError as refused:
+            run, outcome = carried_out(chosen.on_cpu(self.spec.name, refused))
         run.notes.extend(outcome.explanation)
         return ProgramResult(self, values, run, outcome)
 
@@ -202,6 +210,7 @@ class Prepared:
             needed = engine.running(run.num_threads, given).most
             check_limit(self.spec.name, rest_of(allowed, engine.held_bytes), needed)
             room = cuda_door().room(self.spec.name, needed)
+            stop_if_explained(run, self.graph, needed)
         with room:
             return engine(run, parameters, given, limit)
 

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import re
 import sys
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -12,7 +13,7 @@ from simulator import Placed, pretend
 from test_engines import SSSP
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import DeviceWarning, MemoryLimitError
 from edgewise.graph import resident
 from edgewise.run import Prepared
 
@@ -169,7 +170,102 @@ def host_parts():
     assert placements[0] > 0 and len(set(placements)) == 1, placements
 
 
-TESTS = (host_parts, refused_limit, no_room_for_a_layout, second_run, too_far, not_too_far, pieces)
+def with_a_small_gpu(calls):
+    """Each call where "auto" prefers a GPU that has no room, with the warnings that it gives."""
+    from edgewise import execution
+    from edgewise.kernels import costs
+    from edgewise.kernels.cuda import memory
+
+    memory.free, memory.fits = lambda: 100, lambda needed: needed <= 100
+    execution.cuda_problem = lambda: None
+    with mock.patch.multiple(costs, gpu_time=lambda *_: 0, copy_time=lambda _: 0):
+        for call in calls:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                yield call(), [each.category for each in warned]
+
+
+def no_room_on_the_gpu():
+    """A run that was free to go anywhere goes on the CPU, with a warning, and one that was not is refused."""
+    graph = ew.generate.uniform(60, 500, seed=1, weights=(1, 9))
+    auto = {
+        "bfs": lambda **how: ew.bfs(graph, 0, **how).level,
+        "pagerank": lambda **how: ew.pagerank(graph, **how).rank,
+        "components": lambda **how: ew.connected_components(graph, **how).component,
+        "program": lambda **how: ew.run(SSSP(source=0), graph, **how).distance,
+    }
+    for call, (got, warned) in zip(auto.values(), with_a_small_gpu(auto.values()), strict=True):
+        np.testing.assert_array_equal(got, call(device="cpu"))
+        assert warned == [DeviceWarning], warned
+    explained = [lambda: ew.explain(ew.bfs, graph, 0)]
+    ((text, warned),) = with_a_small_gpu(explained)
+    assert text.startswith("on the CPU, for the GPU has no room: bfs needs") and warned == [DeviceWarning], (
+        text
+    )
+    balanced = {"schedule": ew.Schedule(balance=ew.WorkloadDecomposition())}
+    for name, how in (
+        *((name, {"device": "cuda"}) for name in auto),
+        ("components", balanced),
+        ("program", balanced),
+    ):
+
+        def is_refused(call=auto[name], how=how):
+            try:
+                call(**how)
+            except MemoryLimitError:
+                return True
+            return False
+
+        ((refused, warned),) = with_a_small_gpu([is_refused])
+        assert refused and warned == [], (name, how)
+
+
+def made_graph():
+    """What a run keeps may be a graph."""
+    graph = drawn()
+    ew.connected_components(graph, device="cuda", schedule=ew.Schedule(balance=ew.WorkloadDecomposition()))
+    assert any(isinstance(each, ew.Graph) for each in graph.residents.values())
+    assert "read from the host's memory" in ew.bfs(graph, 0, device="cuda", memory_limit=4000).explain()
+
+
+def explained():
+    """Where arrays lie is told before a run, and the run keeps to it; a layout is made, and no superstep is run."""
+    from edgewise.engine.cuda.program import GpuProgram
+    from edgewise.kernels.cuda import memory
+
+    memory.link_rate = lambda: 50e9
+    for run in (
+        lambda call, graph, limit: call(ew.bfs, graph, 0, device="cuda", memory_limit=limit),
+        lambda call, graph, limit: call(ew.sssp, graph, 0, device="cuda", memory_limit=limit),
+        lambda call, graph, limit: call(ew.run, SSSP(source=0), graph, device="cuda", memory_limit=limit),
+    ):
+        graph = drawn()
+        limit = least(lambda limit, run=run, graph=graph: run(ew.explain, graph, limit)) + 1000
+        with mock.patch.object(GpuProgram, "__call__", refuse):
+            told = run(ew.explain, graph, limit)
+        placement = graph.placement
+        assert str(placement) in told, told
+        assert f"reads all {placement.elsewhere:,} bytes from the host's memory" in told, told
+        got = run(lambda call, *given, **options: call(*given, **options), graph, limit)
+        assert str(placement) in got.explain() and graph.placement == placement
+        assert "superstep that reads all" not in got.explain()
+    graph = drawn()
+    told = ew.explain(ew.bfs, graph, 0, device="cuda")
+    assert told.startswith("on the GPU; at most ") and "host" not in told, told
+
+
+TESTS = (
+    made_graph,
+    explained,
+    no_room_on_the_gpu,
+    host_parts,
+    refused_limit,
+    no_room_for_a_layout,
+    second_run,
+    too_far,
+    not_too_far,
+    pieces,
+)
 
 
 def main():

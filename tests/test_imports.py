@@ -27,6 +27,7 @@ ORDER = [
     {"io", "generate"},
     {"building"},
     {"balance"},
+    {"explain"},
     {"execution"},
     {"result"},
     {"engine"},

@@ -15,6 +15,9 @@ NAMES = (
     "too_far",
     "not_too_far",
     "pieces",
+    "no_room_on_the_gpu",
+    "explained",
+    "made_graph",
 )
 
 

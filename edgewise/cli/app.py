@@ -95,6 +95,9 @@ MemoryLimit = Annotated[
         help="What reading may take of memory, and what the run may: 4e9, 4GB. Default: what is free, for reading.",
     ),
 ]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Say how it would run and what that takes, and do not run it.")
+]
 QuoteFormulas = Annotated[
     bool,
     typer.Option(
@@ -236,6 +239,7 @@ def run(
     output: Output = None,
     top: Top = 10,
     verify: Verify = False,
+    explained: Explain = False,
     quote_formulas: QuoteFormulas = False,
     as_json: AsJson = False,
     undirected: Undirected = False,
@@ -245,9 +249,12 @@ def run(
     reading: Reading = None,
 ) -> None:
     """Run an algorithm, or a program of your own, on a graph."""
+    if explained and (verify or output is not None):
+        raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     with plain_errors():
         from edgewise.cli.report import RunReport
         from edgewise.cli.tasks import find_task, parse_settings
+        from edgewise.explain import explain
         from edgewise.io.columns import check_writable, write_columns
         from edgewise.memory import as_bytes
         from edgewise.progress import progress_bar
@@ -261,10 +268,12 @@ def run(
         graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
         limit = as_bytes("memory_limit", memory_limit)
-        schedule = Schedule(num_threads=threads)
-        result = task.function(
-            graph, **values, device=device, schedule=schedule, progress=True, memory_limit=limit
-        )
+        how = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": limit}
+        if explained:
+            lines = explain(task.function, graph, **values, **how).splitlines()
+            show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
+            return
+        result = task.function(graph, **values, **how, progress=True)
         if verify:
             result.verify(graph)
         if output is not None:

@@ -420,7 +420,9 @@ class _Copy(NamedTuple):
 
 
 def _arrays_in(values: Any) -> Iterator[Any]:
-    """The arrays of CuPy in lists, tuples and dictionaries, but for copies."""
+    """The arrays of CuPy in lists, tuples and dictionaries, and those of a graph that was made, but for copies."""
+    if hasattr(values, "stored"):
+        values = [*vars(values.stored).values(), *values.residents.values()]
     if isinstance(values, dict):
         values = list(values.values())
     if isinstance(values, (list, tuple)) and not isinstance(values, _Copy):

@@ -75,5 +75,9 @@ def written(nanoseconds: float) -> str:
     """A time for people, to two digits."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if nanoseconds >= size:
-            return f"{nanoseconds / size:.2g} {unit}"
-    return f"{nanoseconds / 1e3:.2g} µs"
+            return f"{_to_two_digits(nanoseconds / size)} {unit}"
+    return f"{_to_two_digits(nanoseconds / 1e3)} µs"
+
+
+def _to_two_digits(value: float) -> str:
+    return f"{value:.2g}" if value < 99.5 else f"{float(f'{value:.2g}'):,.0f}"

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from edgewise.errors import MemoryLimitError, ScheduleError
-from edgewise.execution import Admission, Execution, Progress, admit, choose
+from edgewise.execution import Admission, Chosen, Execution, Progress, admit, choose, stop_if_explained
 from edgewise.graph import Arrays, Graph, Needs
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
 from edgewise.schedule import Schedule
@@ -52,11 +52,15 @@ class Task(NamedTuple):
         admission: the run that it will be.
         form: finds the answer.
         place: decides again where the graph's arrays lie on a GPU.
+        as_program: whether the form is a program on a GPU, which decides that itself.
+        on_cpu: the task for the CPU, if the GPU refuses; it raises what the GPU refused with if there is none.
     """
 
     admission: Admission
     form: Callable[..., Any]
     place: Callable[[], Any]
+    as_program: bool
+    on_cpu: "Callable[[MemoryLimitError], Task]"
 
     def find(self, *args: Any, total: int | None = None) -> tuple[Any, Execution]:
         """The answer of the form for these arguments, and the run.
@@ -68,8 +72,17 @@ class Task(NamedTuple):
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
         """
+        try:
+            return self._find(args, total)
+        except MemoryLimitError as refused:
+            task = self.on_cpu(refused)
+        return task.find(*args, total=total)
+
+    def _find(self, args: tuple[Any, ...], total: int | None) -> tuple[Any, Execution]:
         gpu = self.admission.graph.gpu
         with self.admission.execution(total) as run:
+            if not self.as_program:
+                stop_if_explained(run, self.admission.graph, self.admission.most)
             self._explain_placement(run)
             try:
                 return self.form(*args, run), run
@@ -117,41 +130,44 @@ def begin(
         ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
     """
-    chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
-    form = program if chosen.as_program else cuda if chosen.on_gpu else cpu
-    if isinstance(form, str):
-        raise ScheduleError(
-            f"{name}: {form} this does not run as a program, which a balance, a layout or a buffer asks for on a GPU. "
-            "Leave them at 'auto'"
-        )
-    taken = form
 
-    def memory() -> int:
-        nonlocal taken
-        limit = as_bytes(f"{name}: memory_limit", memory_limit)
+    def task_for(chosen: Chosen) -> Task:
+        form = program if chosen.as_program else cuda if chosen.on_gpu else cpu
+        if isinstance(form, str):
+            raise ScheduleError(
+                f"{name}: {form} this does not run as a program, which a balance, a layout or a buffer asks for on a "
+                "GPU. Leave them at 'auto'"
+            )
+        taken = form
+
+        def memory() -> int:
+            nonlocal taken
+            limit = as_bytes(f"{name}: memory_limit", memory_limit)
+            try:
+                beside = taken.memory(chosen.schedule)
+                if taken.arrays is None:
+                    return beside
+                needs = Needs(taken.arrays, beside, taken.lists, taken.heads)
+                making = graph.gpu.place(name, needs, limit)
+            except MemoryLimitError:
+                if taken.otherwise is None:
+                    raise
+                taken = taken.otherwise
+                return memory()
+            return in_turn(making, held(beside)).most
+
+        def on_cpu(refused: MemoryLimitError) -> Task:
+            return task_for(chosen.on_cpu(name, refused))
+
+        how: dict[str, Any] = {"progress": progress, "memory_limit": memory_limit, "memory": memory}
         try:
-            beside = taken.memory(chosen.schedule)
-            if taken.arrays is None:
-                return beside
-            needs = Needs(taken.arrays, beside, taken.lists, taken.heads)
-            making = graph.gpu.place(name, needs, limit)
-        except MemoryLimitError:
-            if taken.otherwise is None:
-                raise
-            taken = taken.otherwise
-            return memory()
-        return in_turn(making, held(beside)).most
+            admission = admit(name, graph, chosen, **how, deliveries=form.deliveries)
+        except MemoryLimitError as refused:
+            return on_cpu(refused)
+        find = _imported((taken if graph.num_vertices else cpu).find)
+        return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
-    admission = admit(
-        name,
-        graph,
-        chosen,
-        progress=progress,
-        memory_limit=memory_limit,
-        memory=memory,
-        deliveries=form.deliveries,
-    )
-    return Task(admission, _imported((taken if graph.num_vertices else cpu).find), memory)
+    return task_for(choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays))
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

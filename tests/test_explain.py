@@ -1,0 +1,148 @@
+"""What a call would do is told without doing it, and the bytes that it names are the fewest that are enough."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from test_engines import SSSP
+
+import edgewise as ew
+from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ProgramError
+
+
+class Pulled(ew.Program):
+    """The sum of what all in-neighbours have."""
+
+    value = ew.vertex("float64", init=1.0)
+    combine = ew.SUM
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] = message
+        return ew.HALT
+
+
+CALLS = {
+    "bfs": lambda graph: (ew.bfs, graph, 0),
+    "bfs by pulling": lambda graph: (ew.bfs, graph, 0, ew.Schedule(delivery=ew.Pull())),
+    "sssp": lambda graph: (ew.sssp, graph, 0),
+    "components": lambda graph: (ew.connected_components, graph),
+    "scc": lambda graph: (ew.scc, graph),
+    "pagerank": lambda graph: (ew.pagerank, graph),
+    "betweenness": lambda graph: (ew.betweenness, graph),
+    "edge betweenness": lambda graph: (ew.edge_betweenness, graph),
+    "program": lambda graph: (ew.run, Pulled(), graph),
+}
+
+
+def drawn():
+    return ew.generate.uniform(500, 8000, seed=1, weights=(1, 9))
+
+
+def call_of(name, graph):
+    """A call of its arguments and of options."""
+    function, *args = CALLS[name](graph)
+    schedule = args.pop() if isinstance(args[-1], ew.Schedule) else None
+
+    def call(explained=False, **options):
+        given = {"device": "cpu", "schedule": schedule, **options}
+        return ew.explain(function, *args, **given) if explained else function(*args, **given)
+
+    return call
+
+
+def bytes_of(text):
+    (number,) = re.findall(
+        r"on the CPU with at most \d+ threads?; at most ([\d,]+) bytes beyond the graph", text
+    )
+    return int(number.replace(",", ""))
+
+
+#: Takes fewer sources at a time if its limit is lower.
+ADAPTS = ("betweenness", "edge betweenness")
+
+
+@pytest.mark.parametrize("name", ADAPTS)
+def test_the_bytes_that_are_named_are_enough(name):
+    call = call_of(name, drawn())
+    assert call(memory_limit=bytes_of(call(explained=True))).seconds >= 0
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in ADAPTS])
+def test_the_bytes_that_are_named_are_the_fewest_that_are_enough(name):
+    graph = drawn()
+    call = call_of(name, graph)
+    named = bytes_of(call(explained=True))
+    assert not graph.has_in_edges, "nothing is made"
+    assert bytes_of(call(explained=True, memory_limit=named)) == named
+    for explained in (True, False):
+        with pytest.raises(MemoryLimitError, match=f"needs {named:,} bytes"):
+            call(explained, memory_limit=named - 1)
+    assert call(memory_limit=named).seconds >= 0
+
+
+def test_pages_of_a_file_count(tmp_path):
+    drawn().save(tmp_path / "drawn.edgewise")
+    graph = ew.load(tmp_path / "drawn.edgewise")
+    text = ew.explain(ew.connected_components, graph, device="cpu")
+    (number,) = re.findall(r"memory_limit bounds both, from ([\d,]+) bytes", text)
+    named = int(number.replace(",", ""))
+    assert named == bytes_of(text) + (tmp_path / "drawn.edgewise").stat().st_size
+    assert named == bytes_of(ew.explain(ew.connected_components, graph, device="cpu", memory_limit=named))
+    with pytest.raises(MemoryLimitError):
+        ew.connected_components(graph, device="cpu", memory_limit=named - 1)
+    ew.connected_components(graph, device="cpu", memory_limit=named)
+
+
+def test_a_prepared_program_is_explained_and_runs_afterwards():
+    prepared = ew.prepare(SSSP, drawn(), device="cpu", schedule=ew.Schedule(num_threads=1))
+    text = ew.explain(prepared, source=0)
+    assert "on the CPU with at most 1 thread; at most" in text
+    assert prepared(source=0).distance[0] == 0
+    assert ew.explain(prepared, source=0, check=True).startswith("in plain Python")
+
+
+def test_a_result_says_nothing_of_having_been_explained():
+    graph = drawn()
+    ew.explain(ew.bfs, graph, 0)
+    assert "bytes beyond the graph" not in ew.bfs(graph, 0).explain()
+
+
+def test_what_is_refused_is_refused_when_it_is_explained():
+    graph = drawn()
+    with pytest.raises(GraphError, match="no vertex 500"):
+        ew.explain(ew.bfs, graph, 500)
+    with pytest.raises(ProgramError, match="source"):
+        ew.explain(ew.run, SSSP(), graph)
+    with pytest.raises(ParameterError, match="expected a function and its arguments"):
+        ew.explain(ew.bfs(graph, 0))
+    with pytest.raises(ParameterError, match="ended without a run"):
+        ew.explain(np.sort, [1])
+    assert ew.bfs(graph, 0).level[0] == 0, "later calls run"
+
+
+def test_the_command_line_explains(tmp_path, capsys):
+    from edgewise.cli.app import app
+
+    path = tmp_path / "edges.txt"
+    path.write_text("a b\nb c\n")
+    options = ["run", "bfs", str(path), "--source", "a", "--explain"]
+
+    def printed(*more):
+        app([*options, *more], standalone_mode=False)
+        return capsys.readouterr().out
+
+    text = printed()
+    assert bytes_of(text) > 0
+    assert json.loads(printed("--json")) == {"algorithm": "bfs", "explain": text.splitlines()}
+    with pytest.raises(Exception, match="runs nothing"):
+        app([*options, "--verify"], standalone_mode=False)
