@@ -182,6 +182,7 @@ def pretend():
     cuda_placed.place = place
     cuda_placed.empty_divided = lambda length, dtype, on_gpu: Placed.of(np.empty(length, dtype), on_gpu)
     cuda_placed.on_gpu = lambda values: getattr(values, "on_gpu", values.nbytes)
+    cuda_placed.after_line = lambda values: 4
     cuda_placed.for_users = np.array
     simulation.BlockManager, FakeCUDAShared.array = Block, _shared_array
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()

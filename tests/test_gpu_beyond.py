@@ -148,6 +148,25 @@ def test_pagerank_over_in_edges_as_they_are(directed, dtype, monkeypatch):
         assert result.verify(graph)
 
 
+@pytest.mark.parametrize("after", [0, 1, 4, 31])
+def test_pagerank_over_arrays_that_begin_anywhere(after, monkeypatch):
+    rows, line = ew.generate.uniform(2**20, 9_000_000, seed=5, directed=False), 32
+    room = np.empty(rows.num_arcs + 2 * line, np.int32)
+    begin = -(room.ctypes.data // 4) % line + after
+    targets = room[begin : begin + rows.num_arcs]
+    targets[:] = rows.targets
+    graph = ew.Graph.from_csr(rows.offsets, targets, directed=False)
+    expected = ew.pagerank(rows, device="cuda", tol=0, max_iterations=20).rank
+    monkeypatch.setattr(cuda_apart, "check_free", no_room)
+    monkeypatch.setattr(resident.Resident, "_host_has_room", lambda self, size: size <= 0)
+    lowest = least(lambda graph, **how: ew.pagerank(graph, **how), graph)
+    got = ew.pagerank(graph, device="cuda", tol=0, max_iterations=20, memory_limit=lowest)
+    seen = graph.gpu.targets
+    assert (seen.data.ptr, placed.after_line(seen)) == (targets.ctypes.data, after)
+    assert "0 rows by themselves" in got.explain()
+    np.testing.assert_allclose(got.rank, expected, rtol=1e-9)
+
+
 UNSORTED = ew.Layout(None, group_size=1, split=False)
 SCHEDULES = {
     "push": ew.Schedule(ew.Push()),

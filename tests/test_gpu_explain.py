@@ -45,10 +45,10 @@ def test_the_bytes_that_are_named_are_the_fewest_with_which_all_lies_on_the_gpu(
         assert apart == (limit < named)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", ["bfs", "sssp", "components", "program"])
 def test_what_lies_where_is_told_before_the_run(name):
     graph, call = graph_of(), CALLS[name]
-    limit = least(lambda graph, **how: call(plainly, graph, **how), graph) + graph.targets.nbytes // 3
+    limit = least(lambda graph, **how: call(plainly, graph, **how), graph)
     text = call(ew.explain, graph, device="cuda", memory_limit=limit)
     told = str(graph.placement)
     assert told in text

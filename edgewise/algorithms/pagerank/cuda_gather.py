@@ -27,7 +27,8 @@ class InEdgeRows(NamedTuple):
         begin: where units begin: the first place, or of packed sources the first block. Of these, a heaviest row is as
             many units as a block has warps.
         sources: numbers of sources, plain or packed.
-        places, widths: of packed sources, see `edgewise.layout.packed`; else any arrays.
+        places, widths: of packed sources, see `edgewise.layout.packed`; else any arrays. Of sources read in place,
+            ``places[0]`` says how many elements the first one lies after the beginning of a line of memory.
         weights: empty if all arcs count alike.
     """
 

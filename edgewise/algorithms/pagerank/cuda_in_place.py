@@ -23,6 +23,7 @@ from edgewise.kernels.cuda.device import (
     warp_barrier,
 )
 from edgewise.kernels.cuda.memory import copy_of, empty
+from edgewise.kernels.cuda.placed import after_line
 
 #: The sources that a warp reads at a time: four lines, whose reads overlap.
 ROUND = 4 * WARP
@@ -50,7 +51,8 @@ def make_gathering_in_place(nothing: Any) -> Gathering:
         sources, none, last = it.rows.sources, np.uint32(it.n), first + left
         corner = block_thread() // WARP * ROUND
         begin, end, total = shuffle(first, 0), shuffle(last, WARP - 1), 0.0
-        for at in range(begin // WARP * WARP, end, ROUND):
+        after = np.int64(it.rows.places[0])
+        for at in range((begin + after) // WARP * WARP - after, end, ROUND):
             k = at + lane()
             u0 = load_once(sources, k) if begin <= k < end else none
             u1 = load_once(sources, k + WARP) if k + WARP < end else none
@@ -81,7 +83,7 @@ def rows_in_place(graph: Graph, dtype: np.dtype) -> tuple[InEdgeRows, Any]:
         numbers=nothing,
         begin=begin,
         sources=gpu.in_sources,
-        places=nothing,
+        places=copy_of(np.array([after_line(gpu.in_sources)], np.uint32)),
         widths=nothing,
         weights=nothing,
     )

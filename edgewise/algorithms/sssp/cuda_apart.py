@@ -141,36 +141,33 @@ def _end(none: Any, it: Any) -> None:
         atomic_add(it.control, ORPHANED, orphans)
 
 
-def make_kernel(distance: np.dtype) -> Any:
-    """The kernel for distances of this dtype."""
-    none, all_arcs = np.int64(farthest(distance)), np.int64(farthest(distance) + 1)
+@device_function
+def _begin(none: Any, it: Any, block: Any) -> Any:
+    """Set everything to the state before the first superstep."""
+    for i in range(block_thread(), BOXES * WARPS, block_size()):
+        block.held[i] = 0
+    for v in range(thread_index(), it.n, num_threads()):
+        it.best[v] = none << 32 | np.int64(NO_VERTEX)
+        it.stamps[v] = 0
+    generation = grid_barrier(it.control, np.int64(0))
+    if thread_index() == 0:
+        it.best[it.source] = np.int64(NO_VERTEX)
+        it.stamps[it.source] = 1
+        it.near[0] = it.source
+        it.control[NEAR] = 1
+        it.control[ARCS] = degree(it.source, it.rows.offsets)
+        for turn in range(TURNS):
+            it.control[LEAST + turn] = LARGEST
+    return grid_barrier(it.control, generation)
+
+
+def _make_following(distance: np.dtype) -> tuple[Any, Any]:
+    """Device functions: ``send_all(whose, found, cut, generation, it, now, block)`` sends from some vertices, and
+    ``settle_others(generation, it, now, block)`` follows the arcs that lead out of the range."""
+    all_arcs = np.int64(farthest(distance) + 1)
     send, look_back = make_visits(distance)
     push, push_long = make_read(*send)
     pull, pull_long = make_read(*look_back)
-    _, higher, _ = make_sums(np.dtype(np.float32) if distance.kind == "f" else np.dtype(np.int64), True)
-
-    @device_function
-    def raised(key, width):
-        return min(higher(key, width), none)
-
-    @device_function
-    def begin(it, block):
-        """Set everything to the state before the first superstep."""
-        for i in range(block_thread(), BOXES * WARPS, block_size()):
-            block.held[i] = 0
-        for v in range(thread_index(), it.n, num_threads()):
-            it.best[v] = none << 32 | np.int64(NO_VERTEX)
-            it.stamps[v] = 0
-        generation = grid_barrier(it.control, np.int64(0))
-        if thread_index() == 0:
-            it.best[it.source] = np.int64(NO_VERTEX)
-            it.stamps[it.source] = 1
-            it.near[0] = it.source
-            it.control[NEAR] = 1
-            it.control[ARCS] = degree(it.source, it.rows.offsets)
-            for turn in range(TURNS):
-                it.control[LEAST + turn] = LARGEST
-        return grid_barrier(it.control, generation)
 
     @device_function
     def send_all(whose, found, cut, generation, it, now, block):
@@ -191,29 +188,33 @@ def make_kernel(distance: np.dtype) -> Any:
         generation = grid_barrier(control, generation)
         looks_back = control[ENTERING + now.turn] < control[LEAVING + now.turn]
         if looks_back:
-            pull(
-                OF_OTHERS,
-                np.int64(0),
-                rows.in_offsets,
-                rows.in_arcs,
-                rows.in_floors,
-                all_arcs,
-                it,
-                now,
-                block,
-            )
+            nobody, offsets, arcs = np.int64(0), rows.in_offsets, rows.in_arcs
+            pull(OF_OTHERS, nobody, offsets, arcs, rows.in_floors, all_arcs, it, now, block)
             generation = grid_barrier(control, generation)
             pull_long(rows.in_offsets, rows.in_arcs, all_arcs, it, now, block)
         else:
             generation = send_all(OF_RANGE, np.int64(0), all_arcs, generation, it, now, block)
         return generation, looks_back
 
+    return send_all, settle_others
+
+
+def make_kernel(distance: np.dtype) -> Any:
+    """The kernel for distances of this dtype."""
+    none, all_arcs = np.int64(farthest(distance)), np.int64(farthest(distance) + 1)
+    send_all, settle_others = _make_following(distance)
+    _, higher, _ = make_sums(np.dtype(np.float32) if distance.kind == "f" else np.dtype(np.int64), True)
+
+    @device_function
+    def raised(key, width):
+        return min(higher(key, width), none)
+
     def apart_kernel(it):
         """Distances and parents; see the module, and `Search`."""
         words_of_32 = cuda.shared.array(WORDS, UINT32)
         words_of_64 = cuda.shared.array(LONG_WORDS, INT64)
         block, control, me = share(words_of_32, words_of_64), it.control, thread_index()
-        generation = begin(it, block)
+        generation = _begin(none, it, block)
         turn, step, ranges, pushed, pulled = np.int64(0), np.int64(0), np.int64(1), np.int64(0), np.int64(0)
         low, high, width = np.int64(0), raised(np.int64(0), it.width), it.width
         flipped, shortened, done = False, False, np.int64(0)

@@ -29,6 +29,8 @@ from edgewise.memory import LARGE_PAGE, RefusedBySystem
 
 #: The host's memory is copied in pieces of _PIECE bytes, by _THREADS threads.
 _PIECE, _THREADS = 2**26, 4
+#: The bytes of a line of memory, which a GPU reads of the host's at once.
+_LINE = 128
 
 
 def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
@@ -70,6 +72,12 @@ def on_gpu(values: Any) -> int:
     """How many bytes of an array as kernels take it lie on the GPU."""
     holder = _holder_of(values)
     return int(values.nbytes) if holder is None else holder.on_gpu
+
+
+def after_line(values: Any) -> int:
+    """How many of its elements an array begins after the beginning of a line of memory: NumPy's large arrays begin 16
+    bytes after one, and warps that read across lines get two thirds of what the link gives."""
+    return int(values.data.ptr) % _LINE // int(values.dtype.itemsize)
 
 
 def snapshot(values: Any) -> np.ndarray:
