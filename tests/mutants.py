@@ -64,6 +64,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/scc": ("test_scc.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/sssp/cpu": ("test_sssp.py",),
     "algorithms/sssp": ("test_sssp.py", "test_verified_arrays.py", "test_arguments.py"),
+    "building": ("test_building.py", "test_building_faults.py"),
     "engine/contract": (*_PROGRAM, "test_result.py"),
     "engine/cpu/messages": ("test_buffered.py", *_PROGRAMS),
     "engine/cpu/program": (*_PROGRAMS, "test_buffered.py", "test_resume.py", "test_memory_limit.py"),
@@ -83,6 +84,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/lowering/message_buffer": ("test_buffered.py",),
     "engine/overflow": (*_FUNCTIONS, *_PROGRAM),
     "engine/reference": (*_PROGRAM, *_ENGINES, "test_pieces.py", *_FUNCTIONS),
+    "graph/file": ("test_graph_file.py", "test_graph_file_refused.py", "test_graph_file_changes.py", "test_file_pages.py"),
+    "graph/resident": ("test_placement.py",),
+    "layout": ("test_layouts.py", "test_packed.py"),
 }
 #: Files for GPUs whose names do not say so.
 FOR_GPUS = ("algorithms/mst/forest_edges.py", "algorithms/mst/lightest.py")
@@ -230,16 +234,16 @@ def tests_of(file: str) -> tuple[str, ...]:
     return next((tests for name, tests in TESTS.items() if file.startswith(name)), ())
 
 
-def chosen(seed: int, count: int) -> list[Mutant]:
-    """The mutants that are tried: of each file in turn, while it has more."""
+def chosen(seed: int, count: int, only: str = "") -> list[Mutant]:
+    """The mutants that are tried: of each file whose name begins with `only` in turn, while it has more."""
     files = []
     for path in sorted((ROOT / "edgewise").rglob("*.py")):
         name = path.relative_to(ROOT / "edgewise").as_posix()
-        if tests_of(name):
+        if name.startswith(only) and tests_of(name):
             found = mutants_of(name, path.read_text(encoding="utf-8"))
             files.append(random.Random(f"{seed} {name}").sample(found, len(found)))
     random.Random(seed).shuffle(files)
-    turns = max(map(len, files))
+    turns = max(map(len, files), default=0)
     return [found[turn] for turn in range(turns) for found in files if turn < len(found)][:count]
 
 
@@ -346,12 +350,13 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--only", default="", help="the beginning of files' names in edgewise/")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants", help="copies and results")
     parser.add_argument("--list", action="store_true", help="only show which mutants there are")
     given = parser.parse_args()
     # Shells have what runs in the background ignore it, and tests of Ctrl-C would wait for it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    mutants, known = chosen(given.seed, given.count), equivalents()
+    mutants, known = chosen(given.seed, given.count, given.only), equivalents()
     if given.list:
         print(*mutants, sep="\n")
         return 0
