@@ -53,6 +53,8 @@ NOT_LOADED = ("cuda", "cupy", "networkx", "numba.cuda", "pandas", "polars", "pya
 #: The functions that import a module by a name that is text, and the files that name modules of edgewise so.
 IMPORTING = ("import_module", "__import__")
 IMPORT_BY_TEXT = ("kernels/door.py", "algorithms/common/dispatch.py")
+#: The folders of engines; the files beside them, and what lies in `lowering`, are for all engines.
+ENGINES = [f"edgewise.engine.{path.parent.name}" for path in sorted(PACKAGE.glob("engine/*/program.py"))]
 
 
 def modules(*folders: str) -> list[Path]:
@@ -218,7 +220,7 @@ def test_cpu_and_cuda_are_apart(path: Path) -> None:
 def test_engines_are_apart(path: Path) -> None:
     """Only what lies in the folder of an engine imports from it: neither another engine nor what engines share does."""
     for line, imported in imported_names(path):
-        for folder in ("edgewise.engine.cpu", "edgewise.engine.cuda"):
+        for folder in ENGINES:
             outside = is_within(imported, folder) and not is_within(module_name(path), folder)
             assert not outside, f"{path}:{line}: {imported} is imported only inside {folder}"
 
