@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -283,6 +284,15 @@ def test_what_the_cpu_runs_needs_no_gpu() -> None:
             assert not for_cuda, f"{first} reaches {name}, which imports {for_cuda}"
             waiting += uses[name] - reached
             reached |= uses[name]
+
+
+def test_the_page_of_rooms_names_all_from_the_top_down() -> None:
+    page = (ROOT / "docs" / "design" / "rooms.md").read_text(encoding="utf-8")
+    table = page[page.index("| room |") :].partition("\n\n")[0].splitlines()[2:]
+    cells = [row.split("|")[1] for row in table]
+    rooms = [room for cell in cells for room in re.findall(r"`(\w+)(?:/|\.py)`", cell)]
+    assert sorted(rooms) == sorted(RANK)
+    assert rooms == sorted(rooms, key=lambda room: -RANK[room])
 
 
 def test_import_loads_no_optional_package() -> None:
