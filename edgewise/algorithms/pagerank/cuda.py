@@ -135,8 +135,11 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
 
 
 class Where(Enum):
-    """Where in-edges lie that a kernel reads, and how: laid out on the GPU, or in part in the host's memory; or there
-    as they are."""
+    """Where the in-edges lie that a kernel reads, and in which order.
+
+    `LAID_OUT`: in the order of a layout, on the GPU. `APART`: in the order of a layout, in the host's memory or in part
+    there. `IN_PLACE`: in the graph's own order, in the host's memory or in part there.
+    """
 
     LAID_OUT = "laid out"
     APART = "apart"

@@ -61,7 +61,7 @@ class ShortestPaths(Program):
 
 
 class BellmanFord(Program):
-    """Distances and parents over weights of any sign, as of `cpu_bellman_ford`, with two supersteps for each of its.
+    """Distances and parents over weights of any sign, by the supersteps of `cpu_bellman_ford`; each takes two here.
 
     In odd supersteps, vertices whose distance fell offer it along their edges. In even ones they offer themselves as
     parents to those that they lowered.
