@@ -2,9 +2,9 @@
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """PageRank on a GPU: all iterations in one cooperative launch with one barrier each, over the layout of `cuda_layout`.
 
-A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of
-rows, what vertices give (their shares) in the order of numbers. Sums have a fixed order, so the same call gives the
-same ranks.
+A lane sums up one row, eight arcs at a time; a heavy row has a warp or a block. Ranks and scales lie in the order of
+rows. Shares, which are what vertices give, lie in the order of the numbers of vertices. Sums have a fixed
+order, so the same call gives the same ranks.
 """
 
 import functools

@@ -1,5 +1,8 @@
-"""Shortest paths as programs. Parents are made from distances as for the GPU's own kernel or, if weights are negative,
-by the program itself."""
+"""Shortest paths as programs.
+
+For weights of at least 0, parents are made from the final distances, as for the GPU's own kernel. With negative
+weights, the program finds parents itself.
+"""
 
 import functools
 from typing import Any, Literal
