@@ -50,7 +50,10 @@ VIEWS |= {"block": make_block_mapped, "binned": make_binned}
 OTHERS = ("pieces", "dealt", "outbox", "layout")
 STRATEGIES = {
     "auto": "auto",
-    "mapped": schedule.WarpMapped(8),
+    "thread": schedule.ThreadMapped(),
+    "virtual warp": schedule.WarpMapped(8),
+    "block for each": schedule.BlockMapped(),
+    "by degree": schedule.Binned(),
     "edge-based": schedule.EdgeBased(),
     "edge by edge": schedule.EdgeBased(chunking=False),
     "decomposition": schedule.WorkloadDecomposition(),
@@ -63,6 +66,7 @@ STRATEGIES = {
     "hierarchy of 2": schedule.HierarchicalProcessing(5, depth=2),
     "hierarchy of 0": schedule.HierarchicalProcessing(depth=0),
 }
+NAMES = (*VIEWS, *OTHERS, *STRATEGIES)
 #: Degrees at which a view may change its mind, and others.
 DEGREES = (2049, 0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 2047, 2048, 5000)
 #: Words of `control`: pieces, units with lanes that disagree, arcs of another vertex; what strategies count in.
@@ -449,7 +453,7 @@ def main():
     from simulator import pretend
 
     pretend()
-    for name in (*VIEWS, *OTHERS, *STRATEGIES):
+    for name in NAMES:
         few = (0, 1, 2, 17, 65, 3) if name in STRATEGIES else DEGREES[1:12]
         check(name, DEGREES[:8] if name in ("binned", "layout") else few)
         print(name, flush=True)

@@ -20,6 +20,6 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("name", [*check_views.VIEWS, *check_views.OTHERS, *check_views.STRATEGIES])
+@pytest.mark.parametrize("name", check_views.NAMES)
 def test_every_arc_is_visited_once(name, graph):
     check_views.check(name, GRAPHS[graph])

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,13 +41,31 @@ ORDER = [
 RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 
 #: Packages that only one part may import, and the modules that a plain `import edgewise` must not load.
-DOORS = {"cupy": "kernels", "numba.cuda": "kernels", "networkx": "nx", "typer": "cli"}
+DOORS = {
+    "cuda": "kernels",
+    "cupy": "kernels",
+    "numba.cuda": "kernels",
+    "numba_cuda": "kernels",
+    "networkx": "nx",
+    "typer": "cli",
+}
 ALGORITHM_DOORS = ("cpu", "cuda", "program", "verify")
-NOT_LOADED = ("cupy", "networkx", "numba.cuda", "pandas", "polars", "pyarrow", "rich", "typer")
+NOT_LOADED = ("cuda", "cupy", "networkx", "numba.cuda", "pandas", "polars", "pyarrow", "rich", "typer")
+#: The functions that import a module by a name that is text, and the files that name modules of edgewise so.
+IMPORTING = ("import_module", "__import__")
+IMPORT_BY_TEXT = ("kernels/door.py", "algorithms/common/dispatch.py")
+#: The folders of engines; the files beside them, and what lies in `lowering`, are for all engines.
+ENGINES = [f"edgewise.engine.{path.parent.name}" for path in sorted(PACKAGE.glob("engine/*/program.py"))]
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+def modules(*folders: str) -> list[Path]:
+    """The files in folders; without any, those of the package."""
+    return [path for folder in folders or ("edgewise",) for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def for_each(paths: list[Path]) -> pytest.MarkDecorator:
+    """Run a test for each of these files."""
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 @functools.cache
@@ -95,6 +114,11 @@ def imported_names(path: Path, at_once: bool = False) -> list[tuple[int, str]]:
     return found
 
 
+def is_within(name: str, package: str) -> bool:
+    """Whether a dotted name is that of a package, or of something in it."""
+    return f"{name}.".startswith(f"{package}.")
+
+
 def imported_part(name: str) -> str | None:
     """The part of edgewise that an imported name stands for; None for other packages."""
     package, _, rest = name.partition(".")
@@ -105,7 +129,7 @@ def imported_part(name: str) -> str | None:
     return part if part and is_module else "__init__"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules())
 def test_imports_only_go_down(path: Path) -> None:
     part = part_of(path)
     assert part in RANK, f"{part} has no place in the order of parts: add it to ORDER"
@@ -116,15 +140,16 @@ def test_imports_only_go_down(path: Path) -> None:
             assert RANK[target] < RANK[part], f"{path}:{line}: {part} imports {target}, which is not below it"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules())
 def test_packages_with_one_door(path: Path) -> None:
     for line, name in imported_names(path):
         for package, door in DOORS.items():
-            inside = name == package or name.startswith(f"{package}.")
-            assert not inside or part_of(path) == door, f"{path}:{line}: only {door} may import {package}"
+            assert not is_within(name, package) or part_of(path) == door, (
+                f"{path}:{line}: only {door} may import {package}"
+            )
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules())
 def test_forms_are_functions(path: Path) -> None:
     for line, name in forms(path):
         module, _, function = name.rpartition(".")
@@ -136,6 +161,26 @@ def test_forms_are_functions(path: Path) -> None:
 def module_name(path: Path) -> str:
     """The dotted name of a module; of a package's `__init__` that of the package."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@for_each(modules())
+def test_two_files_import_by_text(path: Path) -> None:
+    """Other files import modules of edgewise by statements, which is what these tests look at.
+
+    What they import by a text is another package, and the text is a constant.
+    """
+    if path.relative_to(PACKAGE).as_posix() in IMPORT_BY_TEXT:
+        return
+    of_others = set()
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Call(func=function, args=[ast.Constant(value=str(name)), *_]):
+                of_others |= set() if is_within(name, "edgewise") or name.startswith(".") else {function}
+            case ast.alias(name=name, asname=str(other)):
+                assert name not in IMPORTING, f"{path}:{node.lineno}: {name} is named {other}"
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                by_text = name in IMPORTING and node not in of_others
+                assert not by_text, f"{path}:{node.lineno}: use an import statement"
 
 
 def imported_modules(path: Path, known: set[str], at_once: bool = False) -> set[str]:
@@ -152,12 +197,12 @@ def needs_cuda(name: str) -> bool:
 
 @pytest.mark.parametrize("folder", ["edgewise", "benchmarks"])
 def test_no_module_imports_itself_through_others(folder: str) -> None:
-    paths = {module_name(path): path for path in sorted((ROOT / folder).rglob("*.py"))}
+    paths = {module_name(path): path for path in modules(folder)}
     order = TopologicalSorter({name: imported_modules(path, set(paths)) for name, path in paths.items()})
     order.prepare()  # CycleError names the modules
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules())
 def test_cpu_and_cuda_are_apart(path: Path) -> None:
     """What runs on the CPU imports nothing of a GPU, and nothing imports the package that it lies in."""
     name = module_name(path)
@@ -172,7 +217,23 @@ def test_cpu_and_cuda_are_apart(path: Path) -> None:
         assert not inside or is_module or is_package, f"{path}:{line}: imports its own package, {package}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules("edgewise/engine"))
+def test_engines_are_apart(path: Path) -> None:
+    """Only what lies in the folder of an engine imports from it: neither another engine nor what engines share does."""
+    for line, imported in imported_names(path):
+        for folder in ENGINES:
+            outside = is_within(imported, folder) and not is_within(module_name(path), folder)
+            assert not outside, f"{path}:{line}: {imported} is imported only inside {folder}"
+
+
+@for_each(modules("edgewise/algorithms/common"))
+def test_what_algorithms_share_imports_none_of_them(path: Path) -> None:
+    for line, imported in imported_names(path):
+        shared = is_within(imported, "edgewise.algorithms.common") or imported_part(imported) != "algorithms"
+        assert shared, f"{path}:{line}: {imported} is of an algorithm"
+
+
+@for_each(modules("edgewise", "benchmarks", "examples"))
 def test_algorithms_are_entered_by_their_doors(path: Path) -> None:
     name = module_name(path)
     for line, imported in imported_names(path):
@@ -182,11 +243,11 @@ def test_algorithms_are_entered_by_their_doors(path: Path) -> None:
                 parts[3] in ALGORITHM_DOORS
                 or not (PACKAGE / "algorithms" / parts[2] / f"{parts[3]}.py").is_file()
             )
-            same = name.startswith(f"edgewise.algorithms.{parts[2]}")
+            same = is_within(name, f"edgewise.algorithms.{parts[2]}")
             assert door or same, f"{path}:{line}: {imported} is no door of {parts[2]}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(modules())
 def test_helpers_belong_to_the_door_that_they_name(path: Path) -> None:
     """A file with the prefix of a door is imported only by that door and by files with the same prefix."""
     for line, imported in imported_names(path):
@@ -223,6 +284,15 @@ def test_what_the_cpu_runs_needs_no_gpu() -> None:
             assert not for_cuda, f"{first} reaches {name}, which imports {for_cuda}"
             waiting += uses[name] - reached
             reached |= uses[name]
+
+
+def test_the_page_of_rooms_names_all_from_the_top_down() -> None:
+    page = (ROOT / "docs" / "design" / "rooms.md").read_text(encoding="utf-8")
+    table = page[page.index("| room |") :].partition("\n\n")[0].splitlines()[2:]
+    cells = [row.split("|")[1] for row in table]
+    rooms = [room for cell in cells for room in re.findall(r"`(\w+)(?:/|\.py)`", cell)]
+    assert sorted(rooms) == sorted(RANK)
+    assert rooms == sorted(rooms, key=lambda room: -RANK[room])
 
 
 def test_import_loads_no_optional_package() -> None:

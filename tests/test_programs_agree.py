@@ -18,9 +18,15 @@ import edgewise as ew
 from edgewise.algorithms.bfs.program import BreadthFirst
 from edgewise.algorithms.components import program as of_components
 from edgewise.algorithms.pagerank.program import ranks_program
+from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.algorithms.sssp.program import paths_program
 
 GRAPHS = {name: graph for name, graph in graphs().items() if graph.num_vertices}
+
+
+def with_weights(graph: ew.Graph, weights: np.ndarray) -> ew.Graph:
+    """The arcs of a graph with other weights."""
+    return ew.Graph.from_edges(graph.sources, graph.targets, weights, num_vertices=graph.num_vertices)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -31,12 +37,16 @@ def test_levels(name: str) -> None:
     assert np.array_equal(level, ew.bfs(graph, 0).level)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_distances(name: str, negative: bool) -> None:
-    """The program for negative weights takes others, too."""
+def test_distances(name: str, negative: bool, dtype: type) -> None:
+    """The program for negative weights takes others, too. Sums of these floats are rounded, the same way everywhere."""
     graph = GRAPHS[name]
-    distance = ew.run(paths_program(np.dtype(np.int32), negative)(source=0), graph).distance
+    if dtype is np.float64:
+        graph = with_weights(graph, graph.weights / 7)
+    distance = ew.run(paths_program(np.dtype(dtype), negative)(source=0), graph).distance
+    assert distance.dtype == dtype
     assert np.array_equal(distance, ew.run(SSSP(source=0), graph).distance)
     assert np.array_equal(distance, ew.sssp(graph, 0).distance)
 
@@ -50,12 +60,31 @@ def test_components(name: str) -> None:
     assert np.array_equal(component, ew.connected_components(graph).component)
 
 
+def ranks(graph: ew.Graph, weighted: bool) -> np.ndarray:
+    """Ranks of the program that `ew.pagerank` is carried out as."""
+    walk = Walk(graph, 0.85, None, weighted)
+    each = 1 / graph.num_vertices
+    given = {"damping": 0.85, "enough": 1e-12, "begin": each, "even": each}
+    given |= {"scale": walk.scale} if weighted else {}
+    program = ranks_program(np.dtype(np.float64), weighted)
+    return ew.run(program(**given), walk.graph, max_supersteps=200).rank
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_ranks(name: str) -> None:
     graph = GRAPHS[name]
-    each = 1 / graph.num_vertices
-    program = ranks_program(np.dtype(np.float64), weighted=False)
-    given = {"damping": 0.85, "enough": 1e-12, "begin": each, "even": each}
-    rank = ew.run(program(**given), graph, max_supersteps=200).rank
+    rank = ranks(graph, weighted=False)
     assert np.allclose(rank, ew.run(PageRank(tol=1e-12), graph).rank, rtol=0, atol=1e-12)
     assert np.allclose(rank, ew.pagerank(graph, tol=1e-12).rank, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_weighted_ranks(name: str) -> None:
+    """The example reads no weights, so it gives the ranks of weights that are all equal."""
+    graph = GRAPHS[name]
+    weighted = with_weights(graph, (1 + graph.weights) / 3)
+    found = ew.pagerank(weighted, weighted=True, tol=1e-12).rank
+    assert np.allclose(ranks(weighted, weighted=True), found, rtol=0, atol=1e-12)
+    equal = with_weights(graph, np.full(graph.num_arcs, 0.3))
+    example = ew.run(PageRank(tol=1e-12), graph).rank
+    assert np.allclose(ranks(equal, weighted=True), example, rtol=0, atol=1e-12)

@@ -24,7 +24,9 @@ def test_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_files_that_it_links_to_exist() -> None:
-    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    documents = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    assert {"README.md", "gpu.md", "rooms.md", "edge_vertex.md"} <= {document.name for document in documents}
+    for document in documents:
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
             assert (document.parent / link).exists(), f"{document.name} links to {link}"
 

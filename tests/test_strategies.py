@@ -16,6 +16,7 @@ hierarchical, contract, registry = (
     pytest.importorskip(f"edgewise.balance.{name}", exc_type=ImportError)
     for name in ("hierarchical", "contract", "registry")
 )
+check_views = pytest.importorskip("check_views", exc_type=ImportError)
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +88,12 @@ def test_every_choice_of_a_schedule_has_a_strategy():
         strategy = registry.strategy_of(choice)
         assert isinstance(strategy, contract.Strategy)
         assert strategy.any_order == isinstance(choice, schedule.EdgeBased)
+
+
+def test_the_contract_is_checked_for_every_strategy():
+    checked = {type(choice) for choice in check_views.STRATEGIES.values()}
+    assert checked == {str, *get_args(schedule.View)} == set(registry.STRATEGIES)
+    assert len(set(check_views.NAMES)) == len(check_views.NAMES)
 
 
 def test_code_depends_on_lanes_and_chunking_and_not_on_bounds():

@@ -1,4 +1,4 @@
-"""The strategy where a schedule asks for none."""
+"""The strategy of schedules that ask for none: degrees decide between lanes for each vertex and equal shares."""
 
 from typing import Any, ClassVar, NamedTuple, final
 

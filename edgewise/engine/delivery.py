@@ -1,7 +1,9 @@
-"""How messages reach vertices: the one place that says what a schedule means for a program on a graph.
+"""How messages reach vertices: what a schedule means for a program on a graph.
 
 Every engine but the reference, which has no choice, takes the `Delivery` that `decide` gives. No engine asks the
-schedule how messages go, which threads do which arcs on a GPU, or where these lie.
+schedule how messages go, which threads do which arcs on a GPU, or where these lie. One choice is left to the GPU's
+engine: it leaves out a layout that the schedule did not ask for if there is no room for it
+(`Delivery.without_layout`).
 """
 
 from typing import NamedTuple
@@ -26,7 +28,7 @@ class Delivery(NamedTuple):
         layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
-        layout_is_spare: whether the graph's own in-edges would do in place of the layout.
+        layout_is_spare: whether the schedule did not ask for the layout, and the graph's own in-edges would do.
     """
 
     pushes: bool
@@ -45,7 +47,7 @@ class Delivery(NamedTuple):
         return PULL if not self.pushes else AUTO if self.in_edges else PUSH
 
     def without_layout(self) -> "Delivery":
-        """This delivery for a GPU that has no room for a layout, where the graph lies, too."""
+        """This delivery where there is no room for a layout: vertices gather over the graph's own in-edges."""
         return self._replace(
             layout=None, layout_is_spare=False, why=(*self.why, "there was no room for a layout")
         )

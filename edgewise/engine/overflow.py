@@ -1,4 +1,5 @@
-"""A user's function in Python where compiled code differs: the difference is reported, or Python does as compiled code.
+"""A user's function in plain Python: where it would differ from compiled code, that is reported, or it is made to do
+as compiled code.
 
 Integers in compiled code have 64 bits, even those of NumPy's smaller types. Python's grow as they need, and NumPy's
 wrap at their own width. Only in Python, an integer to a negative power is a float, and ``~`` of a bool is no bool.

@@ -5,8 +5,8 @@ block one of the codes below, int8.
 
 Rows. `walk_arcs` also makes a *print* of a set of arcs, which needs no order and no memory: the sum of mixed numbers,
 one for each arc's ends and, if it has one, its weight. Two sets of arcs that differ have the same print with a chance
-of 2**-64, if nobody made them to. So in-edges are compared with out-edges; and of an undirected graph the arcs from
-smaller to larger indices, turned round, are compared with the others by the difference of both prints, which is 0.
+of 2**-64, unless somebody chose them so. So in-edges are compared with out-edges; and of an undirected graph the arcs
+from smaller to larger indices, turned round, are compared with the others by the difference of both prints, which is 0.
 """
 
 from typing import Any, NamedTuple

@@ -4,11 +4,12 @@ An array that has been handed out was checked in full: the checksum of each bloc
 number of arcs and never fall, indices are those of vertices, weights are finite, and ids are distinct. In-edges have
 to ascend in each row, and are compared with the out-edges as soon as both have been used. An undirected graph has to
 have every edge in both directions, with one weight: see `edgewise.graph.file_checks` for how that is checked in one
-pass. What is not checked is that parallel edges of different weights have them in one order in both directions; all
-that depends on it is which of the two arcs of such edges a program with edge fields takes for one edge.
+pass. One thing is not checked: whether the arcs of parallel edges of different weights are in the same order in both
+directions. It decides only which two arcs of such edges a program with edge fields takes for one edge.
 
-Offsets are copied into memory before they are checked, since a kernel that reads an offset twice must find the same:
-a file that changes during a run can then change an answer, which is refused, but no length.
+Offsets are copied into memory before they are checked, since a kernel that reads an offset twice must find the same
+number. A file that changes during a run can then make an answer wrong, and such a run is refused; it cannot change the
+length of a row.
 """
 
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Checksums of blocks of words of 64 bits: sums of mixed words, which parts of a block give in any order.
+"""Checksums of blocks of words of 64 bits: sums of mixed words, for which parts of a block may come in any order.
 
 The checksum of a block is the sum, modulo 2**64, of ``mix64(word + (place + 1) * GOLDEN)`` over its words, where the
 place counts from the start of the array. `mix64` and the addition are bijections, so a change within one word of 8

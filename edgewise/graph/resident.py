@@ -61,7 +61,7 @@ HEADS, HEAD_BYTES = 2, 8
 LISTS, RESERVE = 0.25, 16 * LARGE_PAGE
 #: The share of what is free that is left to the driver if no limit is given: for code, and the stacks of threads.
 _UNUSED = 1 / 64
-#: What lies somewhere stays there unless this times as much could lie on the GPU: to bring it there anew takes long.
+#: A graph is placed anew, which takes long, only if more than this times its bytes on the GPU now could lie there.
 _BETTER = 1.1
 #: The first part of the key under which a graph notes that some arrays are all there; and the memory that this takes.
 _ALL_THERE, _NOTHING = "all there", Step(0, 0)

@@ -1,4 +1,4 @@
-"""Files of graph formats that `edgewise.read` does not read, which an edge list could be taken for: refused by name."""
+"""Graph formats that `edgewise.read` does not read. Their files, which could be taken for edge lists, are refused."""
 
 import re
 

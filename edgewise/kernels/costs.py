@@ -1,7 +1,7 @@
 """Estimates of what a run costs: how many threads it is worth, and whether a GPU would end it sooner.
 
-All times are nanoseconds, as measured on 16 cores of a Xeon of 2023 and on one H100. Other machines differ by factors
-that seldom change the choice: except near the points where they cross, the times lie far apart.
+All times are nanoseconds, as measured on 16 cores of a Xeon of 2023 and on one H100. Other machines take a multiple or
+a part of them, which seldom changes the choice: for most runs the times of both ways lie far apart.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The words of arrays by which the threads of a kernel agree, each given out once."""
+"""Words of an array in which the threads of a kernel write what others have to know; each has one meaning."""
 
 #: How many words of 64 bits a cache line has on a GPU, and on a CPU. A thread that waits for a word does not slow down
 #: those that change other lines.

@@ -4,8 +4,8 @@ Each block of threads has a range of the keys, which it goes over by tiles: the 
 registers. First it finds the largest and the smallest key. After a barrier of the grid it counts the keys of each
 bucket, and after another one it adds up what blocks before it have in each bucket: that is where its own keys of the
 bucket begin. Then it sorts each tile in shared memory, so that keys of a bucket are written to memory together:
-single words would take as many transactions as keys. Each of the three goes over the tiles the other way than the one
-before. So it begins with the tile that registers hold, and goes on with those that caches still have.
+single words would take as many transactions as keys. Each of these three passes goes over the tiles in the opposite
+order to the one before. So it begins with the tile that registers hold, and goes on with those that caches still have.
 
 The place of a key in its tile: each warp counts its keys, one of each lane at a time, in counters of its own for the
 buckets; the value of a counter before is how many keys of the bucket come before this one. Lanes that raised one

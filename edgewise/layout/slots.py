@@ -1,9 +1,9 @@
 """Which place each arc has in a layout of in-edges, computed once for a graph.
 
-The arcs into a vertex are numbered in the order of their sources; with the place where the vertex's row begins, and how
-far its places are apart, that is the place of each. For a message buffer it is the slot that the arc's message goes to
-(Zhong et al. 2016, sections 3.2.4 and 4.2). The paper copies the buffer's contents to new places; here nothing is ever
-anywhere else.
+The arcs into a vertex are numbered in the order of their sources. The place of an arc follows from this number, from
+where the vertex's row begins, and from how far apart the places of the row are. In a message buffer the place is the
+slot that the arc's message goes to (Zhong et al. 2016, sections 3.2.4 and 4.2). The paper copies the contents of the
+buffer to these places; here messages are written there at once.
 """
 
 from typing import Any

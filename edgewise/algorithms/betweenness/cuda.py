@@ -1,5 +1,8 @@
-"""Sums of dependencies over sources on a GPU: many sources at a time on vertices by numbers of arcs, else, or as a
-program, one after the other; with a checkpoint, sums come to the host from time to time.
+"""Sums of dependencies over sources on a GPU.
+
+Sums on vertices along paths of the fewest arcs take many sources at a time (`cuda_batched`). Sums by weights or on arcs
+take one source after the other (`cuda_weighted`), and so does a program. With a checkpoint, sums are copied to the host
+from time to time.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,7 @@
-"""What a run of Brandes' accumulation on a GPU keeps, and its steps that add up nothing: see `cuda_batched`."""
+"""The arrays of Brandes' accumulation on a GPU, and its steps that add up no numbers of paths or shares.
+
+See `cuda_batched`.
+"""
 
 from typing import Any, NamedTuple
 
@@ -123,7 +126,7 @@ class Block(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What the level after has.
+    """What is known of the next level.
 
     Attributes:
         words: the first of the pass's words of `control`.

@@ -7,18 +7,18 @@ that is being expanded, as in MS-BFS. There are two forms of a level.
     Arcs of listed vertices set bits of the masks of what they lead to, and list it. Then listed vertices add up the
     numbers of paths of their in-neighbours.
 *pull*
-    Each vertex that some source has not reached adds up those of its in-neighbours: more than none is found. For the
-    levels at which most arcs are looked at anyway.
+    Each vertex that some source has not reached adds up the numbers of paths of its in-neighbours, for these sources. A
+    source whose sum is not 0 has reached it. This form is for levels at which pushing would look at most arcs, too.
 
 On the way back the listed vertices of each level, the deepest first, add up the shares ``(1 + dependency) / paths`` of
-their out-neighbours of the level after, and write their own in place of the numbers of paths.
+their out-neighbours on the next level, and write their own in place of the numbers of paths.
 
 Rows are added up by `edgewise.primitives.row_sums`, in an order that depends on the graph and the batch alone; a
 vertex's dependencies are added level by level, the deepest first, and within a level in the order of sources. So the
 same call gives the same bits, which differ from the CPU's by rounding.
 
-Where counts leave the range of float64, the batch goes on with powers from the level that it has reached, and all after
-it that are done in the same call have them from the start: see `cuda_path_counts`.
+Where counts leave the range of float64, the batch goes on with powers from the level that it has reached. The batches
+after it in the same call have powers from the start: see `cuda_path_counts`.
 
 References. Brandes, Journal of Mathematical Sociology 25 (2001); Then, Kaufmann, Chirigati, Hoang-Vu, Pham, Kemper,
 Neumann and Vo, "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2015 (masks); Sariyüce, Kaya, Saule

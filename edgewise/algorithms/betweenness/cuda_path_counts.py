@@ -1,8 +1,9 @@
 """Numbers of shortest paths on a GPU, which leave the range of float64 on lattices.
 
-Counts begin with 2**-960, so they may grow by 2**1920 without leaving that range. Where they grow further, they have
-powers beside them, with which counts go on or, where a search begins with them, begin with 1: a number is
-``value * 2**(512 * power)``, a sum keeps the largest power and what is one below it. Scaling by powers of two is exact.
+Counts begin with 2**-960 in place of 1, so they may grow by a factor of 2**1920 within that range. Where they grow
+further, each has a power beside it and is ``value * 2**(512 * power)``. Counts that a search has so far are given
+powers then; in a search that has powers from its start, counts begin with 1. A sum has the larger power of its two
+terms; a term whose power is smaller by 2 or more is left out. Scaling by powers of two is exact.
 """
 
 from typing import Any

@@ -1,13 +1,13 @@
 """Brandes' accumulation of dependencies on a GPU, one source after the other: by weights, or on arcs.
 
 A source takes two launches: distances as `ew.sssp` finds them, and then the rest. An arc from v to w is on shortest
-paths if the distance of w is that of v and the length of the arc, in int64 or float64. For each vertex those of its
-in-edges are counted that are. From the source on, supersteps take the vertices of which all these come from vertices of
-earlier supersteps: they add up numbers of paths over their in-edges, and are counted off at the vertices after them. So
-nothing is sorted by distance, and a superstep may take vertices of very different ones. The way back goes through the
-same supersteps, the last one first: each vertex adds up, over its out-edges on shortest paths, the shares
-``(1 + dependency) / paths`` of the vertices there, and writes its own. An arc is looked at by one lane then, which adds
-its dependency to its sum.
+paths if the distance of w is that of v plus the length of the arc, in int64 or float64. First, each vertex gets the
+number of its in-edges on shortest paths. Then supersteps go from the source outwards. A vertex adds up the numbers of
+paths over these in-edges. For each of its own arcs on shortest paths, it takes one from the number of the vertex there,
+which is in the next superstep when its number comes to 0. So nothing is sorted by distance, and the vertices of a
+superstep may have very different distances. The way back goes through the same supersteps, the last one first: each
+vertex adds up, over its out-edges on shortest paths, the shares ``(1 + dependency) / paths`` of the vertices there, and
+writes its own. One lane looks at each arc then. Where sums are on arcs, it adds the arc's dependency to the arc's sum.
 
 Atomic operations only count arcs. What is added up follows from the graph alone, row by row
 (`edgewise.primitives.row_sums`), and source after source. So the same call gives the same bits, which differ from the

@@ -1,5 +1,6 @@
-"""Sums of dependencies over sources: the choice of a form, and for the CPU the launches of `cpu.accumulate`: one, or
-with a checkpoint one for each batch of sources.
+"""Sums of dependencies over sources: the choice of a form, and the launches of `cpu.accumulate` on the CPU.
+
+There is one launch, or with a checkpoint one for each batch of sources.
 """
 
 from typing import Any

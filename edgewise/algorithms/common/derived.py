@@ -1,4 +1,7 @@
-"""Checks that users read what was verified: some attributes of a result are made from its arrays when they are read."""
+"""Checks of what a result has beside its arrays: that it still follows from them.
+
+Some attributes are made from the arrays when they are first read, and are kept. A user may have changed them since.
+"""
 
 from typing import Any
 

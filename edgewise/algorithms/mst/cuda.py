@@ -2,11 +2,12 @@
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Minimum spanning forests on a GPU: Borůvka's rounds as in `cpu_grow` on the CPU, in one cooperative launch.
 
-*Look*: each piece, some arcs of a vertex, whose lightest one does not lead to another component looks for its next
-lightest, and offers its weight to the root of its component. *Choose*: pieces whose weight is the least that was
-offered to their root offer the ends of their edge, the lower in the upper half of a word, so that of equally heavy
-edges the first is chosen. *Join*: a root points to the component at the other end of its edge; of two that choose one
-edge, only the higher does. *Follow*: such chains are shortened. *Rename*: every vertex learns its root.
+A piece is some arcs of one vertex. *Look*: a piece looks for its lightest arc to another component, in the first round
+and again when that arc leads into its own component by now. It offers the weight of the arc to the root of its
+component. *Choose*: pieces whose weight is the least that was offered to their root offer the ends of their edge, the
+lower in the upper half of a word, so that of equally heavy edges the first is chosen. *Join*: a root points to the
+component at the other end of its edge; of two that choose one edge, only the higher does. *Follow*: such chains are
+shortened. *Rename*: every vertex learns its root.
 
 What makes it fast. An arc that is not after a piece's former lightest one need not be looked at again: all those lead
 into the component by now. A piece first takes its next lightest arc without asking where it leads, and then asks for

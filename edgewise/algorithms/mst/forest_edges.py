@@ -1,8 +1,8 @@
 """The edges of a forest in the order of their ends, on a GPU.
 
-Each vertex that has an edge counts itself at the lower end of this. Sums of these counts say where the edges of each
-lower end begin, and the few there are put in order by one thread. Where some vertex is the lower end of many edges, all
-are sorted.
+An edge is given at one vertex, which need not be an end of it. It is counted at its lower end. Sums of these counts say
+where the edges of each lower end begin. One thread puts the edges of a lower end in order, at most `FEW`. Where a
+vertex is the lower end of more, all edges are sorted.
 """
 
 import functools

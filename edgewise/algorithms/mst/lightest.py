@@ -3,8 +3,9 @@
 """The lightest arc of each of many pieces of rows on a GPU, found by the lanes of warps side by side.
 
 A row is the out-edges of a vertex or, from row n on, its in-edges. Piece v of the first n is vertex v with up to
-`PIECE` arcs of each of its rows. What longer rows have more is listed, up to `PIECE` arcs each: row and number of the
-piece in the lower and upper half. So rows of any length are dealt out evenly, and short ones need no list.
+`PIECE` arcs of each of its rows. The other arcs of longer rows are in more pieces, of up to `PIECE` arcs, which are
+listed: a word has the row in its lower half, and the number of the piece within the row in its upper half. So rows of
+any length are dealt out evenly, and short ones need no list.
 
 A warp has a piece in each lane. Where all are short, each lane goes over the arcs of its own, a few at once, without
 branches, so that their loads overlap. Else the lanes go over all their arcs side by side, as in

@@ -1,9 +1,10 @@
 """A check that edges are a minimum spanning forest, in near-linear time.
 
-They are one if they are edges of the graph, make no cycle, join the ends of every edge of the graph, and no edge of the
-graph is lighter than the heaviest on the path between its ends: the cycle property. Trees are put together once more by
-their edges, the lightest first, each time the smaller below the larger. In the new tree weights do not fall on the way
-up, and a way has at most log n steps: the heaviest edge on the path between two vertices is met where their ways join.
+Edges are one if they are in the graph, make no cycle, join the ends of every edge of the graph, and no edge of the
+graph is lighter than the heaviest on the path between its ends (the cycle property). To find that heaviest edge, trees
+are put together once more by their edges, the lightest first: the root of the smaller tree is hung below that of the
+larger. In such a tree weights do not fall on the way up to the root, and there are at most log n steps. So the heaviest
+edge on the path between two vertices is one of the two by which their ways up meet.
 """
 
 import math

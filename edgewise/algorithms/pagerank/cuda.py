@@ -2,9 +2,9 @@
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """PageRank on a GPU: all iterations in one cooperative launch with one barrier each, over the layout of `cuda_layout`.
 
-A lane sums up one row, eight arcs at a time, or a warp or a block one heavy row. Ranks and scales lie in the order of
-rows, what vertices give (their shares) in the order of numbers. Sums have a fixed order, so the same call gives the
-same ranks.
+A lane sums up one row, eight arcs at a time; a heavy row has a warp or a block. Ranks and scales lie in the order of
+rows. Shares, which are what vertices give, lie in the order of the numbers of vertices. Sums have a fixed
+order, so the same call gives the same ranks.
 """
 
 import functools
@@ -135,8 +135,11 @@ def signature(dtype: np.dtype) -> tuple[Any, ...]:
 
 
 class Where(Enum):
-    """Where in-edges lie that a kernel reads, and how: laid out on the GPU, or in part in the host's memory; or there
-    as they are."""
+    """Where the in-edges lie that a kernel reads, and in which order.
+
+    `LAID_OUT`: in the order of a layout, on the GPU. `APART`: in the order of a layout, in the host's memory or in part
+    there. `IN_PLACE`: in the graph's own order, in the host's memory or in part there.
+    """
 
     LAID_OUT = "laid out"
     APART = "apart"

@@ -1,7 +1,7 @@
 """In-edges laid out for PageRank on a GPU: `edgewise.layout.units`, with sources renumbered.
 
-Vertices are numbered by falling out-degree, so that what most arcs read lies together, and where in- and out-degrees
-are alike, what a group writes does, too.
+Vertices are numbered by falling out-degree, so that the shares that most arcs read lie together. In graphs whose
+vertices have about as many out-edges as in-edges, the shares that a group of rows writes lie together, too.
 """
 
 from typing import Any, NamedTuple

@@ -1,12 +1,13 @@
 """Strongly connected components on a GPU: one cooperative launch, phases made of supersteps.
 
-1. *Trim.* A vertex without arcs in, or out, is alone. Taking it away may leave others so.
+1. *Trim.* A vertex without in-edges, or without out-edges, is a component by itself. When it is taken away, others may
+   be left without in-edges or out-edges.
 2. *Reach.* Two searches at once, forward and backward, find the component of the vertex with the most arcs. They push,
    or pull where most vertices are reached, as in `bfs.cuda`. Where most arcs of a sample go both ways, as streets do,
    vertices joined by such arcs are joined to trees first, and the searches begin at all vertices of the largest tree.
 3. What is left is in groups: reached forward, backward, or by none. In rounds: *count* arcs inside groups, *trim*;
-   *colour* each vertex with the largest priority that reaches it; *collect* what reaches the vertex whose priority its
-   colour is, which is that one's component. Colours are the groups of the next round.
+   *colour* each vertex with the largest priority that reaches it; *collect* those of a colour that reach the vertex
+   whose priority the colour is: its component. Colours are the groups of the next round.
 
 Work. Phases go over lists of vertices that are left or were found, not over all vertices; so 1 and 2 take O(n + m).
 Priorities are random: a component is found after as many rounds as its depth in a random search tree, so O(log n) are

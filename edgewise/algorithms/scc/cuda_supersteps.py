@@ -3,9 +3,9 @@
 The unit is a *node*: a vertex together with a direction, out along its arcs or back along the arcs into it. A list has
 nodes of both directions, so that both searches go on in the same supersteps, and trimming looks both ways.
 
-What is found does not depend on when: bits are only set, counts only fall, colours only rise. So a thread may go on
-from what it found before others have finished the superstep. Where a list is short, threads follow chains of vertices
-that way, and a path of a million vertices does not take a million barriers.
+What is found does not depend on the order of work: bits are only set, counts only fall, colours only rise. So a thread
+may go on from what it found before others have finished the superstep. Where a list is short, threads follow chains of
+vertices that way, and a path of a million vertices does not take a million barriers.
 """
 
 from typing import Any, NamedTuple

@@ -98,7 +98,7 @@ def _bits(weights: Any) -> Any:
 
 
 def _sorted(offsets: Any, ends: Any, weights: Any, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """The words of all arcs, sorted, and the floors of rows, for weights of at most so many bits."""
+    """The words of all arcs, sorted, and the floors of rows, for weights whose `_bits` are below 2**bits."""
     arcs, floors = np.empty(len(ends), np.int64), np.full(len(offsets) - 1, 255, np.uint8)
     digits = -(-bits // 8)
     work = _ARC_NS * digits * len(ends)

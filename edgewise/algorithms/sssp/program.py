@@ -1,5 +1,8 @@
-"""Shortest paths as programs. Parents are made from distances as for the GPU's own kernel or, if weights are negative,
-by the program itself."""
+"""Shortest paths as programs.
+
+For weights of at least 0, parents are made from the final distances, as for the GPU's own kernel. With negative
+weights, the program finds parents itself.
+"""
 
 import functools
 from typing import Any, Literal
@@ -61,7 +64,7 @@ class ShortestPaths(Program):
 
 
 class BellmanFord(Program):
-    """Distances and parents over weights of any sign, as of `cpu_bellman_ford`, with two supersteps for each of its.
+    """Distances and parents over weights of any sign, by the supersteps of `cpu_bellman_ford`; each takes two here.
 
     In odd supersteps, vertices whose distance fell offer it along their edges. In even ones they offer themselves as
     parents to those that they lowered.

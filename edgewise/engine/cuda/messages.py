@@ -1,7 +1,8 @@
 """What a program does with arcs on a GPU: the bodies that strategies of `edgewise.balance` call.
 
-Messages are only gathered if their combiner depends on the order, or if the GPU has no atomic operation for it. The
-parts of lanes are combined in a fixed order, so sums do not depend on timing.
+If the combiner depends on the order of messages, or the GPU has no atomic operation for it, messages are combined only
+where vertices gather, not as they are sent. The parts of lanes are combined in a fixed order, so sums do not depend on
+timing.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The arrays that runs of a program on a graph only read, for every engine."""
+"""The arrays of a program on a graph that runs read and never write, for every engine."""
 
 from typing import Any, NamedTuple
 

@@ -45,7 +45,7 @@ def place(values: np.ndarray, on_gpu: int, written: bool = False) -> Any:
         written: whether kernels write the result: then it is a copy in any case.
 
     Raises:
-        MemoryLimitError: the system does not lock so much of the host's memory, or the GPU has no room.
+        MemoryLimitError: the system does not lock these bytes of the host's memory, or the GPU has no room.
     """
     if on_gpu >= values.nbytes:
         return copy_of(values)
