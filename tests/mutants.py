@@ -84,7 +84,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     "engine/lowering/message_buffer": ("test_buffered.py",),
     "engine/overflow": (*_FUNCTIONS, *_PROGRAM),
     "engine/reference": (*_PROGRAM, *_ENGINES, "test_pieces.py", *_FUNCTIONS),
-    "graph/file": ("test_graph_file.py", "test_graph_file_refused.py", "test_graph_file_changes.py", "test_file_pages.py"),
+    "graph/file": (
+        "test_graph_file.py",
+        "test_graph_file_refused.py",
+        "test_graph_file_changes.py",
+        "test_file_pages.py",
+    ),
     "graph/resident": ("test_placement.py",),
     "layout": ("test_layouts.py", "test_packed.py"),
 }
