@@ -91,6 +91,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_file_pages.py",
     ),
     "graph/resident": ("test_placement.py",),
+    "layout/bucket_sort": ("test_bucket_sort.py", "test_layouts.py"),
     "layout": ("test_layouts.py", "test_packed.py"),
 }
 #: Files for GPUs whose names do not say so.
@@ -108,6 +109,7 @@ SPEED_OF = {
     "algorithms/mst/cpu.py": "arcs|make_in_edges",
     "engine/cpu/best_first_lists.py": "is_short",
     "engine/cpu/program.py": "_carry_out",
+    "layout/slots.py": "arranging",
 }
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
