@@ -290,8 +290,10 @@ def admit(
     pages = FilePages()
     if not on_gpu and memory_limit is not None:
         pages = file_pages(graph, memory_limit, threads)
-    with pages.given_up(0):
-        needed = memory() if on_gpu or memory_limit is not None or is_asked() else 0
+    needed = 0
+    if on_gpu or memory_limit is not None or is_asked():
+        with pages.given_up(0):
+            needed = memory()
     check_limit(name, memory_limit, needed, pages.least)
     return Admission(
         name, graph, chosen, threads, rest_of(memory_limit, pages.least), needed, progress, pages
