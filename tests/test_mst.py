@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ScheduleError, VerificationError
+from edgewise.graph.csr import Rows
+from edgewise.graph.ids import Ids
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
@@ -129,6 +131,13 @@ def test_long_paths_take_few_rounds_and_no_long_way(falling):
     assert result.num_edges == n - 1
     assert result.supersteps < 3
     assert result.verify(graph)
+
+
+def test_weights_that_differ_by_direction_make_no_run_endless():
+    """As those of a file that is written to during the run: three vertices whose lightest edges are a circle."""
+    targets, weights = np.array([1, 2, 0, 2, 0, 1], np.int32), np.array([1, 3, 3, 1, 1, 3])
+    rows = Rows(np.array([0, 2, 4, 6], np.int32), targets, weights)
+    assert ew.mst(ew.Graph(rows, Ids(3), False, 0), device="cpu").supersteps < 10
 
 
 def test_larger_graphs_take_the_ways_that_small_ones_do_not():

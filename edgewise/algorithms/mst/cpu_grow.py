@@ -233,9 +233,9 @@ def _follow(control: Any, forest: Any, found: Any, turn: Any) -> None:
         for i in range(np.uint64(start), np.uint64(min(start + _PIECE, count))):
             at = roots[i]
             forest.chosen[at] = NO_VERTEX
-            end = at
-            while above[end] != end:
-                end = above[end]
+            end, left = at, count
+            while above[end] != end and left > 0:  # weights that differ by direction make circles
+                end, left = above[end], left - 1
             while at != end:
                 following = above[at]
                 above[at] = end
