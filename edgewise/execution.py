@@ -22,13 +22,16 @@ from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 from edgewise.text import shown
 
 Progress = bool | Callable[[int], None] | None
+#: The beginning of the note that a run goes on the CPU in place of a GPU.
+_ON_CPU = "on the CPU, for the GPU has no room"
 
 
 @dataclass
 class Execution:
     """A run in progress. `seconds` and `compile_seconds` are set when it ends; `seconds` counts neither compiling nor
     laying out. `num_threads` is the most threads that it may use, `threads_used` the most that it did use.
-    `memory_limit` is in bytes, without the least that pages of the graph's file take, or None."""
+    `memory_limit` is in bytes, without the least that pages of the graph's file take, or None. `begun` is set when all
+    has been laid out: from then on a run does not go elsewhere for lack of memory."""
 
     schedule: Schedule
     num_threads: int
@@ -40,6 +43,7 @@ class Execution:
     compile_seconds: float = 0.0
     layout_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    begun: bool = False
 
     def launch(
         self, kernel: Callable[..., Any], *args: Any, work: float, rounds: float = 1, at_most: float = 0
@@ -109,16 +113,21 @@ class Chosen(NamedTuple):
     notes: tuple[str, ...] = ()
     is_free: bool = False
 
-    def on_cpu(self, name: str, refused: MemoryLimitError) -> "Chosen":
-        """The CPU in place of a GPU that has refused, with a warning.
+    def on_cpu(self, refused: MemoryLimitError) -> "Chosen":
+        """The CPU in place of a GPU that has refused.
 
         Raises:
             MemoryLimitError: as refused, if the GPU, or what only a GPU has, was asked for.
         """
         if not self.is_free:
             raise refused
-        warn(f"{name} runs on the CPU, for the GPU has no room: {refused}", DeviceWarning)
-        return Chosen(self.schedule, False, False, (f"on the CPU, for the GPU has no room: {refused}",))
+        return Chosen(self.schedule, False, False, (f"{_ON_CPU}: {refused}",))
+
+    def warn_of_cpu(self, name: str) -> None:
+        """Warn if this is the CPU in place of a GPU."""
+        for note in self.notes:
+            if note.startswith(_ON_CPU):
+                warn(f"{name} runs {note}", DeviceWarning)
 
 
 def choose(
@@ -312,11 +321,13 @@ def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
         return
     if not run.on_gpu:
         threads = "1 thread" if run.num_threads == 1 else f"{run.num_threads} threads"
-        lines = [*run.notes, f"on the CPU with at most {threads}; at most {needed:,} bytes beyond the graph"]
         pages = least_pages(graph, run.num_threads)
-        if run.memory_limit is None and pages:
+        own = needed if run.memory_limit is None else needed - pages
+        lines = [*run.notes, f"on the CPU with at most {threads}; at most {own:,} bytes beyond the graph"]
+        if pages:
             lines.append(
-                f"pages of its file beside these; memory_limit bounds both, from {needed + pages:,} bytes"
+                f"pages of the graph's file come beside these; memory_limit={own + pages} is enough for both, and "
+                "less with fewer threads; pages are read again where they do not fit"
             )
         stop(lines)
     lines = [*run.notes, f"on the GPU; at most {needed:,} bytes of its memory beside what lies there already"]

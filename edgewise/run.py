@@ -28,12 +28,13 @@ from edgewise.execution import (
     stop_if_explained,
     threads_of,
 )
+from edgewise.explain import is_asked
 from edgewise.graph import Graph
 from edgewise.graph.checks import check_flags
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.kernels.door import cuda_door
-from edgewise.memory import held, in_turn
+from edgewise.memory import RefusedBySystem, held, in_turn
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
@@ -133,25 +134,27 @@ class Prepared:
             )
         check_flags(ProgramError, f"{self.spec.name}: ", check=check)
         values = self._with_seed(values, seed)
-        parameters = parameter_values(self._binding, values, look_up=memory_limit is None)
+        looks_up = memory_limit is None and not is_asked()
+        parameters = parameter_values(self._binding, values, look_up=looks_up)
         chosen = self._choose(limit)
         if check:
             check_schedule(self.spec.name, self._schedule, chosen.on_gpu)
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
 
-        def carried_out(chosen: Chosen) -> tuple[Execution, Outcome]:
-            def engine(parameters: dict[str, Any]) -> AbstractEngine:
-                return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
+        def engine(parameters: dict[str, Any]) -> AbstractEngine:
+            return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
 
-            def memory() -> int:
-                if chosen.on_gpu:
-                    return 0  # known when the program is laid out: see `_carry_out`
-                looks_up = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
-                looking_up = self.graph.looking_up(()) if looks_up else held(0)
-                threads = threads_of(self.spec.name, self._schedule)
-                running = engine(parameters).running(threads, _without(parameters, values))
-                return in_turn(looking_up, held(running.most)).most
+        def memory() -> int:
+            if chosen.on_gpu:
+                return 0  # known when the program is laid out: see `_carry_out`
+            by_id = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
+            looking_up = self.graph.looking_up(()) if by_id else held(0)
+            threads = threads_of(self.spec.name, self._schedule)
+            running = engine(parameters).running(threads, _without(parameters, values))
+            return in_turn(looking_up, held(running.most)).most
 
+        def carried_out() -> tuple[Execution, Outcome]:
+            nonlocal chosen
             admission = admit(
                 self.spec.name,
                 self.graph,
@@ -161,16 +164,24 @@ class Prepared:
                 memory=memory,
                 deliveries=(Push, Pull, Buffered),
             )
-            given = parameters if memory_limit is None else parameter_values(self._binding, values)
-            with admission.execution(limit) as run:
-                if not run.on_gpu:
-                    stop_if_explained(run, self.graph, admission.most)
-                return run, self._carry_out(engine(given), run, given, values, limit)
+            chosen.warn_of_cpu(self.spec.name)
+            run: Execution | None = None
+            try:
+                with admission.execution(limit) as run:
+                    if not run.on_gpu:
+                        stop_if_explained(run, self.graph, admission.most)
+                    given = parameters if looks_up else parameter_values(self._binding, values)
+                    return run, self._carry_out(engine(given), run, given, values, limit)
+            except MemoryLimitError as refused:
+                if run is not None and run.begun and not isinstance(refused, RefusedBySystem):
+                    raise
+                chosen = chosen.on_cpu(refused)
+                try:
+                    return carried_out()
+                except MemoryLimitError:
+                    raise refused from None
 
-        try:
-            run, outcome = carried_out(chosen)
-        except MemoryLimitError as refused:
-            run, outcome = carried_out(chosen.on_cpu(self.spec.name, refused))
+        run, outcome = carried_out()
         run.notes.extend(outcome.explanation)
         return ProgramResult(self, values, run, outcome)
 
@@ -212,6 +223,7 @@ class Prepared:
             room = cuda_door().room(self.spec.name, needed)
             stop_if_explained(run, self.graph, needed)
         with room:
+            run.begun = True
             return engine(run, parameters, given, limit)
 
     @property

@@ -2,6 +2,8 @@
 
 import json
 import re
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,14 +92,37 @@ def test_the_bytes_that_are_named_are_the_fewest_that_are_enough(name):
     assert call(memory_limit=named).seconds >= 0
 
 
+def enough(text):
+    return int(re.findall(r"memory_limit=(\d+) is enough for both", text)[0])
+
+
+def test_ids_that_are_looked_up_count(tmp_path):
+    names = [f"town {v}" for v in range(3000)]
+    ew.Graph.from_edges(names, names[1:] + names[:1]).save(tmp_path / "towns.edgewise")
+    for call in (
+        lambda explained, **how: explained(ew.bfs, "town 7", **how),
+        lambda explained, **how: explained(ew.run, SSSP(source="town 7"), **how),
+    ):
+
+        def on_a_graph(function, what, explain, **how):
+            graph = ew.load(tmp_path / "towns.edgewise")
+            given = (graph, what) if function is ew.bfs else (what, graph)
+            return ew.explain(function, *given, **how) if explain else function(*given, **how)
+
+        named = enough(call(partial(on_a_graph, explain=True), device="cpu"))
+        with pytest.raises(MemoryLimitError, match=f"needs {named:,} bytes"):
+            call(partial(on_a_graph, explain=False), device="cpu", memory_limit=named - 1)
+        assert call(partial(on_a_graph, explain=False), device="cpu", memory_limit=named).supersteps > 0
+
+
 def test_pages_of_a_file_count(tmp_path):
     drawn().save(tmp_path / "drawn.edgewise")
     graph = ew.load(tmp_path / "drawn.edgewise")
     text = ew.explain(ew.connected_components, graph, device="cpu")
-    (number,) = re.findall(r"memory_limit bounds both, from ([\d,]+) bytes", text)
-    named = int(number.replace(",", ""))
+    named = enough(text)
     assert named == bytes_of(text) + (tmp_path / "drawn.edgewise").stat().st_size
-    assert named == bytes_of(ew.explain(ew.connected_components, graph, device="cpu", memory_limit=named))
+    limited = ew.explain(ew.connected_components, graph, device="cpu", memory_limit=2 * named)
+    assert (enough(limited), bytes_of(limited)) == (named, bytes_of(text))
     with pytest.raises(MemoryLimitError):
         ew.connected_components(graph, device="cpu", memory_limit=named - 1)
     ew.connected_components(graph, device="cpu", memory_limit=named)
@@ -117,16 +142,19 @@ def test_a_result_says_nothing_of_having_been_explained():
     assert "bytes beyond the graph" not in ew.bfs(graph, 0).explain()
 
 
-def test_what_is_refused_is_refused_when_it_is_explained():
+def test_what_is_refused_is_refused_when_it_is_explained(tmp_path):
     graph = drawn()
     with pytest.raises(GraphError, match="no vertex 500"):
         ew.explain(ew.bfs, graph, 500)
     with pytest.raises(ProgramError, match="source"):
         ew.explain(ew.run, SSSP(), graph)
-    with pytest.raises(ParameterError, match="expected a function and its arguments"):
+    with pytest.raises(ParameterError, match="expected an algorithm"):
         ew.explain(ew.bfs(graph, 0))
-    with pytest.raises(ParameterError, match="ended without a run"):
+    with pytest.raises(ParameterError, match="expected an algorithm"):
         ew.explain(np.sort, [1])
+    with pytest.raises(ParameterError, match="expected an algorithm"):
+        ew.explain(graph.save, tmp_path / "kept.edgewise")
+    assert list(tmp_path.iterdir()) == []
     assert ew.bfs(graph, 0).level[0] == 0, "later calls run"
 
 
@@ -144,5 +172,8 @@ def test_the_command_line_explains(tmp_path, capsys):
     text = printed()
     assert bytes_of(text) > 0
     assert json.loads(printed("--json")) == {"algorithm": "bfs", "explain": text.splitlines()}
+    example = str(Path(__file__).parents[1] / "examples" / "bfs.py")
+    app(["run", example, str(path), "--source", "a", "--explain"], standalone_mode=False)
+    assert bytes_of(capsys.readouterr().out) > 0
     with pytest.raises(Exception, match="runs nothing"):
         app([*options, "--verify"], standalone_mode=False)

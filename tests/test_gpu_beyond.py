@@ -3,6 +3,7 @@ GPU: `pytest -m gpu`."""
 
 import gc
 import re
+import threading
 import warnings
 import weakref
 from functools import partial
@@ -387,6 +388,16 @@ def test_memory_that_is_locked_already_is_read_in_place():
         gc.collect()
         assert memory.is_locked(values)
     assert not memory.is_locked(np.zeros(OWN_PAGES, np.uint8))
+
+
+def test_memory_is_locked_and_unlocked_in_any_thread():
+    values, held = np.zeros(2 * OWN_PAGES // 4, np.int32), []
+    for work, locked in ((lambda: held.append(placed.place(values, 0)), True), (held.clear, False)):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert memory.is_locked(values) == locked
+    memory.cupy().asarray(values[len(values) // 2 :])
 
 
 @pytest.mark.parametrize("kind", ["plain", "locked", "read-only", "strided", "two-dimensional"])

@@ -233,3 +233,14 @@ def test_threads_that_use_a_file_at_once_check_it_once(saved, monkeypatch):
     for thread in threads:
         thread.join()
     assert len(calls) == 1 and len(found) == 8 and all(each is found[0] for each in found)
+
+
+def test_a_file_that_is_cut_before_its_first_use_is_refused(tmp_path):
+    path = tmp_path / "g"
+    drawn().save(path)
+    for use in (lambda graph: ew.bfs(graph, 0), lambda graph: graph.targets, lambda graph: graph.out_degree):
+        graph, whole = ew.load(path), path.read_bytes()
+        os.truncate(path, 5000)
+        with pytest.raises(FileChangedError, match="was cut short while it was in use"):
+            use(graph)
+        path.write_bytes(whole)

@@ -63,8 +63,16 @@ class GraphFile:
 
     @cached_property
     def mapping(self) -> np.ndarray:
-        """The whole file, uint8, read-only."""
-        view = mmap.mmap(self._file, self.header.file_bytes, access=mmap.ACCESS_READ)
+        """The whole file, uint8, read-only.
+
+        Raises:
+            FileChangedError: it was cut short after it was opened.
+        """
+        try:
+            view = mmap.mmap(self._file, self.header.file_bytes, access=mmap.ACCESS_READ)
+        except ValueError:  # it is too short
+            self.check_unchanged()
+            raise
         whole = np.frombuffer(view, np.uint8)
         self._guard = mapped.guard(whole.ctypes.data, whole.nbytes)
         weakref.finalize(whole, mapped.release, self._guard).atexit = False

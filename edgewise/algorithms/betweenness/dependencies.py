@@ -78,6 +78,7 @@ def sum_dependencies(
         cpu=Form(_sum_on_cpu, memory),
         cuda=Form("betweenness.cuda.sum_over", gpu_memory, arrays=Arrays.both_ways(weighted)),
         program=program,
+        stays=job.checkpoint is not None,
     )
     sources = asked.indices()
     total, run = task.find(job, sources, total=len(sources))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Admission, Chosen, Execution, Progress, admit, choose, stop_if_explained
+from edgewise.explain import is_asked, stop
 from edgewise.graph import Arrays, Graph, Needs
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
 from edgewise.schedule import Schedule
@@ -72,27 +73,32 @@ class Task(NamedTuple):
         Raises:
             MemoryLimitError: the GPU has less memory free than is needed.
         """
+        run: Execution | None = None
         try:
-            return self._find(args, total)
+            with self.admission.execution(total) as run:
+                return self._found(args, run), run
         except MemoryLimitError as refused:
+            if run is not None and run.begun and not isinstance(refused, RefusedBySystem):
+                raise
             task = self.on_cpu(refused)
         return task.find(*args, total=total)
 
-    def _find(self, args: tuple[Any, ...], total: int | None) -> tuple[Any, Execution]:
-        gpu = self.admission.graph.gpu
-        with self.admission.execution(total) as run:
-            if not self.as_program:
-                stop_if_explained(run, self.admission.graph, self.admission.most)
-            self._explain_placement(run)
-            try:
-                return self.form(*args, run), run
-            except RefusedBySystem as refused:
-                if not (run.on_gpu and gpu.read_in_place()):
-                    raise
-                run.explain(f"arcs are read where they lie: {refused}")
-            self.place()
-            self._explain_placement(run)
-            return self.form(*args, run), run
+    def _found(self, args: tuple[Any, ...], run: Execution) -> Any:
+        """The answer. A program tells by itself when it has begun."""
+        if self.as_program and is_asked():
+            stop([*run.notes, "on the GPU as a program, which counts its memory when it is laid out"])
+        stop_if_explained(run, self.admission.graph, self.admission.most)
+        self._explain_placement(run)
+        run.begun = not self.as_program
+        try:
+            return self.form(*args, run)
+        except RefusedBySystem as refused:
+            if not (run.on_gpu and self.admission.graph.gpu.read_in_place()):
+                raise
+            run.explain(f"arcs are read where they lie: {refused}")
+        self.place()
+        self._explain_placement(run)
+        return self.form(*args, run)
 
     def _explain_placement(self, run: Execution) -> None:
         placement = self.admission.graph.placement
@@ -114,6 +120,7 @@ def begin(
     cpu: Form,
     cuda: Form,
     program: Form | str,
+    stays: bool = False,
 ) -> Task:
     """Choose a form, and check how it is to be carried out. A graph without vertices needs no GPU.
 
@@ -123,6 +130,7 @@ def begin(
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
+        stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that the form cannot follow.
@@ -157,7 +165,13 @@ def begin(
             return in_turn(making, held(beside)).most
 
         def on_cpu(refused: MemoryLimitError) -> Task:
-            return task_for(chosen.on_cpu(name, refused))
+            instead = chosen.on_cpu(refused)
+            try:
+                task = task_for(instead)
+            except (MemoryLimitError, ScheduleError):
+                raise refused from None
+            instead.warn_of_cpu(name)
+            return task
 
         how: dict[str, Any] = {"progress": progress, "memory_limit": memory_limit, "memory": memory}
         try:
@@ -167,7 +181,8 @@ def begin(
         find = _imported((taken if graph.num_vertices else cpu).find)
         return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
-    return task_for(choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays))
+    chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+    return task_for(chosen._replace(is_free=False) if stays else chosen)
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

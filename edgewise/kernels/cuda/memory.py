@@ -92,16 +92,26 @@ def locked(values: np.ndarray) -> Iterator[bool]:
         yield begin is not None or is_locked(values)
     finally:
         if begin is not None:
-            driver().cuMemHostUnregister(begin)
+            unlock(begin)
 
 
 def lock(values: np.ndarray) -> int | None:
     """Lock the pages of an array of at least `OWN_PAGES` bytes, which kernels then read at the same addresses; the
-    address by which `cuMemHostUnregister` unlocks them. None if the system refuses, or they are locked."""
+    address by which `unlock` unlocks them. None if the system refuses, or they are locked."""
     begin = values.ctypes.data // _PAGE * _PAGE
     size = -(-(values.ctypes.data + values.nbytes - begin) // _PAGE) * _PAGE
-    refused = driver().cuMemHostRegister(begin, size, driver().CU_MEMHOSTREGISTER_READ_ONLY)[0]
-    return None if refused else begin
+    runtime = cupy().cuda.runtime
+    try:
+        runtime.hostRegister(begin, size, _READ_ONLY)
+    except runtime.CUDARuntimeError:
+        return None
+    return begin
+
+
+def unlock(begin: int) -> None:
+    """Unlock what `lock` has locked, in any thread: functions of the runtime make the device's context current there,
+    which those of the driver ask for."""
+    cupy().cuda.runtime.hostUnregister(begin)
 
 
 def is_locked(values: np.ndarray) -> bool:
@@ -203,8 +213,9 @@ def finish() -> None:
 _PAGE, OWN_PAGES = 4096, 2**26
 #: The bytes that are copied to measure the link.
 _PROBE = 2**26
-#: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost).
-_LOCKED = 1
+#: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost), and the flag of memory that kernels
+#: only read (cudaHostRegisterReadOnly).
+_LOCKED, _READ_ONLY = 1, 8
 #: Held while an array is locked to be copied: of two threads the first would unlock it for both.
 _copying = threading.Lock()
 #: Work that takes more bytes than this has memory of its own.

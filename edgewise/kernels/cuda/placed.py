@@ -24,6 +24,7 @@ from edgewise.kernels.cuda.memory import (
     give_back,
     is_locked,
     lock,
+    unlock,
 )
 from edgewise.memory import LARGE_PAGE, RefusedBySystem
 
@@ -123,7 +124,7 @@ class _Locked(_Holder):
     def __init__(self, values: np.ndarray, begin: int | None) -> None:
         self._values, self.address, self.size = values, values.ctypes.data, values.nbytes
         if begin is not None:
-            weakref.finalize(self, driver().cuMemHostUnregister, begin)
+            weakref.finalize(self, unlock, begin)
 
 
 #: What lies on the host now, at least in part, by address and size: graphs may share arrays, which are locked once.
@@ -212,9 +213,10 @@ def _access(kind: Any, number: int) -> Any:
 
 
 def _unmap(address: int, size: int, pieces: list[tuple[int, int]]) -> None:
-    """Give a range of addresses and its memory back, when all kernels that may read it have ended."""
+    """Give a range of addresses and its memory back, when all kernels that may read it have ended. The function of the
+    runtime makes the device's context current in this thread, which may be any."""
     api = driver()
-    api.cuCtxSynchronize()
+    cupy().cuda.runtime.deviceSynchronize()
     for piece in pieces:
         api.cuMemUnmap(*piece)
     api.cuMemAddressFree(address, size)
