@@ -258,7 +258,7 @@ def admit(
     chosen: Chosen,
     *,
     progress: Progress,
-    memory_limit: int | None,
+    memory_limit: float | str | None,
     memory: Callable[[], int],
     deliveries: tuple[type, ...],
 ) -> Admission:

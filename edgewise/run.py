@@ -87,7 +87,7 @@ class Prepared:
         *,
         max_supersteps: int | None = None,
         progress: Progress = None,
-        memory_limit: int | None = None,
+        memory_limit: float | str | None = None,
         check: bool = False,
         seed: int | None = None,
         **values: Any,
@@ -121,7 +121,7 @@ class Prepared:
         *,
         max_supersteps: int | None,
         progress: Progress,
-        memory_limit: int | None,
+        memory_limit: float | str | None,
         check: bool,
         seed: int | None,
     ) -> ProgramResult:
@@ -379,7 +379,7 @@ def run(
     schedule: Schedule | None = None,
     max_supersteps: int | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
     check: bool = False,
     seed: int | None = None,
 ) -> ProgramResult:

@@ -47,7 +47,7 @@ def read(
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
     progress: Callable[[int], None] | None = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> Graph:
     """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on), or from a
     file of edgewise's own, which `edgewise.load` opens at once.

@@ -35,7 +35,7 @@ class ReadOptions:
     parallel_edges: ParallelEdges = "keep"
     self_loops: SelfLoops = "keep"
     progress: Callable[[int], None] | None = None
-    memory_limit: int | None = None
+    memory_limit: float | str | None = None
 
     def __post_init__(self) -> None:
         check_choice("parallel_edges", self.parallel_edges, ParallelEdges)

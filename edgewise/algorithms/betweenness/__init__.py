@@ -63,7 +63,7 @@ def betweenness(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> BetweennessResult:
     """Betweenness centrality, which does not depend on the number of threads.

@@ -28,7 +28,7 @@ def sum_dependencies(
     device: Any,
     schedule: Schedule | None,
     progress: Progress,
-    memory_limit: int | None,
+    memory_limit: float | str | None,
     checkpoint: Any,
 ) -> tuple[Any, np.ndarray, Execution]:
     """The sums of dependencies over sources, float64, shape (num_sums,), on the GPU if the run is there; the indices of

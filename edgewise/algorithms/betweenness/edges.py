@@ -88,7 +88,7 @@ def edge_betweenness(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> EdgeBetweennessResult:
     """Betweenness centrality of edges, which does not depend on the number of threads.

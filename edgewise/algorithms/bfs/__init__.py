@@ -110,7 +110,7 @@ def bfs(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> BFSResult:
     """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
 

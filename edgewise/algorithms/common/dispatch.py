@@ -112,7 +112,7 @@ def begin(
     device: Any,
     schedule: Schedule | None,
     progress: Progress,
-    memory_limit: int | None,
+    memory_limit: float | str | None,
     *,
     work: float,
     rounds: float,

@@ -89,7 +89,7 @@ def connected_components(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> ComponentsResult:
     """The connected components of a graph, directions ignored. Labels do not depend on the number of threads.
 
@@ -121,7 +121,7 @@ def begin_components(
     device: str,
     schedule: Schedule | None,
     progress: Progress,
-    memory_limit: int | None,
+    memory_limit: float | str | None,
 ) -> Task:
     """The checked call `name` to find components. What it finds is for `ComponentsResult`."""
     return begin(

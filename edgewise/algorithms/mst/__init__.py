@@ -112,7 +112,7 @@ def mst(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> MSTResult:
     """A minimum spanning forest of an undirected graph. It depends neither on the device nor on the number of threads,
     but for the sign of weights that are 0.0 or -0.0.

@@ -144,7 +144,7 @@ def pagerank(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> PageRankResult:
     """Rank vertices by how often a random walk visits them. Each of several parallel arcs counts.
 

@@ -55,7 +55,7 @@ def scc(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> SCCResult:
     """The strongly connected components of a graph. Labels depend neither on the device nor on the number of threads.
 

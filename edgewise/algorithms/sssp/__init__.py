@@ -107,7 +107,7 @@ def sssp(
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
-    memory_limit: int | None = None,
+    memory_limit: float | str | None = None,
 ) -> SSSPResult:
     """Shortest paths from one vertex to all others. In a graph without weights every edge has length 1.
 
