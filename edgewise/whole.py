@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 try:
     import fcntl
@@ -26,14 +26,26 @@ _ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
 _SECONDS_UNTIL_LEFT = 60.0
 
 
-def check_place(path: Path) -> None:
+def check_place(path: Path, *sources: Any) -> None:
     """Refuse, before any work, a path that no file can be written to.
+
+    Args:
+        path: of the file to be written.
+        sources: files that will be read for it.
 
     Raises:
         OutputError: a folder that is missing or cannot be written to; a folder, a pipe or a device in the place of
-            the file.
+            the file; one of the files that are read.
     """
     target = _behind_links(path)
+    for source in sources:
+        is_read = False
+        with contextlib.suppress(OSError):  # one of them is not there
+            is_read = os.path.samefile(source, target)
+        if is_read:
+            raise OutputError(
+                f"cannot write {path}: it is what is read, and would be lost; name another file"
+            )
     try:
         if target.is_dir():
             raise OutputError(f"cannot write {path}: it is a folder; name a file in it")

@@ -12,6 +12,7 @@ import edgewise as ew
 from edgewise.algorithms.betweenness import checkpoint
 from edgewise.cli import report
 from edgewise.cli.tasks import algorithms
+from edgewise.errors import OutputError
 from edgewise.io.columns import read_columns
 from edgewise.kernels import store
 
@@ -112,6 +113,18 @@ def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str
     assert name in error and "no-such-graph" not in error
     error = refuse("generate", "path", tmp_path / name, "--set", f"num_vertices={2**40}")
     assert name in error
+
+
+def test_what_is_read_is_not_overwritten(tmp_path: Path) -> None:
+    edges = tmp_path / "own.tsv"
+    edges.write_text("1\t2\n2\t3\n")
+    (tmp_path / "link.tsv").symlink_to(edges)
+    for output in (edges, tmp_path / "link.tsv"):
+        error = refuse("run", "components", edges, "--output", output)
+        assert "it is what is read" in error
+    with pytest.raises(OutputError, match="it is what is read"):
+        ew.build(edges, [edges], memory_limit=1e8)
+    assert edges.read_text() == "1\t2\n2\t3\n"
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def build(
         ParseError: a file that cannot be read.
         MemoryLimitError: the limit is too small; it says the least that works, as far as edges were read.
         OutputError: a place that cannot be written, or a disk that is full. Nothing is left behind.
+            Or one of the files that the edges are in.
     """
     check_choice("parallel_edges", parallel_edges, ParallelEdges)
     check_choice("self_loops", self_loops, SelfLoops)
@@ -82,10 +83,10 @@ def build(
     if not isinstance(path, str | os.PathLike):
         raise OutputError(f"path is {shown(path)}; expected the name of a file")
     target = Path(os.fsdecode(path))
-    check_place(target)
+    files = _as_files(edges)
+    check_place(target, *(files or ()))
     room = _room_for(target, memory_limit)
     source: Edges
-    files = _as_files(edges)
     if files is None:
         if reading:
             raise GraphError(f"options for files were given, {listed(reading)}, and the edges are in no file")

@@ -264,7 +264,7 @@ def run(
         texts = parse_settings("--set", settings, source=source)
         task.check_names(texts)
         if output is not None:
-            check_writable(output)
+            check_writable(output, graph_file)
         graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
         limit = as_bytes("memory_limit", memory_limit)

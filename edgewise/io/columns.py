@@ -21,15 +21,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FIELD_BYTES, _LONGEST_LINE = 66, 2**24
 
 
-def check_writable(path: Path) -> None:
-    """Refuse, before a run, a path that its output cannot be written to.
+def check_writable(path: Path, *sources: Path) -> None:
+    """Refuse, before a run that reads the sources, a path that its output cannot be written to.
 
     Raises:
         OutputError: a suffix that is no format of columns, a folder that is missing or cannot be written to,
-            or a folder in the place of the file.
+            a folder in the place of the file, or a source.
     """
     _delimiter(path, OutputError)
-    check_place(path)
+    check_place(path, *sources)
 
 
 def write_columns(
