@@ -69,7 +69,13 @@ class DeviceWarning(EdgewiseWarning, RuntimeWarning):
 
 
 class MemoryLimitError(EdgewiseError, MemoryError):
-    """A run, or a file that is read, that would need more memory than it was allowed."""
+    """A run, or a file that is read, that would need more memory than it was allowed.
+
+    Attributes:
+        needed: the bytes of a GPU's memory with which it would run, if that is what was refused; else infinity.
+    """
+
+    needed: float = float("inf")
 
 
 class ParameterError(EdgewiseError, ValueError):

@@ -228,6 +228,19 @@ def made_graph():
     assert "read from the host's memory" in ew.bfs(graph, 0, device="cuda", memory_limit=4000).explain()
 
 
+def least_of_all_forms():
+    """A refusal says the fewest bytes with which any form runs."""
+    for options in ({}, {"dtype": np.float32}, {"weighted": True}):
+
+        def run(limit, graph, options=options):
+            return ew.pagerank(graph, device="cuda", memory_limit=limit, max_iterations=3, **options)
+
+        fewest = least(lambda limit, run=run: run(limit, drawn()))
+        assert run(fewest, drawn()).rank.sum() > 0.99
+        with contextlib.suppress(MemoryLimitError):
+            raise AssertionError(f"runs with less than {fewest}: {run(fewest - 1, drawn())}")
+
+
 def explained():
     """Where arrays lie is told before a run, and the run keeps to it; a layout is made, and no superstep is run."""
     from edgewise.engine.cuda.program import GpuProgram
@@ -255,6 +268,7 @@ def explained():
 
 
 TESTS = (
+    least_of_all_forms,
     made_graph,
     explained,
     no_room_on_the_gpu,

@@ -18,6 +18,7 @@ NAMES = (
     "no_room_on_the_gpu",
     "explained",
     "made_graph",
+    "least_of_all_forms",
 )
 
 

@@ -204,10 +204,12 @@ class Resident:
             least = whole - making.kept + lists + in_turn(making, held(beside)).most
         if least > limit:
             what = "with the graph, which was built there" if graph.built_on_gpu else "for what vertices have"
-            raise MemoryLimitError(
+            refused = MemoryLimitError(
                 f"{name} needs {least:,} bytes on the GPU {what}; the limit is {limit:,}. Raise "
                 "memory_limit, free some memory, or run on the CPU with device='cpu'"
             )
+            refused.needed = least
+            raise refused
         if whole + lists + beside <= limit:
             self._placed(None)
             if is_free and not cuda_door().fits(making.most + more):

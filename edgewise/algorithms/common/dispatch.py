@@ -146,7 +146,7 @@ def begin(
                 f"{name}: {form} this does not run as a program, which a balance, a layout or a buffer asks for on a "
                 "GPU. Leave them at 'auto'"
             )
-        taken = form
+        taken, refusals = form, list[MemoryLimitError]()
 
         def memory() -> int:
             nonlocal taken
@@ -157,14 +157,16 @@ def begin(
                     return beside
                 needs = Needs(taken.arrays, beside, taken.lists, taken.heads)
                 making = graph.gpu.place(name, needs, limit)
-            except MemoryLimitError:
+            except MemoryLimitError as refused:
                 if taken.otherwise is None:
                     raise
+                refusals.append(refused)
                 taken = taken.otherwise
                 return memory()
             return in_turn(making, held(beside)).most
 
         def on_cpu(refused: MemoryLimitError) -> Task:
+            refused = min(refused, *refusals, key=lambda each: each.needed) if refusals else refused
             instead = chosen.on_cpu(refused)
             try:
                 task = task_for(instead)
