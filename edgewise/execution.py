@@ -15,15 +15,13 @@ from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on
 from edgewise.kernels.cpu.team import MOST_THREADS, available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
-from edgewise.memory import as_bytes
+from edgewise.memory import RefusedBySystem, as_bytes
 from edgewise.numeric import is_integer
 from edgewise.progress import progress_bar
 from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
 from edgewise.text import shown
 
 Progress = bool | Callable[[int], None] | None
-#: The beginning of the note that a run goes on the CPU in place of a GPU.
-_ON_CPU = "on the CPU, for the GPU has no room"
 
 
 @dataclass
@@ -105,6 +103,7 @@ class Chosen(NamedTuple):
             programs then.
         notes: why, for `Result.explain`.
         is_free: whether it may go to the CPU if the GPU has no room.
+        warning: why it is on the CPU in place of a GPU, if it is.
     """
 
     schedule: Schedule
@@ -112,6 +111,7 @@ class Chosen(NamedTuple):
     as_program: bool
     notes: tuple[str, ...] = ()
     is_free: bool = False
+    warning: str = ""
 
     def on_cpu(self, refused: MemoryLimitError) -> "Chosen":
         """The CPU in place of a GPU that has refused.
@@ -121,13 +121,13 @@ class Chosen(NamedTuple):
         """
         if not self.is_free:
             raise refused
-        return Chosen(self.schedule, False, False, (f"{_ON_CPU}: {refused}",))
+        why = f"on the CPU, for the GPU has no room: {refused}"
+        return Chosen(self.schedule, False, False, (why,), warning=why)
 
     def warn_of_cpu(self, name: str) -> None:
         """Warn if this is the CPU in place of a GPU."""
-        for note in self.notes:
-            if note.startswith(_ON_CPU):
-                warn(f"{name} runs {note}", DeviceWarning)
+        if self.warning:
+            warn(f"{name} runs {self.warning}", DeviceWarning)
 
 
 def choose(
@@ -339,6 +339,11 @@ def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
             f"a superstep that reads all {apart:,} bytes from the host's memory takes {took}, at {1e-9 * rate:.1f} GB/s"
         )
     stop(lines)
+
+
+def is_final(run: Execution | None, refused: MemoryLimitError) -> bool:
+    """Whether a run that was refused memory had begun, so that it does not go elsewhere."""
+    return run is not None and run.begun and not isinstance(refused, RefusedBySystem)
 
 
 def check_limit(name: str, memory_limit: int | None, needed: int, of_file: int = 0) -> None:

@@ -24,6 +24,7 @@ from edgewise.execution import (
     check_limit,
     check_schedule,
     choose,
+    is_final,
     rest_of,
     stop_if_explained,
     threads_of,
@@ -34,7 +35,7 @@ from edgewise.graph.checks import check_flags
 from edgewise.kernels.cache import kept, program_function
 from edgewise.kernels.costs import PROGRAM_ITEM, levels
 from edgewise.kernels.door import cuda_door
-from edgewise.memory import RefusedBySystem, held, in_turn
+from edgewise.memory import held, in_turn
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
@@ -173,7 +174,7 @@ class Prepared:
                     given = parameters if looks_up else parameter_values(self._binding, values)
                     return run, self._carry_out(engine(given), run, given, values, limit)
             except MemoryLimitError as refused:
-                if run is not None and run.begun and not isinstance(refused, RefusedBySystem):
+                if is_final(run, refused):
                     raise
                 chosen = chosen.on_cpu(refused)
                 try:

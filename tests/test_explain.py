@@ -7,32 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_engines import SSSP
+from test_engines import PROGRAMS, SSSP
 
 import edgewise as ew
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ProgramError
 
-
-class Pulled(ew.Program):
-    """The sum of what all in-neighbours have."""
-
-    value = ew.vertex("float64", init=1.0)
-    combine = ew.SUM
-
-    @staticmethod
-    def initialize(v, state):
-        return ew.ACTIVE
-
-    @staticmethod
-    def edge_compute(edge, state):
-        return state.value[edge.source]
-
-    @staticmethod
-    def vertex_compute(v, message, state):
-        state.value[v] = message
-        return ew.HALT
-
-
+PULLED, GIVEN = PROGRAMS["float sums"]
 CALLS = {
     "bfs": lambda graph: (ew.bfs, graph, 0),
     "bfs by pulling": lambda graph: (ew.bfs, graph, 0, ew.Schedule(delivery=ew.Pull())),
@@ -42,7 +22,7 @@ CALLS = {
     "pagerank": lambda graph: (ew.pagerank, graph),
     "betweenness": lambda graph: (ew.betweenness, graph),
     "edge betweenness": lambda graph: (ew.edge_betweenness, graph),
-    "program": lambda graph: (ew.run, Pulled(), graph),
+    "program": lambda graph: (ew.run, PULLED(**GIVEN), graph),
 }
 
 

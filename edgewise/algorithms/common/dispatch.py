@@ -9,7 +9,16 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from edgewise.errors import MemoryLimitError, ScheduleError
-from edgewise.execution import Admission, Chosen, Execution, Progress, admit, choose, stop_if_explained
+from edgewise.execution import (
+    Admission,
+    Chosen,
+    Execution,
+    Progress,
+    admit,
+    choose,
+    is_final,
+    stop_if_explained,
+)
 from edgewise.explain import is_asked, stop
 from edgewise.graph import Arrays, Graph, Needs
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
@@ -78,7 +87,7 @@ class Task(NamedTuple):
             with self.admission.execution(total) as run:
                 return self._found(args, run), run
         except MemoryLimitError as refused:
-            if run is not None and run.begun and not isinstance(refused, RefusedBySystem):
+            if is_final(run, refused):
                 raise
             task = self.on_cpu(refused)
         return task.find(*args, total=total)
@@ -166,7 +175,7 @@ def begin(
             return in_turn(making, held(beside)).most
 
         def on_cpu(refused: MemoryLimitError) -> Task:
-            refused = min(refused, *refusals, key=lambda each: each.needed) if refusals else refused
+            refused = min((refused, *refusals), key=lambda each: each.needed)
             instead = chosen.on_cpu(refused)
             try:
                 task = task_for(instead)
