@@ -353,11 +353,36 @@ def check_limit(name: str, memory_limit: int | None, needed: int, of_file: int =
         MemoryLimitError: with the numbers.
     """
     if memory_limit is not None and needed + of_file > memory_limit:
-        what = f", {of_file:,} of them for pages of the graph's file" if of_file else " beyond the graph"
-        raise MemoryLimitError(
-            f"{name} needs {needed + of_file:,} bytes{what}; the limit is {memory_limit:,}. Raise memory_limit, or "
-            "use a smaller graph"
-        )
+        what, advice = " beyond the graph", "or use a smaller graph"
+        if of_file:
+            what = f", {of_file:,} of them for pages of the graph's file"
+            advice = "or take fewer threads, each of which needs pages: Schedule(num_threads=1)"
+        needs = f"{name} needs {needed + of_file:,} bytes{what}"
+        raise MemoryLimitError(f"{needs}; the limit is {memory_limit:,}. Raise memory_limit, {advice}")
+
+
+@contextlib.contextmanager
+def limited(name: str, graph: Graph, memory_limit: int | None, memory: Callable[[], int]) -> Iterator[None]:
+    """While this is entered, what is done to a graph by the calling thread stays within a limit, as a run does.
+
+    Args:
+        name: of what is done, for messages.
+        graph: what it is done to.
+        memory_limit: bytes that it may take, or None.
+        memory: gives the bytes that it takes beside pages of the graph's file.
+
+    Raises:
+        MemoryLimitError: it takes more.
+    """
+    if memory_limit is None:
+        yield
+        return
+    pages = file_pages(graph, memory_limit, 1)
+    with pages.given_up(0):
+        needed = memory()
+    check_limit(name, memory_limit, needed, pages.least)
+    with pages.given_up(needed):
+        yield
 
 
 def as_integer(value: Any) -> int | None:

@@ -175,7 +175,8 @@ def as_bytes(name: str, value: Any) -> int | None:
     number: Any = _in_bytes(value) if isinstance(value, str) else value
     if not is_number(number) or not number >= 0 or number % 1 != 0:
         raise ParameterError(
-            f'{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9 or "4GB", or None'
+            f"{name} is {shown(value)}; expected a whole number of bytes of at least 0, such as 4e9, or None, or text "
+            'with a unit, such as "4GB" or "500 MiB": k, M, G, T or P, then B or iB'
         )
     return int(number)
 

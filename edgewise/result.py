@@ -231,9 +231,8 @@ def is_finite(values: np.ndarray) -> np.ndarray:
 
 def no_vertex(graph: Graph) -> Any:
     """The value for "no vertex" among ids: "" among strings, else -1; None if that is the id of a vertex."""
-    ids = graph.vertices
-    if len(ids) and isinstance(ids[0], str):
-        return None if (ids == "").any() else ""
+    if graph.has_names:
+        return None if (graph.vertices == "").any() else ""
     try:
         graph.index_of(-1)
     except GraphError:
@@ -289,14 +288,9 @@ class SavedColumns:
             raise ParseError(f"the result has no column {name!r}; it has {listed(self._columns)}")
         return self._columns[name]
 
-    @property
-    def _named(self) -> bool:
-        ids = self.graph.vertices
-        return len(ids) > 0 and isinstance(ids[0], str)
-
     def _indices(self, texts: list[str]) -> np.ndarray:
         try:
-            return self.graph.index_of(texts if self._named else list(map(int, texts)))
+            return self.graph.index_of(texts if self.graph.has_names else list(map(int, texts)))
         except (GraphError, ValueError) as error:
             raise VerificationError(f"the result is not of this graph: {error}") from None
 
@@ -312,7 +306,7 @@ class SavedColumns:
         """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"; None is written as no text."""
         texts, none = self._texts(name), no_vertex(self.graph)
         nothing = "" if none is None else str(none)
-        if none is None and self._named:
+        if none is None and self.graph.has_names:
             raise VerificationError(
                 f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in files; "
                 "verify the result right after the run, with --verify"

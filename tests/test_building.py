@@ -360,8 +360,38 @@ def test_the_least_limit_is_said_and_is_enough(tmp_path):
             assert least > limit
             limit, refusals = least, refusals + 1
             assert os.listdir(tmp_path) == []
-    assert graph.num_vertices > 799_000 and 1 <= refusals <= 60
+    assert graph.num_vertices > 799_000 and refusals == 2  # one by the limit alone, one by all ids
     assert limit < least_room() + 3 * 8 * graph.num_vertices
+
+
+def least_said(path, edges, limit, **options):
+    """The error that refuses a limit, and the limit that it says works."""
+    with pytest.raises(MemoryLimitError) as refused:
+        ew.build(path, edges, memory_limit=limit, **options)
+    return str(refused.value), int(str(refused.value).split("at least ")[1].split()[0].replace(",", ""))
+
+
+def test_a_refusal_of_names_says_what_all_of_them_may_take(tmp_path):
+    """A file tells how much of it was read; pieces do not."""
+    names = [f"town{number:07}" for number in range(200_000)]
+    (tmp_path / "towns.txt").write_text("".join(f"{name} {name[4:]}x\n" for name in names))
+    built = tmp_path / "built.edgewise"
+    refusal, least = least_said(built, tmp_path / "towns.txt", 40_000_000)
+    about = int(refusal.split("; about ")[1].split()[0].replace(",", ""))
+    assert 40_000_000 < least < about and "may be enough for all" in refusal
+    assert ew.build(built, tmp_path / "towns.txt", memory_limit=int(1.1 * about)).num_vertices == 400_000
+    refusal, least = least_said(built, [(names, names)], 10_000_000)
+    assert least > 10_000_000 and "names so far; more may come" in refusal
+
+
+def test_a_vertex_of_too_many_neighbours_to_merge_is_named(tmp_path):
+    """However many they are beside the limit."""
+    others = np.arange(1, 3_000_000)
+    hub = [(np.zeros(len(others), np.int64), others)] * 2
+    options = {"parallel_edges": "first", "num_vertices": 3_000_000}
+    refusal, least = least_said(tmp_path / "hub.edgewise", hub, 7_000_000, **options)
+    assert "to merge the parallel edges of a vertex with 2,999,999 neighbours" in refusal
+    assert ew.build(tmp_path / "hub.edgewise", hub, memory_limit=least, **options).num_edges == 2_999_999
 
 
 def check_resident_memory(kind):

@@ -75,6 +75,18 @@ def test_what_cannot_be_converted_is_refused(towns: Path, tmp_path: Path) -> Non
     assert "it looks like text; read it with edgewise.read" in refuse("info", file)
 
 
+def test_a_limit_holds_for_a_graph_in_a_file(tmp_path: Path) -> None:
+    """What looks at all edges, and what writes them, says what it needs."""
+    file, limit = tmp_path / "g.edgewise", ("--memory-limit", "2MB")
+    succeed("generate", "rmat", file, "--set", "scale=16")
+    assert "info without --brief needs" in refuse("info", file, *limit)
+    assert json.loads(succeed("info", file, *limit, "--brief", "--json"))["vertices"] == 2**16
+    assert succeed("info", file, "--memory-limit", "200MB") != ""
+    assert "writing g.tsv needs" in refuse("convert", file, tmp_path / "g.tsv", *limit)
+    assert not (tmp_path / "g.tsv").exists()
+    succeed("convert", file, tmp_path / "g.tsv", "--memory-limit", "200MB")
+
+
 def test_a_generated_graph_opens_at_once(tmp_path: Path) -> None:
     file = tmp_path / "g.edgewise"
     succeed("generate", "rmat", file, "--set", "scale=6", "--set", "seed=3")

@@ -1,5 +1,6 @@
 """A run on a graph in a file takes no more resident memory than its limit, pages of the file included."""
 
+import contextlib
 import mmap
 import os
 import threading
@@ -204,6 +205,25 @@ def test_several_runs_at_a_time(path):
     assert not watching()
 
 
+def test_nothing_is_given_up_of_a_file_that_fits(path):
+    """Its pages and the run's own arrays together are within the limit."""
+
+    def call(**options):
+        seen = []
+
+        def stop(_):
+            seen.append(watching())
+            raise ValueError
+
+        with contextlib.suppress(ValueError):
+            ew.pagerank(ew.load(path), tol=0, max_iterations=10**6, **ONE, progress=stop, **options)
+        return seen
+
+    fits = least(call) - 128 * MIB + path.stat().st_size
+    assert call(memory_limit=fits - 1) == [True]
+    assert call(memory_limit=fits) == [False]
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.param(ValueError, marks=pytest.mark.more)])
 def test_an_error_leaves_no_thread(path, error):
     seen = []
@@ -214,10 +234,10 @@ def test_an_error_leaves_no_thread(path, error):
 
     graph = ew.load(path)
     with pytest.raises(error):
-        ew.pagerank(graph, tol=0, max_iterations=10**6, **ONE, progress=stop, memory_limit="1 GB")
+        ew.pagerank(graph, tol=0, max_iterations=10**6, **ONE, progress=stop, memory_limit="140 MB")
     assert seen == [True] and not watching()
     with pytest.raises(GraphError):
-        ew.bfs(graph, -5, **ONE, memory_limit="1 GB")
+        ew.bfs(graph, -5, **ONE, memory_limit="140 MB")
     assert not watching()
 
 
@@ -230,5 +250,5 @@ def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path):
         os.truncate(tmp_path / "cut", 4096)
 
     with pytest.raises(FileChangedError):
-        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="1 GB")
+        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="140 MB")
     assert not watching()

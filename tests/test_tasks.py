@@ -8,8 +8,8 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms.bfs import BFSResult
 from edgewise.cli import tasks
-from edgewise.cli.tasks import find_task, literal, parse_settings, vertex_id
-from edgewise.errors import GraphError, ProgramError
+from edgewise.cli.tasks import find_task, left_by_ids, literal, parse_settings, vertex_id
+from edgewise.errors import GraphError, MemoryLimitError, ProgramError
 from edgewise.graph import VertexId
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -143,9 +143,28 @@ def test_vertices_are_named_as_in_the_graph(path: ew.Graph) -> None:
     assert vertex_id(numbers, str(10**21)) == 10**21
     plain = ew.Graph.from_edges([0, 1], [1, 2])
     assert vertex_id(plain, "2") == 2
-    for graph, text in ((path, "3"), (numbers, "6"), (plain, "3"), (plain, "-1"), (plain, "x"), (plain, "")):
-        with pytest.raises(GraphError, match=f"the graph has no vertex '?{text}'?"):
+    for graph, text in ((numbers, "b"), (plain, "x"), (plain, "")):
+        with pytest.raises(GraphError, match=f"the graph has no vertex '{text}'; its ids are integers"):
             vertex_id(graph, text)
+
+
+def test_vertices_are_looked_up_by_what_runs_within_its_limit(tmp_path: Path) -> None:
+    """The ids of a file are not read to tell names from integers."""
+    names = [f"place{number}" for number in range(50_000)]
+    ew.Graph.from_edges(names[1:], names[:-1]).save(tmp_path / "places.edgewise")
+    graph = ew.load(tmp_path / "places.edgewise")
+    task = find_task("bfs")
+    values = task.arguments(graph, {"source": "place7"})
+    assert values == {"source": "place7"} and graph.reading_ids().most > 10**7
+    with pytest.raises(MemoryLimitError, match="bfs needs"):
+        task.function(graph, **values, memory_limit=10**7)
+    assert graph.reading_ids().most > 10**7, "the ids were read"
+    with pytest.raises(MemoryLimitError, match="bfs: reading the ids of vertices needs"):
+        left_by_ids(graph, "bfs", 10**7)
+    left = left_by_ids(graph, "bfs", 10**8)
+    assert left is not None and left < 10**8 - 50_000 * 72 and graph.reading_ids() == (0, 0)
+    assert left_by_ids(graph, "bfs", 10**8) == 10**8 and left_by_ids(graph, "bfs", None) is None
+    assert task.function(graph, **values, memory_limit=left).level.max() == 7
 
 
 def test_a_program_that_draws_takes_a_seed(tmp_path: Path, path: ew.Graph) -> None:

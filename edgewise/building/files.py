@@ -90,7 +90,8 @@ class Files:
         try:
             for source, target, weight in self._pieces:
                 self.held_bytes = _COPIES * self._pieces.bytes_of_names
-                self._room.left(self.held_bytes + self._pieces.bytes_of_block, "names and a block of lines")
+                held = self.held_bytes + self._pieces.bytes_of_block
+                self._room.left(held, "names and a block of lines", share=self._share_read)
                 count += len(source)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base
@@ -126,9 +127,15 @@ class Files:
 
     def whole(self, read: int) -> int | None:
         """About how many edges there are, from the share of the files that was read."""
+        share = self._share_read
+        return round(read / share) if share else None
+
+    @property
+    def _share_read(self) -> float:
+        """How much of the files was read, from 0 to 1."""
         sizes = [file.path.stat().st_size for file, _ in self._files]
         done = sum(sizes[: self._number]) + self._reading.share_read * sizes[self._number]
-        return round(read * sum(sizes) / done) if done else None
+        return done / sum(sizes) if done else 0.0
 
 
 def _ends_of(plan: Plan) -> _Ends:

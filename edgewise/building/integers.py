@@ -26,7 +26,11 @@ _PIECE = 2**16
 _MOST_RUNS = 64
 #: The number of leading bits by which an id is found.
 _LEADING_BITS = 16
+#: Bytes of the places where ids with these bits begin.
+_STARTS_BYTES = 4 * (2**_LEADING_BITS + 1)
 _SHARE_OF_MARKS, _SHARE_OF_MERGE = 1 / 4, 1 / 40
+#: Samples of more bytes than this share do not stay beside ids that do not fit anyway.
+_SHARE_OF_SAMPLES = 1 / 16
 
 
 class _Run(NamedTuple):
@@ -55,8 +59,8 @@ class Distinct:
         """Add ids: int32, int64, or uint64.
 
         Raises:
-            GraphError: negative ids, and others beyond 63 bits.
-            MemoryLimitError: the distinct ids do not fit.
+            GraphError: negative ids, and others beyond 63 bits; more than there may be vertices.
+            MemoryLimitError: so many more distinct ids than fit that they cannot be counted within the limit.
         """
         if self._marks is not None:
             done = int(_mark(sealed(column), self._marks, self._top))
@@ -115,21 +119,25 @@ class Distinct:
         self._add_run(_merged(runs, self._merge_step, dtype))
         for run in runs:
             run.file.close()
-        self._check_room(sum(run.length for run in self._runs))
-
-    def _check_room(self, count: int) -> None:
-        """Refuse more distinct ids than memory or indices allow."""
+        count = sum(run.length for run in self._runs)
         if count > MAX_VERTICES:
             Ids(count)  # which refuses them
-        self._room.left(8 * count, f"{count:,} distinct ids")
+        if sum(run.samples.nbytes for run in self._runs) > self._room.left() * _SHARE_OF_SAMPLES:
+            self._room.left(8 * count, f"{count:,} distinct ids", share=0)
+
+    def _check_room(self, count: int, beside: int) -> None:
+        """Refuse ids that do not fit in memory, with `beside` bytes to look them up. All of them have come: so the
+        limit that the refusal says is enough."""
+        self._room.left(8 * count + beside, f"{count:,} distinct ids", count)
 
     def finish(self) -> "Numbering":
-        """The numbers of all ids."""
+        """The numbers of all ids. Raises MemoryLimitError if the distinct ids do not fit."""
         if self._marks is None:
             if self._waiting:
                 self._add_waiting()
             self._merge_runs()
             run = self._runs.pop()
+            self._check_room(run.length, _STARTS_BYTES)
             ids = run.file.read(0, self._dtype, run.length)
             run.file.close()
             return _InOrder(ids)
@@ -138,7 +146,7 @@ class Distinct:
         count = int(_count_marks(sealed(marks), before))
         if count == int(self._top[0]):
             return Numbering(count)
-        self._check_room(count)
+        self._check_room(count, marks.nbytes + before.nbytes)
         return _ByMarks(count, marks, before)
 
 

@@ -45,7 +45,7 @@ class Names:
 
     def check(self) -> None:
         """Refuse names that do not fit. Raises MemoryLimitError."""
-        self._room.left(self.held_bytes, f"{len(self._numbers):,} names")
+        self._room.left(self.held_bytes, f"{len(self._numbers):,} names", share=0)
 
     def finish(self) -> Ids:
         """The ids of the graph."""

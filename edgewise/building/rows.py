@@ -10,7 +10,6 @@ from typing import Protocol
 
 import numpy as np
 
-from edgewise.building.integers import Distinct
 from edgewise.building.scratch import Scratch
 from edgewise.building.sizes import Room, Sizes
 from edgewise.building.spill import Spill
@@ -123,10 +122,12 @@ class Sorting:
 
     def _refuse_row(self, spill: Spill, bucket: int, most: int) -> None:
         """Refuse to merge a row that has more than `most` different targets."""
-        distinct = Distinct(self.scratch, self.room)
-        for part in spill.parts(bucket, self.sizes.batch):
-            distinct.add(part.targets)
-        count = distinct.finish().num_vertices
+        count, step = 0, 8 * most
+        for begin in range(0, self.num_vertices, step):  # targets of a range of vertices are marked at a time
+            marks = np.zeros(step, bool)
+            for part in spill.parts(bucket, most):
+                marks[part.targets[(part.targets >= begin) & (part.targets < begin + step)] - begin] = True
+            count += int(np.count_nonzero(marks))
         least = int(self.room.limit * (count + 1) / most) + 1
         raise self.room.refusal(least, f"to merge the parallel edges of a vertex with {count:,} neighbours")
 

@@ -81,15 +81,30 @@ class Room:
     given: bool
     reading: int = 0
 
-    def left(self, held: int = 0, what: str = "", num_vertices: int = 0) -> int:
+    def left(self, held: int = 0, what: str = "", num_vertices: int = 0, share: float = 1.0) -> int:
         """The bytes left beside what is held, to build a graph of as many vertices as are known.
+
+        Args:
+            held: the bytes of what has been read.
+            what: that is held, for messages.
+            num_vertices: as far as they are known.
+            share: how much of the input was read, from 0 for what nobody knows to 1.
 
         Raises:
             MemoryLimitError: if they are too few.
         """
-        least = least_room(num_vertices) + self.reading + held
+        beside = least_room(num_vertices) + self.reading
+        least = beside + held
         if least > self.limit:
-            raise self.refusal(least, f"{held:,} bytes of that for {what}" if held else "")
+            detail = f"{held:,} bytes of that for {what}" if held else ""
+            if held and share < 1:
+                whole = (
+                    f"about {beside + math.ceil(held / share):,} may be enough for all"
+                    if share
+                    else "more may come"
+                )
+                detail += f" so far; {whole}"
+            raise self.refusal(least, detail)
         return self.limit - self.reading - held
 
     def refusal(self, least: int, what: str = "") -> MemoryLimitError:

@@ -92,7 +92,7 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(
         metavar="BYTES",
-        help="What reading may take of memory, and what the run may: 4e9, 4GB. Default: what is free, for reading.",
+        help="What reading may take of memory, and the run after it: 4e9, 4GB. Default: what is free, for reading.",
     ),
 ]
 Explain = Annotated[
@@ -253,7 +253,7 @@ def run(
         raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     with plain_errors():
         from edgewise.cli.report import RunReport
-        from edgewise.cli.tasks import find_task, parse_settings
+        from edgewise.cli.tasks import find_task, left_by_ids, parse_settings
         from edgewise.explain import explain
         from edgewise.io.columns import check_writable, write_columns
         from edgewise.memory import as_bytes
@@ -268,9 +268,12 @@ def run(
         graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
         limit = as_bytes("memory_limit", memory_limit)
-        how = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": limit}
+        left = left_by_ids(graph, task.name, limit)
+        how = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
         if explained:
             lines = explain(task.function, graph, **values, **how).splitlines()
+            if limit is not None and left is not None and left < limit:
+                lines.append(f"beside that, the ids of vertices take {limit - left:,} bytes of memory_limit")
             show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
             return
         result = task.function(graph, **values, **how, progress=True)
@@ -305,6 +308,8 @@ def info(
     with plain_errors():
         from edgewise.cli import report
         from edgewise.cli.tasks import algorithms
+        from edgewise.execution import limited
+        from edgewise.memory import as_bytes
 
         if device:
             facts = report.device_facts()
@@ -314,8 +319,12 @@ def info(
             graph, read_seconds = read_graph(
                 graph_file, undirected, weighted, delimiter, memory_limit, reading
             )
-            degrees = {} if brief else report.degree_facts(graph)
-            facts = {**report.graph_facts(graph), **degrees, "read_seconds": read_seconds}
+            facts = report.graph_facts(graph)
+            limit = as_bytes("memory_limit", memory_limit)
+            if not brief:
+                with limited("info without --brief", graph, limit, lambda: report.degree_bytes(graph)):
+                    facts |= report.degree_facts(graph)
+            facts["read_seconds"] = read_seconds
         show(json.dumps(facts) if as_json else report.lines(facts))
 
 
@@ -361,6 +370,7 @@ def convert(
         from edgewise.graph.file import SUFFIX
         from edgewise.io.door import is_own
         from edgewise.io.write import check_graph_writable
+        from edgewise.memory import as_bytes
 
         check_graph_writable(output)
         how = (undirected, weighted, delimiter, memory_limit, reading)
@@ -368,7 +378,7 @@ def convert(
             graph = build_graph(graph_file, output, in_edges, *how)
         else:
             graph, _ = read_graph(graph_file, *how)
-            write_graph(graph, output, in_edges)
+            write_graph(graph, output, in_edges, as_bytes("memory_limit", memory_limit))
         show(f"{on_one_line(str(output))}: {graph_line(graph)}")
 
 

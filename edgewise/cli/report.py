@@ -12,11 +12,13 @@ import numpy as np
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
 from edgewise.graph.file import file_facts
+from edgewise.graph.making import Made
 from edgewise.graph.pairs import count_parallel, count_reciprocal
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.store import cache_directory, problem
+from edgewise.memory import Step, held, in_turn
 from edgewise.result import Result
 from edgewise.text import on_one_line
 
@@ -86,6 +88,15 @@ def degree_facts(graph: Graph) -> Facts:
         facts["min_weight"], facts["max_weight"] = graph.weights.min().item(), graph.weights.max().item()
     facts["megabytes"] = graph.nbytes / 1e6
     return facts
+
+
+def degree_bytes(graph: Graph) -> int:
+    """The bytes that `degree_facts` takes beside the graph, and beside pages of the graph's file."""
+    n, m = graph.num_vertices, graph.num_arcs
+    degrees = graph.making(Made.OUT_DEGREE, Made.IN_DEGREE)
+    in_edges = graph.making(Made.IN_EDGES) if graph.directed else held(0)
+    stamps = 8 * n + 4 * (n + m)
+    return in_turn(degrees, graph.reading_ids(), held(4 * m), in_edges, Step(0, max(m, 3 * n, stamps))).most
 
 
 def as_text(value: Any) -> str:

@@ -18,8 +18,10 @@ import numpy as np
 import edgewise
 from edgewise import generate
 from edgewise.errors import GraphError, ProgramError
+from edgewise.execution import check_limit, limited
 from edgewise.graph import Graph, VertexId
 from edgewise.io import write
+from edgewise.io.write import writing
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.progress import progress_bar
@@ -269,24 +271,44 @@ def literal(text: str) -> Any:
         return text
 
 
-def vertex_id(graph: Graph, text: str) -> Any:
-    """A vertex as the graph calls it: a name, or an integer.
+def vertex_id(graph: Graph, text: str) -> str | int:
+    """A vertex as the graph would call it: a name, or an integer. What runs looks it up.
 
     Raises:
-        GraphError: the graph has no such vertex.
+        GraphError: no integer, and the ids are integers.
     """
-    ids = graph.vertices
-    known_as: str | int = text
-    if len(ids) == 0 or not isinstance(ids[0], str):
-        try:
-            known_as = int(text)
-        except ValueError:
-            raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
-    graph.index_of(known_as)
-    return known_as
+    if graph.has_names:
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
 
 
-def write_graph(graph: Graph, output: Path, in_edges: bool = False) -> None:
-    """Write a graph in the format of the suffix, and show progress. Raises OutputError."""
-    with progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress:
+def left_by_ids(graph: Graph, name: str, limit: int | None) -> int | None:
+    """Read the ids of a graph in a file, with which the answer of a run is shown, and give what they leave of a limit.
+
+    Raises:
+        MemoryLimitError: they take more.
+    """
+    if limit is None:
+        return None
+    reading = graph.reading_ids()
+    if reading.most:
+        check_limit(f"{name}: reading the ids of vertices", limit, reading.most)
+        _ = graph.vertices
+    return limit - reading.kept
+
+
+def write_graph(graph: Graph, output: Path, in_edges: bool = False, limit: int | None = None) -> None:
+    """Write a graph in the format of the suffix, and show progress.
+
+    Raises:
+        OutputError: see `edgewise.io.write`.
+        MemoryLimitError: it takes more than `limit` bytes beside the graph.
+    """
+    with (
+        limited(f"writing {output.name}", graph, limit, lambda: writing(graph, output, in_edges)),
+        progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress,
+    ):
         write(graph, output, progress, in_edges=in_edges)

@@ -153,7 +153,10 @@ def _check_magic(path: Any, content: bytes) -> None:
         text = text and b"\x89" not in content[:1]
         looks = f"it looks like {known}" if known else "it holds other data"
         if not known and text:
-            looks = "it looks like text; read it with edgewise.read, or convert it with: edgewise convert"
+            looks = (
+                "it looks like text; read it with edgewise.read, or convert it with: edgewise convert. If its name "
+                'ends in .edgewise, give it another one, or say how it is to be read: format="edgelist"'
+            )
     raise ParseError(f"{path} is no file of a graph of edgewise: {looks}")
 
 

@@ -55,9 +55,9 @@ class FilePages(NamedTuple):
         """While this is entered, pages are given up so that what the run takes stays within the limit.
 
         Args:
-            needed: bytes that the run takes beside the pages.
+            needed: bytes that the run takes beside the pages; 0 as long as that is not known.
         """
-        if self.mapping is None:
+        if self.mapping is None or (needed and self.mapping.nbytes <= self.limit - needed):
             return contextlib.nullcontext()
         slack = min(max(self.limit - needed, self.least) * 2 // 3, _MOST_SLACK)
         most = self.before + self.limit

@@ -31,10 +31,11 @@ from edgewise.graph.file_checks import (
     walk_arcs,
 )
 from edgewise.graph.file_format import INTEGER_IDS, RANGE_IDS, STRING_IDS
+from edgewise.graph.file_header import FileHeader
 from edgewise.graph.file_map import GraphFile
-from edgewise.graph.ids import POSITION_BYTES, Ids, is_sequence
+from edgewise.graph.ids import Ids
 from edgewise.kernels.cpu.launch import sealed
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import Step, held
 
 #: The names of the arrays of rows: of out-edges, and of in-edges.
 _OUT, _IN = ("offsets", "targets", "weights"), ("in_offsets", "in_sources", "in_weights")
@@ -202,17 +203,34 @@ class FileIds(Ids):
         file.check_unchanged()
         return ids
 
-    def looking_up(self, ids: Any) -> Step:
-        """As `Ids.looking_up`, with the memory of ids that were not read yet, their pages included."""
+    def reading(self) -> Step:
+        """See `Ids.reading`."""
         if "given" in vars(self):
-            return super().looking_up(ids)
-        header, n = vars(self)["file"].header, self.num_vertices
-        found = held(8 * (len(ids) if is_sequence(ids) else 1))
-        if header.ids == INTEGER_IDS:
-            return in_turn(Step(8 * n, 17 * n), held(8 * n), found)
-        texts = header.arrays["id_texts"].nbytes
+            return held(0)
+        n = self.num_vertices
+        if not self._are_objects:
+            return Step(8 * n, 17 * n)
+        texts = self._header.arrays["id_texts"].nbytes
         kept = _OBJECT_BYTES * n + texts
-        return in_turn(Step(kept, kept + _READING_BYTES * n + 2 * texts), held(POSITION_BYTES * n), found)
+        return Step(kept, kept + _READING_BYTES * n + 2 * texts)
+
+    @property
+    def are_names(self) -> bool:
+        """See `Ids.are_names`; no id is read."""
+        return self._header.ids == STRING_IDS
+
+    @property
+    def _header(self) -> FileHeader:
+        file: GraphFile = vars(self)["file"]
+        return file.header
+
+    @property
+    def _are_objects(self) -> bool:
+        return self._header.ids != INTEGER_IDS
+
+    @property
+    def _are_indices(self) -> bool:
+        return False
 
 
 def ids_in(file: GraphFile) -> Ids:

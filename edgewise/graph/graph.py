@@ -291,9 +291,7 @@ class Graph:
                 have.
         """
         if not hasattr(matrix, "tocsr"):
-            raise GraphError(
-                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
-            )
+            raise GraphError(f"from_scipy got {type(matrix).__name__}; expected a sparse matrix of SciPy")
         rows = matrix.tocsr()
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
             raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
@@ -350,6 +348,11 @@ class Graph:
         """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
         return self._ids.array
 
+    @property
+    def has_names(self) -> bool:
+        """Whether the ids are strings; nothing is read for it."""
+        return self._ids.are_names
+
     def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
 
@@ -363,6 +366,10 @@ class Graph:
     def looking_up(self, vertex: Any) -> Step:
         """The memory that `index_of` takes for a vertex or a sequence of them."""
         return self._ids.looking_up(vertex)
+
+    def reading_ids(self) -> Step:
+        """The memory that reading `vertices` takes if they are in a file and were not read yet."""
+        return self._ids.reading()
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
@@ -406,10 +413,6 @@ class Graph:
     def make_in_edges(self) -> None:
         """Make the in-edges now, unless they are there already; the graph keeps them."""
         _ = self._in_edges
-
-    def make_in_arcs(self) -> None:
-        """Make `in_arcs` now, unless they are there already; the graph keeps them."""
-        _ = self.in_arcs
 
     def making(self, *arrays: Made) -> Step:
         """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
@@ -461,15 +464,9 @@ class Graph:
 
         Slots are sorted by target, then by source. The in-edges themselves are not made.
         """
-        dtype = self.offsets.dtype
+        n, dtype = self.num_vertices, self.offsets.dtype
         units, slots, _ = arrange(
-            self.targets,
-            self.num_vertices,
-            f"u{dtype.itemsize}",
-            arcs=False,
-            sort=None,
-            group_size=1,
-            split=False,
+            self.targets, n, f"u{dtype.itemsize}", arcs=False, sort=None, group_size=1, split=False
         )
         return units.begin.astype(dtype), slots
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
-from edgewise.memory import Step, held
+from edgewise.memory import Step, held, in_turn
 from edgewise.numeric import is_integer_type
 from edgewise.text import shown
 
@@ -200,19 +200,32 @@ class Ids:
         return np.fromiter(map(self.index_of, ids), np.int64, len(ids))
 
     def looking_up(self, ids: Any) -> Step:
-        """The memory that looking up an id, or a sequence of ids, takes: an array of indices, and what is kept for
-        later look-ups."""
+        """The memory that looking up an id, or a sequence of ids, takes: the ids, if they were not read yet, what is
+        kept for later look-ups, and an array of indices."""
         count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:
             kept = POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
-        elif self.given is not None:
+        elif not self._are_indices:
             kept = 8 * self.num_vertices * ("_ascending" not in vars(self))
-        return held(kept + 8 * count)
+        return in_turn(self.reading(), held(kept), held(8 * count))
+
+    def reading(self) -> Step:
+        """The memory that reading the ids takes, pages included, if they are in a file and were not read yet."""
+        return held(0)
+
+    @property
+    def are_names(self) -> bool:
+        """Whether the ids are strings."""
+        return self._are_objects and self.num_vertices > 0 and isinstance(self.array[0], str)
 
     @property
     def _are_objects(self) -> bool:
         return self.given is not None and self.given.dtype == object
+
+    @property
+    def _are_indices(self) -> bool:
+        return self.given is None
 
     def _unknown(self, vertex: Any) -> GraphError:
         if self.num_vertices == 0:

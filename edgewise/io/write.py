@@ -14,15 +14,19 @@ from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
+from edgewise.graph.making import Made
 from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
+from edgewise.memory import held, in_turn
 from edgewise.text import shown
 from edgewise.whole import check_place, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
+#: Bytes that the line of an arc takes while it is written.
+_LINE_BYTES = 300
 #: Python refuses to write integers of more than 4,300 digits.
 _LARGEST_WRITTEN = 10**4000
 
@@ -49,7 +53,7 @@ class _Layout:
 def _comment(graph: Graph) -> str:
     kind = "Directed" if graph.directed else "Undirected"
     sizes = f"# Nodes: {graph.num_vertices} Edges: {graph.num_edges}"
-    return f"# {kind} graph\n{sizes}\n{DECLARED_IDS[_has_names(graph)]}\n"
+    return f"# {kind} graph\n{sizes}\n{DECLARED_IDS[graph.has_names]}\n"
 
 
 def _header(graph: Graph) -> str:
@@ -140,6 +144,15 @@ def write(
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def writing(graph: Graph, path: Path, in_edges: bool) -> int:
+    """About the bytes that `write` takes beside the graph, and beside pages of the graph's file."""
+    reading, n, m = graph.reading_ids(), graph.num_vertices, graph.num_arcs
+    if path.suffix == SUFFIX:
+        made = graph.making(Made.IN_EDGES) if in_edges and graph.directed else graph.making()
+        return in_turn(made, held(reading.most)).most
+    return in_turn(graph.making(), reading, held(4 * m + 8 * n + _LINE_BYTES * min(_CHUNK, m))).most
+
+
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
     if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS:
@@ -193,7 +206,7 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
             )
         if not isinstance(given, str) and abs(given) > _LARGEST_WRITTEN:
             raise OutputError("an id has over 4,000 digits; use .mtx, which has 1..n for ids, or other ids")
-    if _has_names(graph) and not layout.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
+    if graph.has_names and not layout.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
         raise OutputError(
             "the names of the first edge would be read as integers; use .txt or .tsv, which say that ids are names"
         )
@@ -213,7 +226,3 @@ def _falls_apart(name: str, marks: str) -> bool:
         return True
     wrong = name != name.strip(BLANKS) or not name or name[0] in COMMENTS + '"'
     return wrong or any(mark in name for mark in marks + "\r\n\0")
-
-
-def _has_names(graph: Graph) -> bool:
-    return len(graph.vertices) > 0 and isinstance(graph.vertices[0], str)

@@ -59,7 +59,7 @@ def constant_arrays(
     anew = [*spec.vertex_fields, *spec.edge_fields] if shared is None else given
     supplied, uniform = 0, set() if shared is None else set(shared.uniform).difference(given)
     if pull and any(name in given for name in spec.edge_fields):
-        graph.make_in_arcs()  # before other arrays: making it takes more memory than it keeps
+        _ = graph.in_arcs  # before other arrays: making it takes more memory than it keeps
     for i, name in enumerate(spec.vertex_fields):
         if name not in anew:
             continue
