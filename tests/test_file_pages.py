@@ -234,10 +234,10 @@ def test_an_error_leaves_no_thread(path, error):
 
     graph = ew.load(path)
     with pytest.raises(error):
-        ew.pagerank(graph, tol=0, max_iterations=10**6, **ONE, progress=stop, memory_limit="140 MB")
+        ew.pagerank(graph, tol=0, max_iterations=10**6, **ONE, progress=stop, memory_limit="355 MB")
     assert seen == [True] and not watching()
     with pytest.raises(GraphError):
-        ew.bfs(graph, -5, **ONE, memory_limit="140 MB")
+        ew.bfs(graph, -5, **ONE, memory_limit="355 MB")
     assert not watching()
 
 
@@ -250,5 +250,5 @@ def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path):
         os.truncate(tmp_path / "cut", 4096)
 
     with pytest.raises(FileChangedError):
-        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="140 MB")
+        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="355 MB")
     assert not watching()
