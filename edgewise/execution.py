@@ -248,6 +248,9 @@ class Admission(NamedTuple):
             run.compile_seconds = compile_seconds() - compiled
             spent = time.perf_counter() - started - run.compile_seconds - run.layout_seconds
             run.seconds = max(0.0, spent)
+            if on_gpu and self.graph.placement is not None:
+                with contextlib.suppress(MemoryError):  # there is no room to measure the link
+                    run.explain(carried_over(run.seconds, self.graph.placement.elsewhere))
             if run.threads_used and schedule.num_threads is None and self.num_threads > 1:
                 run.explain(f"on {run.threads_used} of {self.num_threads} threads, by the work")
 
@@ -339,6 +342,13 @@ def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
             f"a superstep that reads all {apart:,} bytes from the host's memory takes {took}, at {1e-9 * rate:.1f} GB/s"
         )
     stop(lines)
+
+
+def carried_over(seconds: float, elsewhere: int) -> str:
+    """What came over the link in a run of so many seconds, as far as its time tells."""
+    most = int(seconds * cuda_door().link_rate())
+    came = f"in {costs.written(1e9 * seconds)} at most {most:,} bytes came over the link"
+    return f"{came}, {most / max(1, elsewhere):.0%} of what lies in the host's memory"
 
 
 def is_final(run: Execution | None, refused: MemoryLimitError) -> bool:

@@ -222,7 +222,7 @@ class Prepared:
             needed = engine.running(run.num_threads, given).most
             check_limit(self.spec.name, rest_of(allowed, engine.held_bytes), needed)
             room = cuda_door().room(self.spec.name, needed)
-            stop_if_explained(run, self.graph, needed)
+            stop_if_explained(run, self.graph, needed + beside)
         with room:
             run.begun = True
             return engine(run, parameters, given, limit)

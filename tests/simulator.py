@@ -173,6 +173,7 @@ def pretend():
     cuda_memory.fits = lambda needed: True
     cuda_memory.scratch = lambda size: contextlib.nullcontext(contextlib.nullcontext)
     cuda_memory.free = lambda: 2**40
+    cuda_memory.link_rate = lambda: 50e9
     cuda_memory.most_threads = lambda: cuda_device.THREADS
     cuda_memory.capability = lambda: (9, 0)
     cuda_memory.pinned, cuda_launch.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room

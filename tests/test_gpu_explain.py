@@ -54,7 +54,32 @@ def test_what_lies_where_is_told_before_the_run(name):
     assert told in text
     rate = float(re.findall(rf"reads all {graph.placement.elsewhere:,} bytes .* at ([\d.]+) GB/s", text)[0])
     assert 1 < rate < 1000
-    assert told in call(plainly, graph, device="cuda", memory_limit=limit).explain()
+    after = call(plainly, graph, device="cuda", memory_limit=limit).explain()
+    assert told in after
+    (share,) = re.findall(
+        r"at most [\d,]+ bytes came over the link, (\d+)% of what lies in the host's", after
+    )
+    assert int(share) > 0
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "components", "mst", "betweenness"])
+def test_an_algorithm_as_a_program_is_explained_with_its_bytes(name):
+    calls = CALLS | {
+        "mst": lambda call, graph, **how: call(ew.mst, graph, **how),
+        "betweenness": lambda call, graph, **how: call(ew.betweenness, graph, sources=[1, 2], **how),
+    }
+    graph, call = graph_of(), calls[name]
+    how = {"device": "cuda", "schedule": ew.Schedule(balance=ew.WorkloadDecomposition())}
+    (number,) = re.findall(r"on the GPU; at most ([\d,]+) bytes of its", call(ew.explain, graph, **how))
+    assert int(number.replace(",", "")) > 8 * graph.num_vertices
+    assert "a program on the GPU" in call(plainly, graph, **how).explain()
+
+
+def test_components_by_programs_are_explained_without_bytes():
+    text = ew.explain(
+        ew.scc, graph_of(), device="cuda", schedule=ew.Schedule(balance=ew.WorkloadDecomposition())
+    )
+    assert "counts its memory when it is laid out" in text
 
 
 @pytest.mark.parametrize("name", ["bfs", "components", "program"])

@@ -19,7 +19,6 @@ from edgewise.execution import (
     is_final,
     stop_if_explained,
 )
-from edgewise.explain import is_asked, stop
 from edgewise.graph import Arrays, Graph, Needs
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
 from edgewise.schedule import Schedule
@@ -94,9 +93,8 @@ class Task(NamedTuple):
 
     def _found(self, args: tuple[Any, ...], run: Execution) -> Any:
         """The answer. A program tells by itself when it has begun."""
-        if self.as_program and is_asked():
-            stop([*run.notes, "on the GPU as a program, which counts its memory when it is laid out"])
-        stop_if_explained(run, self.admission.graph, self.admission.most)
+        if not self.as_program:
+            stop_if_explained(run, self.admission.graph, self.admission.most)
         self._explain_placement(run)
         run.begun = not self.as_program
         try:

@@ -15,6 +15,7 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.programs import prepared_for, tell_schedule
 from edgewise.execution import Execution
+from edgewise.explain import is_asked, stop
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
@@ -117,6 +118,8 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         run: the run; its limit holds for each call of a program.
     """
     tell_schedule(run, "programs")
+    if is_asked():
+        stop([*run.notes, "each of the programs counts its memory when it is laid out"])
     n = graph.num_vertices
     ways = graph, laid_out(run, "turned all arcs round", graph, _turned_round)
     trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))

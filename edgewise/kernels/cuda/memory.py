@@ -192,14 +192,15 @@ def current_stream() -> int:
 @functools.cache
 def link_rate() -> float:
     """The bytes a second at which locked memory of the host is copied to the GPU, measured once: the best of four."""
-    host = pinned(_PROBE, np.uint8)
-    there, best = empty(_PROBE, np.uint8), float("inf")
+    host, there, best = pinned(_PROBE, np.uint8), empty(_PROBE, np.uint8), float("inf")
+    stream, event = cupy().cuda.get_current_stream(), cupy().cuda.Event
     for _ in range(4):
-        finish()
-        start = time.perf_counter()
+        begin, end = event(), event()
+        begin.record(stream)
         send(there, host)
-        finish()
-        best = min(best, time.perf_counter() - start)
+        end.record(stream)
+        end.synchronize()
+        best = min(best, 1e-3 * cupy().cuda.get_elapsed_time(begin, end))
     return _PROBE / best
 
 
@@ -212,7 +213,7 @@ def finish() -> None:
 #: their own: smaller ones may share theirs with others.
 _PAGE, OWN_PAGES = 4096, 2**26
 #: The bytes that are copied to measure the link.
-_PROBE = 2**26
+_PROBE = 2**24
 #: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost), and the flag of memory that kernels
 #: only read (cudaHostRegisterReadOnly).
 _LOCKED, _READ_ONLY = 1, 8
