@@ -148,7 +148,9 @@ def test_vertices_are_named_as_in_the_graph(path: ew.Graph) -> None:
             vertex_id(graph, text)
 
 
-def test_vertices_are_looked_up_by_what_runs_within_its_limit(tmp_path: Path) -> None:
+def test_vertices_are_looked_up_by_what_runs_within_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The ids of a file are not read to tell names from integers."""
     names = [f"place{number}" for number in range(50_000)]
     ew.Graph.from_edges(names[1:], names[:-1]).save(tmp_path / "places.edgewise")
@@ -160,11 +162,14 @@ def test_vertices_are_looked_up_by_what_runs_within_its_limit(tmp_path: Path) ->
         task.function(graph, **values, memory_limit=10**7)
     assert graph.reading_ids().most > 10**7, "the ids were read"
     with pytest.raises(MemoryLimitError, match="bfs: reading the ids of vertices needs"):
-        left_by_ids(graph, "bfs", 10**7)
-    left = left_by_ids(graph, "bfs", 10**8)
+        left_by_ids(graph, "bfs", 10**7, "cpu")
+    left = left_by_ids(graph, "bfs", 10**8, "cpu")
     assert left is not None and left < 10**8 - 50_000 * 72 and graph.reading_ids() == (0, 0)
-    assert left_by_ids(graph, "bfs", 10**8) == 10**8 and left_by_ids(graph, "bfs", None) is None
+    assert left_by_ids(graph, "bfs", 10**8, "cpu") == 10**8 and left_by_ids(graph, "bfs", None, "cpu") is None
     assert task.function(graph, **values, memory_limit=left).level.max() == 7
+    monkeypatch.setattr(tasks, "cuda_problem", lambda: None)
+    again = ew.load(tmp_path / "places.edgewise")
+    assert left_by_ids(again, "bfs", 10**7, "auto") == 10**7, "that is a limit for a GPU"
 
 
 def test_a_program_that_draws_takes_a_seed(tmp_path: Path, path: ew.Graph) -> None:

@@ -268,7 +268,7 @@ def run(
         graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
         limit = as_bytes("memory_limit", memory_limit)
-        left = left_by_ids(graph, task.name, limit)
+        left = left_by_ids(graph, task.name, limit, device)
         how = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
         if explained:
             lines = explain(task.function, graph, **values, **how).splitlines()

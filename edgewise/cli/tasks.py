@@ -22,6 +22,7 @@ from edgewise.execution import check_limit, limited
 from edgewise.graph import Graph, VertexId
 from edgewise.io import write
 from edgewise.io.write import writing
+from edgewise.kernels.door import cuda_problem
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.progress import progress_bar
@@ -285,14 +286,15 @@ def vertex_id(graph: Graph, text: str) -> str | int:
         raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
 
 
-def left_by_ids(graph: Graph, name: str, limit: int | None) -> int | None:
-    """Read the ids of a graph in a file, with which the answer of a run is shown, and give what they leave of a limit.
+def left_by_ids(graph: Graph, name: str, limit: int | None, device: str) -> int | None:
+    """Read the ids of a graph in a file, with which the answer of a run is shown, and give what they leave of a limit:
+    all of it where the run may be on a GPU, for then it is a limit of the GPU's memory.
 
     Raises:
         MemoryLimitError: they take more.
     """
-    if limit is None:
-        return None
+    if limit is None or (device != "cpu" and cuda_problem() is None):
+        return limit
     reading = graph.reading_ids()
     if reading.most:
         check_limit(f"{name}: reading the ids of vertices", limit, reading.most)
