@@ -72,7 +72,7 @@ class MemoryLimitError(EdgewiseError, MemoryError):
     """A run, or a file that is read, that would need more memory than it was allowed.
 
     Attributes:
-        needed: the bytes of a GPU's memory with which it would run, if that is what was refused; else infinity.
+        needed: the bytes with which it would run, if they are known; else infinity.
     """
 
     needed: float = float("inf")

@@ -264,6 +264,7 @@ def admit(
     memory_limit: float | str | None,
     memory: Callable[[], int],
     deliveries: tuple[type, ...],
+    in_order: bool = False,
 ) -> Admission:
     """Check how a run is to be carried out, before anything is looked up or made for it.
 
@@ -278,6 +279,7 @@ def admit(
             included: what does not fit is read from the host's memory (docs/memory.md).
         memory: gives the most bytes that it will take at one time: of the GPU's memory if it runs there.
         deliveries: the forms of delivery that this run has.
+        in_order: whether it reads the graph's rows one after the other, mostly, if it runs on the CPU.
 
     Raises:
         ScheduleError: a schedule that this run cannot follow.
@@ -301,12 +303,12 @@ def admit(
     threads = threads_of(name, schedule)
     pages = FilePages()
     if not on_gpu and memory_limit is not None:
-        pages = file_pages(graph, memory_limit, threads)
+        pages = file_pages(graph, memory_limit, threads, in_order)
     needed = 0
     if on_gpu or memory_limit is not None or is_asked():
         with pages.given_up(0):
             needed = memory()
-    check_limit(name, memory_limit, needed, pages.least)
+    check_limit(name, memory_limit, needed, pages.least, fewer_threads=has_fewer_pages(graph, threads))
     return Admission(
         name, graph, chosen, threads, rest_of(memory_limit, pages.least), needed, progress, pages
     )
@@ -328,9 +330,10 @@ def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
         own = needed if run.memory_limit is None else needed - pages
         lines = [*run.notes, f"on the CPU with at most {threads}; at most {own:,} bytes beyond the graph"]
         if pages:
+            less = ", and less with fewer threads" if has_fewer_pages(graph, run.num_threads) else ""
             lines.append(
-                f"pages of the graph's file come beside these; memory_limit={own + pages} is enough for both, and "
-                "less with fewer threads; pages are read again where they do not fit"
+                f"pages of the graph's file come beside these; memory_limit={own + pages} is enough for both{less}; "
+                "pages are read again where they do not fit"
             )
         stop(lines)
     lines = [*run.notes, f"on the GPU; at most {needed:,} bytes of its memory beside what lies there already"]
@@ -356,19 +359,44 @@ def is_final(run: Execution | None, refused: MemoryLimitError) -> bool:
     return run is not None and run.begun and not isinstance(refused, RefusedBySystem)
 
 
-def check_limit(name: str, memory_limit: int | None, needed: int, of_file: int = 0) -> None:
-    """Refuse what needs more bytes than it may take, `of_file` of them for pages of the graph's file.
+def check_limit(
+    name: str,
+    memory_limit: int | None,
+    needed: int,
+    of_file: int = 0,
+    *,
+    where: str = "beyond the graph",
+    fewer_threads: bool = False,
+) -> None:
+    """Refuse what needs more bytes than it may take.
+
+    Args:
+        name: of what needs them, for messages.
+        memory_limit: bytes that it may take, or None.
+        needed: bytes that it needs.
+        of_file: more of them, for pages of the graph's file.
+        where: what they are beside, or where they lie, for the message.
+        fewer_threads: whether fewer threads would need fewer.
 
     Raises:
         MemoryLimitError: with the numbers.
     """
     if memory_limit is not None and needed + of_file > memory_limit:
-        what, advice = " beyond the graph", "or use a smaller graph"
-        if of_file:
-            what = f", {of_file:,} of them for pages of the graph's file"
-            advice = "or take fewer threads, each of which needs pages: Schedule(num_threads=1)"
-        needs = f"{name} needs {needed + of_file:,} bytes{what}"
-        raise MemoryLimitError(f"{needs}; the limit is {memory_limit:,}. Raise memory_limit, {advice}")
+        what = f", {of_file:,} of them for pages of the graph's file" if of_file else f" {where}"
+        advice = "use a smaller graph"
+        if fewer_threads:
+            advice = "take fewer threads, each of which needs pages: Schedule(num_threads=1), or --threads 1"
+        refused = MemoryLimitError(
+            f"{name} needs {needed + of_file:,} bytes{what}; the limit is {memory_limit:,}. Raise memory_limit, or "
+            f"{advice}"
+        )
+        refused.needed = needed + of_file
+        raise refused
+
+
+def has_fewer_pages(graph: Graph, num_threads: int) -> bool:
+    """Whether a run with a limit needs fewer pages of the graph's file with fewer threads."""
+    return least_pages(graph, num_threads) > least_pages(graph, 1)
 
 
 @contextlib.contextmanager
@@ -387,7 +415,7 @@ def limited(name: str, graph: Graph, memory_limit: int | None, memory: Callable[
     if memory_limit is None:
         yield
         return
-    pages = file_pages(graph, memory_limit, 1)
+    pages = file_pages(graph, memory_limit, 1, in_order=True)
     with pages.given_up(0):
         needed = memory()
     check_limit(name, memory_limit, needed, pages.least)

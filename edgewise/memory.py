@@ -161,7 +161,7 @@ _UNITS = {"": 1, "B": 1} | {
     for infix, base in (("", 1000), ("i", 1024))
     for power, prefix in enumerate("kMGTP", start=1)
 }
-_WITH_UNIT = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
+_WITH_UNIT = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?|[0-9]{1,3}(?:,[0-9]{3})+)\s*([A-Za-z]*)\s*")
 
 
 def as_bytes(name: str, value: Any) -> int | None:
@@ -175,7 +175,7 @@ def as_bytes(name: str, value: Any) -> int | None:
     number: Any = _in_bytes(value) if isinstance(value, str) else value
     if not is_number(number) or not number >= 0 or number % 1 != 0:
         raise ParameterError(
-            f"{name} is {shown(value)}; expected a whole number of bytes of at least 0, such as 4e9, or None, or text "
+            f"{name} is {shown(value)}; expected a number of bytes of at least 0, such as 4e9, or None, or text "
             'with a unit, such as "4GB" or "500 MiB": k, M, G, T or P, then B or iB'
         )
     return int(number)
@@ -188,7 +188,7 @@ def _in_bytes(text: str) -> float | None:
     if match is None or match[2].lower() not in units:
         return None
     try:
-        number = float(match[1])
+        number = float(match[1].replace(",", ""))  # as messages write numbers
         return round(number * units[match[2].lower()]) if match[2] else number
     except (ValueError, OverflowError):
         return None

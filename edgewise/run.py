@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import weakref
 from typing import Any
 
@@ -164,6 +165,7 @@ class Prepared:
                 memory_limit=memory_limit,
                 memory=memory,
                 deliveries=(Push, Pull, Buffered),
+                in_order=memory_limit is not None and not chosen.on_gpu and engine(parameters).in_order,
             )
             chosen.warn_of_cpu(self.spec.name)
             run: Execution | None = None
@@ -203,6 +205,36 @@ class Prepared:
         parameters = parameter_values(self._binding, values)
         return self._carry_out(self._engine(parameters, run.on_gpu), run, parameters, values, limit, beside)
 
+    def needing(self, run: Execution, values: dict[str, Any]) -> int:
+        """Lay the program out as part of a run on a GPU, and give the bytes that it takes there beside that.
+
+        Args:
+            run, values: as for `carry_out`.
+
+        Raises:
+            MemoryLimitError: more of the GPU's memory is needed than allowed.
+        """
+        parameters = parameter_values(self._binding, values)
+        engine = self._engine(parameters, run.on_gpu)
+        return self._laid_out(engine, run, _without(parameters, values), 0)
+
+    def _laid_out(self, engine: AbstractEngine, run: Execution, given: dict[str, Any], beside: int) -> int:
+        """Lay the program out for an engine on a GPU; the bytes that it takes there beside that."""
+        allowed = rest_of(run.memory_limit, beside)
+        try:
+            if not engine.is_laid_out(allowed, given):
+                with run.laying_out():
+                    engine.lay_out(allowed, given)
+            needed = engine.running(run.num_threads, given).most
+            check_limit(self.spec.name, allowed, needed + engine.held_bytes, where="on the GPU")
+        except MemoryLimitError as refused:
+            if beside == 0 or math.isinf(refused.needed):
+                raise
+            # With the bytes of the algorithm that it is part of.
+            check_limit(self.spec.name, run.memory_limit, int(refused.needed) + beside, where="on the GPU")
+            raise
+        return needed
+
     def _carry_out(
         self,
         engine: AbstractEngine,
@@ -213,16 +245,15 @@ class Prepared:
         beside: int = 0,
     ) -> Outcome:
         """Carry the program out by an engine with all parameters given, vertices as indices."""
-        given, allowed = _without(parameters, values), rest_of(run.memory_limit, beside)
-        if not engine.is_laid_out(allowed, given):
-            with run.laying_out():
-                engine.lay_out(allowed, given)
+        given = _without(parameters, values)
         room: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if run.on_gpu:
-            needed = engine.running(run.num_threads, given).most
-            check_limit(self.spec.name, rest_of(allowed, engine.held_bytes), needed)
+            needed = self._laid_out(engine, run, given, beside)
             room = cuda_door().room(self.spec.name, needed)
             stop_if_explained(run, self.graph, needed + beside)
+        elif not engine.is_laid_out(run.memory_limit, given):
+            with run.laying_out():
+                engine.lay_out(run.memory_limit, given)
         with room:
             run.begun = True
             return engine(run, parameters, given, limit)

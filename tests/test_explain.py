@@ -49,14 +49,18 @@ def bytes_of(text):
     return int(number.replace(",", ""))
 
 
-#: Takes fewer sources at a time if its limit is lower.
-ADAPTS = ("betweenness", "edge betweenness")
+#: Take less if their limit is lower: fewer sources at a time, no in-edges.
+ADAPTS = ("bfs", "betweenness", "edge betweenness")
 
 
 @pytest.mark.parametrize("name", ADAPTS)
 def test_the_bytes_that_are_named_are_enough(name):
-    call = call_of(name, drawn())
-    assert call(memory_limit=bytes_of(call(explained=True))).seconds >= 0
+    graph = drawn()
+    call = call_of(name, graph)
+    named = bytes_of(call(explained=True))
+    assert not graph.has_in_edges, "nothing is made"
+    assert call(memory_limit=named).seconds >= 0
+    assert bytes_of(call_of(name, drawn())(explained=True, memory_limit=named - 1)) < named
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in ADAPTS])

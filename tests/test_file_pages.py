@@ -1,9 +1,10 @@
 """A run on a graph in a file takes no more resident memory than its limit, pages of the file included."""
 
-import contextlib
 import mmap
 import os
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from edgewise.errors import FileChangedError, GraphError, MemoryLimitError
 from edgewise.graph import least_pages
 from edgewise.kernels.cpu.ceiling import Ceiling, below, resident_without
 from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.single_pages import map_as_usual, map_singly
 from edgewise.kernels.cpu.team import claim, team_kernel
 
 pytestmark = pytest.mark.skipif(not os.access(CLEAR, os.W_OK), reason="the peak is told by Linux only")
@@ -24,6 +26,7 @@ GRAPHS = {
     "directed": {"m": 34_000_000},
     "undirected": {"m": 34_000_000, "directed": False},
     "weighted": {"m": 17_000_000, "directed": False, "weights": (1, 99)},
+    "alone": {"m": 50_000_000, "in_edges": False},
 }
 BOTH_WAYS = {
     "scc": "ew.scc(g, memory_limit=limit)",
@@ -35,14 +38,19 @@ RUNS = {
     "components": "ew.connected_components(g, memory_limit=limit)",
     "program that pulls": "ew.run(P.PageRank(tol=1e-2), g, memory_limit=limit)",
 }
+#: Runs that read at random.
+AT_RANDOM = {
+    "sssp": "ew.sssp(g, first, memory_limit=limit)",
+    "betweenness": "ew.betweenness(g, sources=[first], memory_limit=limit)",
+}
 WEIGHTED = {
     "weighted pagerank": "ew.pagerank(g, tol=0, max_iterations=3, weighted=True, memory_limit=limit)",
     "mst": "ew.mst(g, memory_limit=limit)",
 }
-#: Shortest paths and betweenness read at random for long, and may read past the least limit between two looks: see
-#: docs/memory.md.
 CASES = [
     *(("directed", run) for run in BOTH_WAYS.items()),
+    ("directed", ("bfs", RUNS["bfs"])),
+    *(("weighted", run) for run in AT_RANDOM.items()),
     *(("undirected", run) for run in RUNS.items()),
     *(("weighted", run) for run in WEIGHTED.items()),
 ]
@@ -60,10 +68,10 @@ def files(tmp_path_factory):
     def path(name):
         if not (folder / name).exists():
             options = {"directed": True, **GRAPHS[name]}
-            num_edges = options.pop("m")
+            num_edges, in_edges = options.pop("m"), options.pop("in_edges", options["directed"])
             for suffix, n, m in (("", 600_000, num_edges), (".small", 100, 2000)):
                 graph = ew.generate.uniform(n, m, seed=1, **options)
-                graph.save(folder / f"{name}{suffix}", in_edges=options["directed"])
+                graph.save(folder / f"{name}{suffix}", in_edges=in_edges)
         return folder / name
 
     return path
@@ -77,7 +85,9 @@ def files(tmp_path_factory):
     ],
     ids=lambda each: each if isinstance(each, str) else each[0],
 )
-def test_a_run_stays_within_the_least_limit_that_it_says(files, monkeypatch, graph, run):
+def test_a_run_stays_within_the_least_limit_that_it_says(files, mapping, monkeypatch, graph, run):
+    if run[0] in ("bfs", *AT_RANDOM) and not mapped_singly(*mapping):
+        pytest.skip("this system maps pages around those that are read: see docs/memory.md")
     monkeypatch.setenv("EDGEWISE_NUM_THREADS", "2")
     found = measured(Case(f"in {files(graph)}", run[1]))
     assert found.peak <= found.needed + SLACK and found.later <= found.again + SLACK, found
@@ -99,10 +109,18 @@ def add_up(thread, size, control, words, total):
 
 @pytest.fixture
 def mapping(tmp_path):
-    """A file of 256 MiB in memory, as words."""
+    """A file of 256 MiB in memory, as words, and its descriptor."""
     (tmp_path / "zeros").write_bytes(bytes(256 * MIB))
     with (tmp_path / "zeros").open("rb") as file:
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint64)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        yield np.frombuffer(mapped, np.uint64), file.fileno()
+
+
+def mapped_singly(words, file) -> bool:
+    """Whether this system can map single pages. The mapping is as before then."""
+    watch = map_singly(words.view(np.uint8), file)
+    map_as_usual(words.view(np.uint8), file, watch)
+    return watch >= 0
 
 
 def peak_of_reading(mapping) -> int:
@@ -116,8 +134,10 @@ def peak_of_reading(mapping) -> int:
 
 
 def test_pages_are_given_up_while_a_kernel_reads(mapping):
+    mapping, _ = mapping
+
     def ceiling(size):
-        return Ceiling(before + size * MIB, before + 3 * size * MIB, mapping.view(np.uint8))
+        return Ceiling(before + size * MIB, before + 3 * size * MIB, mapping.view(np.uint8), -1)
 
     before = resident_without(mapping.view(np.uint8))
     assert peak_of_reading(mapping) > 240 * MIB
@@ -128,6 +148,26 @@ def test_pages_are_given_up_while_a_kernel_reads(mapping):
         with below(ceiling(48)):
             pass
         assert peak_of_reading(mapping) > 240 * MIB
+
+
+def test_single_pages_are_mapped_as_they_are_read(mapping):
+    words, file = mapping
+    if not mapped_singly(words, file):
+        pytest.skip("this system maps pages around those that are read: see docs/memory.md")
+    some = words[:: 64 * 1024 // 8]  # a word in each 64 KiB
+
+    def resident():
+        before = resident_without(words.view(np.uint8))
+        assert some.sum() == 0
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE - before
+
+    around = resident()
+    watch = map_singly(words.view(np.uint8), file)
+    singly = resident()
+    os.pwrite(os.open(f"/proc/self/fd/{file}", os.O_RDWR), b"\7", 5 * 65536)
+    assert some[5] == 7, "the mapping is still that of the file"
+    map_as_usual(words.view(np.uint8), file, watch)
+    assert some[5] == 7 and singly <= len(some) * mmap.PAGESIZE + MIB < 240 * MIB < around
 
 
 def watching() -> bool:
@@ -205,23 +245,33 @@ def test_several_runs_at_a_time(path):
     assert not watching()
 
 
-def test_nothing_is_given_up_of_a_file_that_fits(path):
-    """Its pages and the run's own arrays together are within the limit."""
+@pytest.mark.parametrize("reserve", [0, 128 * MIB])
+def test_a_file_that_fits_stays(path, reserve, monkeypatch):
+    """With what pages need at least to spare, as the run may take more than it needs."""
+
+    ceilings = []
+
+    def remember(ceiling):
+        ceilings.append(ceiling.limit - ceiling.ceiling)
+        return below(ceiling)
+
+    monkeypatch.setattr(sys.modules["edgewise.graph.file_pages"], "below", remember)
 
     def call(**options):
-        seen = []
+        return ew.pagerank(ew.load(path), max_iterations=1, **ONE, **options)
 
-        def stop(_):
-            seen.append(watching())
-            raise ValueError
+    fits = least(call) + path.stat().st_size
+    call(memory_limit=fits - 128 * MIB + reserve)
+    assert (ceilings[-1] == 128 * MIB) == (reserve > 0)
 
-        with contextlib.suppress(ValueError):
-            ew.pagerank(ew.load(path), tol=0, max_iterations=10**6, **ONE, progress=stop, **options)
-        return seen
 
-    fits = least(call) - 128 * MIB + path.stat().st_size
-    assert call(memory_limit=fits - 1) == [True]
-    assert call(memory_limit=fits) == [False]
+@pytest.mark.more
+def test_a_search_that_makes_in_edges_stays_within_its_limit(files, monkeypatch):
+    """The file would fit beside what it needs, and does not beside the in-edges, which it makes for it may."""
+    monkeypatch.setenv("EDGEWISE_NUM_THREADS", "1")
+    more = 330_000_000
+    found = measured(Case(f"in {files('alone')}", f"ew.bfs(g, first, memory_limit=limit and limit + {more})"))
+    assert found.peak <= found.needed + more + SLACK, found
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.param(ValueError, marks=pytest.mark.more)])

@@ -23,6 +23,8 @@ from edgewise.text import printable
 
 #: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
 READING_BYTES = 8_000_000
+#: The memory of a block of lines is taken to be a multiple of this.
+_BLOCK_STEP = 1_000_000
 #: How often names are held at one time: as strings, and as bytes that are written.
 _COPIES = 2
 
@@ -90,8 +92,12 @@ class Files:
         try:
             for source, target, weight in self._pieces:
                 self.held_bytes = _COPIES * self._pieces.bytes_of_names
-                held = self.held_bytes + self._pieces.bytes_of_block
-                self._room.left(held, "names and a block of lines", share=self._share_read)
+                # Blocks end with a line: the next one may be a little longer.
+                block = -(-self._pieces.bytes_of_block // _BLOCK_STEP) * _BLOCK_STEP
+                self._room.left(block, "a block of lines")
+                if self.held_bytes:
+                    share = self._share_read
+                    self._room.left(self.held_bytes + block, "names and a block of lines", share=share)
                 count += len(source)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base

@@ -128,7 +128,7 @@ class Sorting:
             for part in spill.parts(bucket, most):
                 marks[part.targets[(part.targets >= begin) & (part.targets < begin + step)] - begin] = True
             count += int(np.count_nonzero(marks))
-        least = int(self.room.limit * (count + 1) / most) + 1
+        least = self.room.limit + self.sizes.more_for(2 * (count + 1))
         raise self.room.refusal(least, f"to merge the parallel edges of a vertex with {count:,} neighbours")
 
     def _merged(self, rows: Rows, first_row: int) -> tuple[Rows, int]:

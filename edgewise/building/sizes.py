@@ -16,7 +16,7 @@ _MOST_EDGES, _MOST_ARCS = 2**25, 2**27
 _MAX_BUCKETS = 1024
 #: Bytes of a row of a bucket: its offset, twice, and the place of its next arc; and of a bucket: counts of its arcs.
 _ROW_BYTES, _BUCKET_BYTES = 24, 64
-_SHARE_OF_ROWS, _SHARE_OF_COUNTS = 0.1, 0.08
+_SHARE_OF_BUCKET, _SHARE_OF_ROWS, _SHARE_OF_COUNTS = 0.45, 0.1, 0.08
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,18 @@ class Sizes:
         bucket: arcs that are sorted together.
         rows: rows that are sorted together.
         max_buckets: buckets that arcs are dealt to, at least 2.
+        arc_bytes: what an arc of a bucket takes.
     """
 
     batch: int
     bucket: int
     rows: int
     max_buckets: int = _MAX_BUCKETS
+    arc_bytes: int = 0
+
+    def more_for(self, bucket: int) -> int:
+        """The bytes that are needed more for `bucket` arcs to be sorted together."""
+        return math.ceil((bucket - self.bucket + 1) * self.arc_bytes / _SHARE_OF_BUCKET)
 
     def shift_for(self, num_rows: int) -> int:
         """Buckets of ``2**shift`` rows: at most `max_buckets` of them, unless that makes them too long to sort."""
@@ -54,8 +60,9 @@ def sizes_within(room: int, weight_bytes: int, both_directions: bool, merges: bo
         of_arc += 16 * available_threads() + 4 + weight_bytes
     return Sizes(
         batch=min(int(0.35 * room / of_edge), _MOST_EDGES),
-        bucket=min(int(0.45 * room / of_arc), _MOST_ARCS),
+        bucket=min(int(_SHARE_OF_BUCKET * room / of_arc), _MOST_ARCS),
         rows=int(_SHARE_OF_ROWS * room / _ROW_BYTES),
+        arc_bytes=of_arc,
     )
 
 
@@ -97,13 +104,9 @@ class Room:
         least = beside + held
         if least > self.limit:
             detail = f"{held:,} bytes of that for {what}" if held else ""
-            if held and share < 1:
-                whole = (
-                    f"about {beside + math.ceil(held / share):,} may be enough for all"
-                    if share
-                    else "more may come"
-                )
-                detail += f" so far; {whole}"
+            if share < 1:
+                whole = f", and at most about {math.ceil(held / share):,} for all" if share else ""
+                detail += f" so far; more may come{whole}"
             raise self.refusal(least, detail)
         return self.limit - self.reading - held
 

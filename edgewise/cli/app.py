@@ -253,7 +253,7 @@ def run(
         raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     with plain_errors():
         from edgewise.cli.report import RunReport
-        from edgewise.cli.tasks import find_task, left_by_ids, parse_settings
+        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_settings
         from edgewise.explain import explain
         from edgewise.io.columns import check_writable, write_columns
         from edgewise.memory import as_bytes
@@ -268,15 +268,21 @@ def run(
         graph, read_seconds = read_graph(graph_file, undirected, weighted, delimiter, memory_limit, reading)
         values = task.arguments(graph, texts)
         limit = as_bytes("memory_limit", memory_limit)
+        of_ids = graph.reading_ids()
         left = left_by_ids(graph, task.name, limit, device)
         how = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
         if explained:
-            lines = explain(task.function, graph, **values, **how).splitlines()
-            if limit is not None and left is not None and left < limit:
-                lines.append(f"beside that, the ids of vertices take {limit - left:,} bytes of memory_limit")
+            with counting(task.name, limit, left):
+                lines = explain(task.function, graph, **values, **how).splitlines()
+            if of_ids.most:
+                lines.append(
+                    "the ids of vertices, with which the answer is shown, count within --memory-limit on the CPU: "
+                    f"{of_ids.most:,} bytes while they are read, before the run; {of_ids.kept:,} beside the run"
+                )
             show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
             return
-        result = task.function(graph, **values, **how, progress=True)
+        with counting(task.name, limit, left):
+            result = task.function(graph, **values, **how, progress=True)
         if verify:
             result.verify(graph)
         if output is not None:
@@ -371,8 +377,10 @@ def convert(
         from edgewise.io.door import is_own
         from edgewise.io.write import check_graph_writable
         from edgewise.memory import as_bytes
+        from edgewise.whole import check_place
 
         check_graph_writable(output)
+        check_place(output, graph_file)
         how = (undirected, weighted, delimiter, memory_limit, reading)
         if memory_limit is not None and output.suffix == SUFFIX and not is_own(graph_file):
             graph = build_graph(graph_file, output, in_edges, *how)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph import Graph
-from edgewise.graph.csr import Rows
+from edgewise.graph.csr import Rows, row_of_some
 from edgewise.graph.file import file_facts
 from edgewise.graph.making import Made
 from edgewise.graph.pairs import count_parallel, count_reciprocal
@@ -23,6 +23,8 @@ from edgewise.result import Result
 from edgewise.text import on_one_line
 
 Facts = dict[str, Any]
+#: Arcs that are looked at together.
+_PIECE = 2**20
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,10 @@ def degree_facts(graph: Graph) -> Facts:
             facts[f"max_{name}_vertex"] = graph.ids_of(np.array([most])).tolist()[0]
         facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
         facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
-    facts["self_loops"] = int((graph.sources == graph.targets).sum())
+    pieces = ((begin, min(begin + _PIECE, graph.num_arcs)) for begin in range(0, graph.num_arcs, _PIECE))
+    facts["self_loops"] = sum(
+        int((row_of_some(graph.offsets, *piece) == graph.targets[slice(*piece)]).sum()) for piece in pieces
+    )
     rows = Rows(graph.offsets, graph.targets, None)
     facts["parallel_edges"] = count_parallel(rows, graph.directed)
     if graph.directed:
@@ -96,7 +101,7 @@ def degree_bytes(graph: Graph) -> int:
     degrees = graph.making(Made.OUT_DEGREE, Made.IN_DEGREE)
     in_edges = graph.making(Made.IN_EDGES) if graph.directed else held(0)
     stamps = 8 * n + 4 * (n + m)
-    return in_turn(degrees, graph.reading_ids(), held(4 * m), in_edges, Step(0, max(m, 3 * n, stamps))).most
+    return in_turn(degrees, graph.reading_ids(), in_edges, Step(0, max(3 * n, stamps))).most
 
 
 def as_text(value: Any) -> str:

@@ -1,13 +1,15 @@
 """Tasks that the command line can run by name: the algorithms, and a program in a user's file."""
 
 import ast
+import contextlib
 import importlib.util
 import inspect
+import math
 import sys
 import traceback
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, NoneType
@@ -17,7 +19,7 @@ import numpy as np
 
 import edgewise
 from edgewise import generate
-from edgewise.errors import GraphError, ProgramError
+from edgewise.errors import GraphError, MemoryLimitError, ProgramError
 from edgewise.execution import check_limit, limited
 from edgewise.graph import Graph, VertexId
 from edgewise.io import write
@@ -284,6 +286,26 @@ def vertex_id(graph: Graph, text: str) -> str | int:
         return int(text)
     except ValueError:
         raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
+
+
+@contextlib.contextmanager
+def counting(name: str, limit: int | None, left: int | None) -> Iterator[None]:
+    """While this is entered, refusals of memory name the limit of the command line, which counts ids that were read:
+    `left` is what these leave of it.
+
+    Raises:
+        MemoryLimitError: in place of those.
+    """
+    try:
+        yield
+    except MemoryLimitError as refused:
+        if limit is None or left is None or left == limit or math.isinf(refused.needed):
+            raise
+        whole, of_ids = int(refused.needed) + limit - left, limit - left
+        raise MemoryLimitError(
+            f"{name} needs {whole:,} bytes, {of_ids:,} of them for the ids of vertices; --memory-limit is {limit:,}. "
+            "Raise it, or take fewer threads, if there are several"
+        ) from None
 
 
 def left_by_ids(graph: Graph, name: str, limit: int | None, device: str) -> int | None:

@@ -69,10 +69,12 @@ class AbstractEngine(ABC):
         memory_kept: about how many bytes are kept from one run to the next.
         held_bytes: the bytes of a GPU's memory that the graph and what all runs share take, which count towards a run's
             limit there; 0 on a CPU, where the limit is for what a run takes beyond these.
+        in_order: whether a run on a CPU reads rows one after the other.
     """
 
     memory_kept: int
     held_bytes: int = 0
+    in_order: bool = False
 
     @abstractmethod
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:

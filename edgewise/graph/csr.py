@@ -186,6 +186,11 @@ def row_of_arcs(offsets: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
 
 
+def row_of_some(offsets: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """The rows of the arcs from `begin` to `end`, shape (end - begin,), with little memory beside."""
+    return np.searchsorted(offsets, np.arange(begin, end, dtype=offsets.dtype), side="right") - 1
+
+
 def _counts_of(targets: np.ndarray, cut: Cut) -> np.ndarray:
     """The number of targets of each block in each bucket."""
     counts = cut.counts()

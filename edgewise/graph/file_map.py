@@ -78,6 +78,11 @@ class GraphFile:
         weakref.finalize(whole, mapped.release, self._guard).atexit = False
         return whole
 
+    @property
+    def descriptor(self) -> int:
+        """That of the open file."""
+        return self._file
+
     def values(self, name: str) -> np.ndarray:
         """An array as it is in the file, unchecked."""
         array = self.header.arrays[name]

@@ -33,7 +33,7 @@ def reading_once(graph: Graph) -> contextlib.AbstractContextManager[None]:
 
     For what is found once for a graph, before the limit of a run is looked at.
     """
-    return file_pages(graph, least_pages(graph, 1), 1).given_up(0)
+    return file_pages(graph, least_pages(graph, 1), 1, in_order=True).given_up(0)
 
 
 class FilePages(NamedTuple):
@@ -44,12 +44,14 @@ class FilePages(NamedTuple):
         before: resident bytes of the process before the run, without these pages.
         limit: bytes that the run may take.
         mapping: of the file; None if nothing has to be given up.
+        file: its descriptor, if single pages are to be mapped (`edgewise.kernels.cpu.single_pages`).
     """
 
     least: int = 0
     before: int = 0
     limit: int = 0
     mapping: np.ndarray | None = None
+    file: int = -1
 
     def given_up(self, needed: int) -> contextlib.AbstractContextManager[None]:
         """While this is entered, pages are given up so that what the run takes stays within the limit.
@@ -57,18 +59,29 @@ class FilePages(NamedTuple):
         Args:
             needed: bytes that the run takes beside the pages; 0 as long as that is not known.
         """
-        if self.mapping is None or (needed and self.mapping.nbytes <= self.limit - needed):
+        if self.mapping is None:
             return contextlib.nullcontext()
-        slack = min(max(self.limit - needed, self.least) * 2 // 3, _MOST_SLACK)
+        room = self.limit - needed
+        slack = min(max(room, self.least) * 2 // 3, _MOST_SLACK)
+        if needed and self.mapping.nbytes + self.least <= room:
+            slack = self.least  # all of it fits, unless the run takes more because it may
         most = self.before + self.limit
-        return below(Ceiling(most - slack, most, self.mapping))
+        return below(Ceiling(most - slack, most, self.mapping, self.file))
 
 
-def file_pages(graph: Graph, limit: int, num_threads: int) -> FilePages:
-    """The pages of the file of a graph, if it has one, for a run on the CPU."""
+def file_pages(graph: Graph, limit: int, num_threads: int, in_order: bool) -> FilePages:
+    """The pages of the file of a graph, if it has one, for a run on the CPU.
+
+    Args:
+        graph: what it runs on.
+        limit: bytes that it may take.
+        num_threads: how many threads it has at most.
+        in_order: whether it reads rows one after the other, so that pages around the one that is read are of use.
+    """
     least, rows = least_pages(graph, num_threads), graph._rows
     if not isinstance(rows, FileRows) or least < _LEAST * (1 + num_threads):
         return FilePages(least)
     with rows.file.lock:
         mapping = rows.file.mapping
-    return FilePages(least, resident_without(mapping), limit, mapping)
+    file = -1 if in_order else rows.file.descriptor
+    return FilePages(least, resident_without(mapping), limit, mapping, file)

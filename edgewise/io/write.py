@@ -12,6 +12,7 @@ import numpy as np
 from edgewise.errors import OutputError, ParameterError
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
+from edgewise.graph.csr import row_of_some
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
@@ -150,7 +151,7 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     if path.suffix == SUFFIX:
         made = graph.making(Made.IN_EDGES) if in_edges and graph.directed else graph.making()
         return in_turn(made, held(reading.most)).most
-    return in_turn(graph.making(), reading, held(4 * m + 8 * n + _LINE_BYTES * min(_CHUNK, m))).most
+    return in_turn(graph.making(), reading, held(8 * n + _LINE_BYTES * min(_CHUNK, m))).most
 
 
 def check_graph_writable(path: Path) -> None:
@@ -178,7 +179,7 @@ def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) ->
     """Write the arcs, or each edge once from its end of larger index, and yield the number of arcs done."""
     for start in range(0, graph.num_arcs, _CHUNK):
         part = slice(start, min(start + _CHUNK, graph.num_arcs))
-        source, target = graph.sources[part], graph.targets[part]
+        source, target = row_of_some(graph.offsets, part.start, part.stop), graph.targets[part]
         kept = slice(None) if graph.directed else source >= target
         columns = [ids[source[kept]].tolist(), ids[target[kept]].tolist()]
         if graph.weights is not None:
@@ -214,8 +215,13 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
 
 def _first_edge(graph: Graph, ids: np.ndarray) -> list:
     """The ids of the edge that is written first."""
-    arc = 0 if graph.directed else int(np.argmax(graph.sources >= graph.targets))
-    return ids[[graph.sources[arc], graph.targets[arc]]].tolist()
+    for begin in range(0, graph.num_arcs, _CHUNK):
+        end = min(begin + _CHUNK, graph.num_arcs)
+        source, target = row_of_some(graph.offsets, begin, end), graph.targets[begin:end]
+        arcs = np.flatnonzero(source >= target) if not graph.directed else np.arange(1)
+        if len(arcs):
+            return ids[[source[arcs[0]], target[arcs[0]]]].tolist()
+    return []
 
 
 def _falls_apart(name: str, marks: str) -> bool:

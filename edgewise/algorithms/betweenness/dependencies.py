@@ -13,7 +13,7 @@ from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import arcs_for, exact_dtype, refusal_of_weights
 from edgewise.algorithms.betweenness.memory import MOST_SOURCES, batch_beside, batch_bytes, source_bytes
 from edgewise.algorithms.betweenness.sources import Asked
-from edgewise.algorithms.common.dispatch import Form, begin
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Arrays, least_pages
 from edgewise.kernels.costs import levels
@@ -62,7 +62,7 @@ def sum_dependencies(
             return batch_bytes(n, m, 1)
         return batch_beside(n, m, asked.number, limit, *graph.gpu.sizes(Arrays.BOTH_WAYS))
 
-    program: Form | str = Form("betweenness.cuda.sum_by_program", lambda _: 8 * n, (Pull, Buffered))
+    program: Form | str = Form("betweenness.cuda.sum_by_program", no_memory, (Pull, Buffered))
     if weighted or on == ON_ARCS:
         program = "of edges," if on == ON_ARCS else "by weights"
     task = begin(

@@ -19,6 +19,7 @@ Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, with a cost model in plac
 
 import operator
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +30,10 @@ from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress
-from edgewise.graph import Arrays, Graph, VertexId, check_graph
-from edgewise.memory import in_turn
+from edgewise.execution import Execution, Progress, rest_of, threads_of
+from edgewise.explain import is_asked
+from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
+from edgewise.memory import as_bytes, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.text import shown
@@ -137,6 +139,16 @@ def bfs(
     check_graph("bfs", graph)
     looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
+
+    def memory(schedule: Schedule) -> int:
+        needed = in_turn(looking_up, search_memory(graph, schedule)).most
+        if is_asked() and not isinstance(schedule.delivery, Push):  # it makes in-edges if it may
+            pulling = in_turn(looking_up, search_memory(graph, replace(schedule, delivery=Pull()))).most
+            pages = least_pages(graph, threads_of("bfs", schedule))
+            room = rest_of(as_bytes("bfs: memory_limit", memory_limit), pages)
+            needed = pulling if room is None or pulling <= room else needed
+        return needed
+
     work, rounds = search_cost(graph)
     task = begin(
         "bfs",
@@ -148,9 +160,7 @@ def bfs(
         work=work,
         rounds=rounds,
         arrays=Arrays.BOTH_WAYS,
-        cpu=Form(
-            search, lambda schedule: in_turn(looking_up, search_memory(graph, schedule)).most, (Push, Pull)
-        ),
+        cpu=Form(search, memory, (Push, Pull)),
         cuda=Form(
             "bfs.cuda.search",
             lambda _: 8 * graph.num_vertices,

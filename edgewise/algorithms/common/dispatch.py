@@ -38,6 +38,7 @@ class Form(NamedTuple):
         heads: whether the first neighbours of vertices help it on a GPU that has no room for the graph, see
             `edgewise.algorithms.common.heads`.
         otherwise: the form for a GPU that has no room for this one.
+        in_order: whether a form for the CPU reads rows one after the other, mostly.
     """
 
     find: Callable[..., Any] | str
@@ -47,6 +48,7 @@ class Form(NamedTuple):
     lists: int = 0
     heads: bool = False
     otherwise: "Form | None" = None
+    in_order: bool = False
 
 
 def no_memory(_: Schedule) -> int:
@@ -184,7 +186,7 @@ def begin(
 
         how: dict[str, Any] = {"progress": progress, "memory_limit": memory_limit, "memory": memory}
         try:
-            admission = admit(name, graph, chosen, **how, deliveries=form.deliveries)
+            admission = admit(name, graph, chosen, **how, deliveries=form.deliveries, in_order=form.in_order)
         except MemoryLimitError as refused:
             return on_cpu(refused)
         find = _imported((taken if graph.num_vertices else cpu).find)

@@ -133,7 +133,7 @@ def begin_components(
         memory_limit,
         work=components_work(graph),
         rounds=10,
-        cpu=Form(components, lambda _: components_memory(graph).most),
+        cpu=Form(components, lambda _: components_memory(graph).most, in_order=True),
         cuda=Form(
             "components.cuda.components",
             lambda _: 4 * graph.num_vertices,

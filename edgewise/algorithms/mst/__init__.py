@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, check_numbers
-from edgewise.algorithms.common.dispatch import Form, begin
+from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.mst.cpu import forest, forest_memory, forest_work
-from edgewise.algorithms.mst.memory import joining_bytes, rounds_bytes
+from edgewise.algorithms.mst.memory import rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
@@ -153,15 +153,13 @@ def mst(
         work=forest_work(graph),
         rounds=60,
         arrays=Arrays.rows(graph.weighted),
-        cpu=Form(forest, lambda _: forest_memory(graph, dtype)),
+        cpu=Form(forest, lambda _: forest_memory(graph, dtype), in_order=True),
         cuda=Form(
             "mst.cuda.spanning_forest",
             lambda _: _gpu_memory(graph, dtype),
             arrays=Arrays.both_ways(graph.weighted),
         ),
-        program=Form(
-            "mst.program.forest", lambda _: joining_bytes(graph.num_vertices), (Push, Pull, Buffered)
-        ),
+        program=Form("mst.program.forest", no_memory, (Push, Pull, Buffered)),
     )
     found, run = task.find(graph, dtype)
     return MSTResult(graph, run, found)

@@ -195,7 +195,9 @@ def pagerank(
         work=rank_work(graph, min(limit, LIKELY_ITERATIONS)),
         rounds=ROUNDS,
         arrays=Arrays.IN_EDGES,
-        cpu=Form(rank, lambda _: rank_memory(graph, kind, weighted, personalization, start), (Pull,)),
+        cpu=Form(
+            rank, lambda _: rank_memory(graph, kind, weighted, personalization, start), (Pull,), in_order=True
+        ),
         cuda=Form(
             "pagerank.cuda.rank",
             lambda _: _gpu_memory(graph, kind, weighted, anew=memory_limit is not None),

@@ -14,8 +14,7 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.programs import prepared_for, tell_schedule
-from edgewise.execution import Execution
-from edgewise.explain import is_asked, stop
+from edgewise.execution import Execution, stop_if_explained
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
@@ -118,8 +117,6 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         run: the run; its limit holds for each call of a program.
     """
     tell_schedule(run, "programs")
-    if is_asked():
-        stop([*run.notes, "each of the programs counts its memory when it is laid out"])
     n = graph.num_vertices
     ways = graph, laid_out(run, "turned all arcs round", graph, _turned_round)
     trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
@@ -130,6 +127,8 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         return host_copy(outcome.vertex_fields[field]), outcome.supersteps
 
     component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
+    of_all = [each.needing(run, {"group": group}) for each in (*trims, *reaches, colours)]
+    stop_if_explained(run, graph, max(of_all))
     _trim(trims, group, carry_out)
     if (group != KNOWN).any():
         arcs = np.minimum(ways[0].out_degree, ways[1].out_degree)

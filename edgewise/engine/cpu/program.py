@@ -65,7 +65,7 @@ class CpuProgram(AbstractEngine):
         self, compiled: CompiledProgram, binding: Binding, message: np.dtype, delivery: Delivery
     ) -> None:
         self._compiled, self._binding, self._message = compiled, binding, message
-        self._delivery = delivery
+        self._delivery, self.in_order = delivery, not (delivery.pushes or delivery.buffered)
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cpu kernel", delivery.best_first, delivery.buffered, str(message), binding.dtypes)
         self._free: list[Workspace] = []

@@ -28,6 +28,7 @@ from numba import types
 
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.cpu.atomics import atomic_load
+from edgewise.kernels.cpu.single_pages import SMALL_PAGES, map_as_usual, map_singly
 
 _STATM = Path("/proc/self/statm")
 #: Bytes of that file that are read: its second number is what is resident, in pages.
@@ -37,8 +38,8 @@ _TEXT = 64
 _STOP, _CEILING, _LIMIT, _MAPPINGS = range(4)
 #: Pages that are read in a microsecond at most, and the microseconds between two looks.
 _FASTEST, _SHORTEST, _LONGEST = 128, 100, 1000
-#: Advice to Linux on mapped memory: give it up, it is read again when it is used; map no pages of 2 MiB.
-_DONT_NEED, _SMALL_PAGES = 4, 15
+#: Advice to Linux on mapped memory: give it up, it is read again when it is used.
+_DONT_NEED = 4
 _SPACE, _ZERO, _TEN = 32, 48, 10
 
 _read = types.ExternalFunction("pread", types.intp(types.int32, types.intp, types.intp, types.intp))
@@ -53,11 +54,13 @@ class Ceiling(NamedTuple):
         ceiling: resident bytes of the process, above which pages are given up.
         limit: resident bytes that should not be reached.
         mapping: whose pages these are, uint8.
+        file: the descriptor of the mapped file, to map single pages as they are read; -1 to leave that to the system.
     """
 
     ceiling: int
     limit: int
     mapping: np.ndarray
+    file: int
 
 
 def is_counted() -> bool:
@@ -70,7 +73,7 @@ def resident_without(mapping: np.ndarray) -> int:
 
     From then on it has no pages of 2 MiB, with which reading at random fills a gigabyte in less than a millisecond.
     """
-    for advice in (_SMALL_PAGES, _DONT_NEED):
+    for advice in (SMALL_PAGES, _DONT_NEED):
         ctypes.CDLL(None).madvise(
             ctypes.c_void_p(mapping.ctypes.data), ctypes.c_size_t(mapping.nbytes), advice
         )
@@ -109,6 +112,8 @@ class _Watcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ceilings: dict[object, Ceiling] = {}
+        #: What `map_singly` gave for each mapping, by its address.
+        self._singly: dict[int, tuple[Ceiling, int]] = {}
         self._words = np.zeros(0, np.int64)
         self._thread: threading.Thread | None = None
 
@@ -131,9 +136,10 @@ class _Watcher:
             self._words[_STOP] = 1
             self._thread.join()
             self._thread = None
-        if not self._ceilings:
-            return
         each = list(self._ceilings.values())
+        self._map_singly({one.mapping.ctypes.data: one for one in each if one.file >= 0})
+        if not each:
+            return
         levels = [min(one.ceiling for one in each), min(one.limit for one in each)]
         mappings = {one.mapping.ctypes.data: one.mapping.nbytes for one in each}
         flat = [number for pair in mappings.items() for number in pair]
@@ -145,6 +151,15 @@ class _Watcher:
             target=_run, args=(*arguments, each), name="edgewise-pages", daemon=True
         )
         self._thread.start()
+
+    def _map_singly(self, wanted: dict[int, Ceiling]) -> None:
+        """Map single pages of these mappings, by their addresses, and of no others."""
+        for address in self._singly.keys() - wanted.keys():
+            one, watch = self._singly.pop(address)
+            map_as_usual(one.mapping, one.file, watch)
+        for address in wanted.keys() - self._singly.keys():
+            one = wanted[address]
+            self._singly[address] = one, map_singly(one.mapping, one.file)
 
 
 def _run(words: np.ndarray, file: int, text: np.ndarray, _: list[Ceiling]) -> None:
