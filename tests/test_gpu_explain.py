@@ -62,9 +62,10 @@ def test_what_lies_where_is_told_before_the_run(name):
     assert int(share) > 0
 
 
-@pytest.mark.parametrize("name", ["bfs", "sssp", "components", "mst", "betweenness"])
+@pytest.mark.parametrize("name", ["bfs", "sssp", "components", "scc", "mst", "betweenness"])
 def test_an_algorithm_as_a_program_is_explained_with_its_bytes(name):
     calls = CALLS | {
+        "scc": lambda call, graph, **how: call(ew.scc, graph, **how),
         "mst": lambda call, graph, **how: call(ew.mst, graph, **how),
         "betweenness": lambda call, graph, **how: call(ew.betweenness, graph, sources=[1, 2], **how),
     }
@@ -72,14 +73,12 @@ def test_an_algorithm_as_a_program_is_explained_with_its_bytes(name):
     how = {"device": "cuda", "schedule": ew.Schedule(balance=ew.WorkloadDecomposition())}
     (number,) = re.findall(r"on the GPU; at most ([\d,]+) bytes of its", call(ew.explain, graph, **how))
     assert int(number.replace(",", "")) > 8 * graph.num_vertices
-    assert "a program on the GPU" in call(plainly, graph, **how).explain()
-
-
-def test_components_by_programs_are_explained_without_bytes():
-    text = ew.explain(
-        ew.scc, graph_of(), device="cuda", schedule=ew.Schedule(balance=ew.WorkloadDecomposition())
-    )
-    assert "counts its memory when it is laid out" in text
+    assert re.search("a program|programs on the GPU", call(plainly, graph, **how).explain())
+    limit = least(lambda graph, **given: call(plainly, graph, **how, **given), graph_of())
+    with pytest.raises(MemoryLimitError):
+        call(ew.explain, graph_of(), memory_limit=limit - 1, **how)
+    assert is_apart(call(ew.explain, graph_of(), memory_limit=limit, **how))
+    call(plainly, graph_of(), memory_limit=limit, **how)
 
 
 @pytest.mark.parametrize("name", ["bfs", "components", "program"])

@@ -28,7 +28,7 @@ from edgewise.memory import give_back
 
 _OUT, _IN = ("offsets", "targets", "weights"), ("in_offsets", "in_sources", "in_weights")
 #: The most bytes of an id and of a weight.
-_ID_BYTES, _WEIGHT_BYTES = 8, 8
+_ID_BYTES, _MOST_WEIGHT_BYTES = 8, 8
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class Builder:
     announce: Callable[[str], None] | None = None
     sizes: Sizes | None = None
     _weight_bytes: int = 0
+    _weight_on_disk: int = 0
     _told: bool = False
 
     def build(self, edges: Edges) -> None:
@@ -114,7 +115,8 @@ class Builder:
         self.room.left()
         pieces = iter(edges)
         first = next(pieces, None)
-        self._weight_bytes = 0 if first is None or first.weight is None else _WEIGHT_BYTES
+        if first is not None and first.weight is not None:
+            self._weight_bytes, self._weight_on_disk = _MOST_WEIGHT_BYTES, first.weight.dtype.itemsize
         rest = self._watched(edges, chain([first] if first is not None else [], pieces))
         if self.wanted.num_vertices is None:
             dealt = self._deal_by_id(edges, rest)
@@ -122,6 +124,8 @@ class Builder:
             dealt = self._deal_by_index(self.wanted.num_vertices, rest, edges)
         give_back(self.room.limit)
         ids = dealt.ids
+        if dealt.spill.dtype is not None:
+            self._weight_on_disk = dealt.spill.dtype.itemsize
         self._check_disk(dealt.spill.num_arcs, ids.num_vertices, _bytes_in_file(ids), arcs_known=True)
         self._write(dealt)
 
@@ -220,7 +224,7 @@ class Builder:
             of_ids: the bytes of their ids in the file, or 0.
             arcs_known: that all edges have been dealt out.
         """
-        wanted, of_weight = self.wanted, self._weight_bytes
+        wanted, of_weight = self.wanted, self._weight_on_disk
         arcs = num_edges * (2 if wanted.both_directions and not arcs_known else 1)
         inward = wanted.in_edges and wanted.directed
         spooled = wanted.num_vertices is None and not arcs_known
@@ -233,11 +237,15 @@ class Builder:
             in_rows=rows * inward,
         )
         name = f"building {wanted.path}"
-        self.scratch.check_free(disk.most - self.scratch.held, name)
+        # Nobody knows how many arcs merging will leave.
+        checked = disk if wanted.rule is None else replace(disk, onward=0, rows=0, in_rows=0)
+        self.scratch.check_free(checked.most - self.scratch.held, name)
         if self.announce is not None and not self._told:
+            about = "at most " if wanted.rule is not None else ""
+            without = "" if count else ", offsets and ids not counted"
             self.announce(
-                f"{name} takes about {disk.most:,} bytes of disk in {self.scratch.folder} while it runs, and "
-                f"{disk.rows + disk.in_rows:,} in the end; {self.scratch.free + self.scratch.held:,} are free"
+                f"{name} takes {about}about {disk.most:,} bytes of disk in {self.scratch.folder} while it runs, and "
+                f"{disk.rows + disk.in_rows:,} in the end{without}; {self.scratch.free + self.scratch.held:,} are free"
             )
         self._told = True
 
