@@ -7,13 +7,14 @@ inside a group, *Colours* spreads the largest priority inside groups. Between ca
 The number of rounds of colours is the depth of a random search tree, O(log n) expected on every graph.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.programs import prepared_for, tell_schedule
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, stop_if_explained
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of, host_copy
@@ -127,8 +128,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         return host_copy(outcome.vertex_fields[field]), outcome.supersteps
 
     component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
-    of_all = [each.needing(run, {"group": group}) for each in (*trims, *reaches, colours)]
-    stop_if_explained(run, graph, max(of_all))
+    stop_if_explained(run, graph, _most_needed(run, (*trims, *reaches, colours), group))
     _trim(trims, group, carry_out)
     if (group != KNOWN).any():
         arcs = np.minimum(ways[0].out_degree, ways[1].out_degree)
@@ -152,6 +152,23 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         group = np.where(collected | (group == KNOWN), KNOWN, colour).astype(np.int32)
     run.explain(f"the rest took {rounds:,} rounds of colours; vertices are trimmed before each")
     return component, int(np.count_nonzero(component == np.arange(n))), supersteps
+
+
+def _most_needed(run: Execution, programs: Iterable[Prepared], group: np.ndarray) -> int:
+    """Lay programs out, and give the bytes of the GPU's memory that any takes beside that.
+
+    Raises:
+        MemoryLimitError: more is needed than allowed: by the program that needs most.
+    """
+    needed, refusals = 0, list[MemoryLimitError]()
+    for each in programs:
+        try:
+            needed = max(needed, each.needing(run, {"group": group}))
+        except MemoryLimitError as refused:
+            refusals.append(refused)
+    if refusals:
+        raise max(refusals, key=lambda each: each.needed)
+    return needed
 
 
 def _turned_round(graph: Graph) -> Graph:
