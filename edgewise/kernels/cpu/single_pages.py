@@ -1,11 +1,11 @@
 """Mapped files of which a read maps one page at a time, so that what is resident grows slowly.
 
 Otherwise Linux maps pages around the one that is read: 64 KiB, and newer versions (6.18 does) the whole piece of their
-cache that it is in, which may be megabytes. A program that reads at random then has all of a file of 400 MB resident within a
-millisecond. A mapping that userfaultfd watches is exempt from that. It is asked here to tell of writes without waiting
-for anybody (UFFD_FEATURE_WP_ASYNC, Linux 6.7), and a mapping that is only read has none: so nothing else changes. It
-has to be a private mapping, and memory that a GPU reads must not be one, for the driver would copy it: so the mapping
-is made anew where it lies, at the beginning and at the end.
+cache that it is in, which may be megabytes. A program that reads at random then has all of a file of 400 MB resident
+within a millisecond. A mapping that userfaultfd watches is exempt from that. It is asked here to tell of writes without
+waiting for anybody (UFFD_FEATURE_WP_ASYNC, Linux 6.7), and a mapping that is only read has none: so nothing else
+changes. It has to be a private mapping, and memory that a GPU reads must not be one, for the driver would copy it: so
+the mapping is made anew where it lies, at the beginning and at the end.
 
 Where the system refuses that, as it does in some containers, mappings stay as they are.
 """
