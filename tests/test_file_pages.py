@@ -292,7 +292,15 @@ def test_an_error_leaves_no_thread(path, error):
 
 
 @pytest.mark.more
-def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path):
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda graph, **how: ew.pagerank(graph, tol=0, max_iterations=200, **how, memory_limit="355 MB"),
+        lambda graph, **how: ew.betweenness(graph, k=200, **how, memory_limit="355 MB"),
+    ],
+    ids=["in order", "at random"],
+)
+def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path, run):
     (tmp_path / "cut").write_bytes(path.read_bytes())
     graph = ew.load(tmp_path / "cut")
 
@@ -300,5 +308,7 @@ def test_a_file_that_is_cut_short_during_a_limited_run(path, tmp_path):
         os.truncate(tmp_path / "cut", 4096)
 
     with pytest.raises(FileChangedError):
-        ew.pagerank(graph, tol=0, max_iterations=200, **ONE, progress=cut, memory_limit="355 MB")
+        run(graph, **ONE, progress=cut)
+    with pytest.raises(FileChangedError):
+        _ = graph.targets
     assert not watching()

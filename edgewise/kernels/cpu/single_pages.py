@@ -13,7 +13,6 @@ Where the system refuses that, as it does in some containers, mappings stay as t
 import contextlib
 import ctypes
 import errno
-import fcntl
 import mmap
 import os
 import platform
@@ -73,6 +72,9 @@ def map_as_usual(mapping: np.ndarray, file: int, watch: int) -> None:
 
 
 def _ask(watch: int, request: int, form: str, *words: Any) -> None:
+    """Make a request. Raises OSError."""
+    import fcntl  # Windows has none
+
     fcntl.ioctl(watch, request, bytearray(struct.pack(form, *words)))
 
 
