@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 from edgewise.errors import DeviceWarning, MemoryLimitError, ParameterError, ScheduleError, warn
-from edgewise.explain import is_asked, stop
+from edgewise.explain import carried_over, is_asked, stop
 from edgewise.graph import Arrays, FilePages, Graph, file_pages, least_pages
 from edgewise.kernels import costs
 from edgewise.kernels.cache import compile_seconds
@@ -235,7 +235,7 @@ class Admission(NamedTuple):
         shows = bar or contextlib.nullcontext(self.progress if callable(self.progress) else None)
         on_gpu, schedule = self.chosen.on_gpu, self.chosen.schedule
         room = cuda_door().room(self.name, self.needed) if on_gpu else contextlib.nullcontext()
-        with shows as report, room, self.pages.given_up(self.needed):
+        with shows as report, room, self.pages.given_up(self.needed) as times:
             run = Execution(schedule, self.num_threads, report, on_gpu, self.memory_limit)
             run.notes.extend(self.chosen.notes)
             started, compiled = time.perf_counter(), compile_seconds()
@@ -251,6 +251,10 @@ class Admission(NamedTuple):
             if on_gpu and self.graph.placement is not None:
                 with contextlib.suppress(MemoryError):  # there is no room to measure the link
                     run.explain(carried_over(run.seconds, self.graph.placement.elsewhere))
+            if times():
+                run.explain(
+                    f"to stay within memory_limit, pages of the graph's file were given up {times():,} times"
+                )
             if run.threads_used and schedule.num_threads is None and self.num_threads > 1:
                 run.explain(f"on {run.threads_used} of {self.num_threads} threads, by the work")
 
@@ -345,13 +349,6 @@ def stop_if_explained(run: Execution, graph: Graph, needed: int) -> None:
             f"a superstep that reads all {apart:,} bytes from the host's memory takes {took}, at {1e-9 * rate:.1f} GB/s"
         )
     stop(lines)
-
-
-def carried_over(seconds: float, elsewhere: int) -> str:
-    """What came over the link in a run of so many seconds, as far as its time tells."""
-    most = int(seconds * cuda_door().link_rate())
-    came = f"in {costs.written(1e9 * seconds)} at most {most:,} bytes came over the link"
-    return f"{came}, {most / max(1, elsewhere):.0%} of what lies in the host's memory"
 
 
 def is_final(run: Execution | None, refused: MemoryLimitError) -> bool:

@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from edgewise.errors import ParameterError
+from edgewise.kernels import costs
+from edgewise.kernels.door import cuda_door
 from edgewise.text import shown
 
 _asked: ContextVar[bool] = ContextVar("edgewise is asked to explain", default=False)
@@ -66,3 +68,10 @@ def is_asked() -> bool:
 def stop(lines: Iterable[str]) -> None:
     """End a call that is only explained, with its explanation."""
     raise _Explained("\n".join(lines))
+
+
+def carried_over(seconds: float, elsewhere: int) -> str:
+    """What came over the link in a run of so many seconds, as far as its time tells."""
+    most = int(seconds * cuda_door().link_rate())
+    came = f"in {costs.written(1e9 * seconds)} at most {most:,} bytes came over the link"
+    return f"{came}, {most / max(1, elsewhere):.0%} of what lies in the host's memory"

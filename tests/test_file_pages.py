@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -226,6 +227,15 @@ def test_answers_are_those_without_a_limit(path, call):
     graph = ew.load(path)
     limited = call(graph, memory_limit="200 MB")
     assert np.array_equal(limited, call(graph)) and not watching()
+
+
+def test_how_often_pages_were_given_up_is_told(path):
+    graph = ew.load(path)
+    needed = least(lambda **options: components(graph, **options))
+    (times,) = re.findall("given up ([0-9,]+) times", components(graph, memory_limit=needed).explain())
+    assert int(times.replace(",", "")) >= 1
+    assert "given up" not in components(graph, memory_limit="1 GB").explain()
+    assert "given up" not in components(graph).explain()
 
 
 @pytest.mark.more

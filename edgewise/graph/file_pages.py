@@ -6,7 +6,8 @@ are left free for what is read between two looks (`edgewise.kernels.cpu.ceiling`
 """
 
 import contextlib
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def least_pages(graph: Graph, num_threads: int) -> int:
     return min(rows.file.header.file_bytes, _LEAST * (1 + num_threads))
 
 
-def reading_once(graph: Graph) -> contextlib.AbstractContextManager[None]:
+def reading_once(graph: Graph) -> contextlib.AbstractContextManager[Any]:
     """While this is entered, pages of a graph's file take no more than the fewest bytes that any limit leaves them.
 
     For what is found once for a graph, before the limit of a run is looked at.
@@ -53,14 +54,15 @@ class FilePages(NamedTuple):
     mapping: np.ndarray | None = None
     file: int = -1
 
-    def given_up(self, needed: int) -> contextlib.AbstractContextManager[None]:
-        """While this is entered, pages are given up so that what the run takes stays within the limit.
+    def given_up(self, needed: int) -> contextlib.AbstractContextManager[Callable[[], int]]:
+        """While this is entered, pages are given up so that what the run takes stays within the limit. Gives a function
+        that says how often.
 
         Args:
             needed: bytes that the run takes beside the pages; 0 as long as that is not known.
         """
         if self.mapping is None:
-            return contextlib.nullcontext()
+            return contextlib.nullcontext(lambda: 0)
         room = self.limit - needed
         slack = min(max(room, self.least) * 2 // 3, _MOST_SLACK)
         if needed and self.mapping.nbytes + self.least <= room:

@@ -19,7 +19,7 @@ import mmap
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,9 +33,9 @@ from edgewise.kernels.cpu.single_pages import SMALL_PAGES, map_as_usual, map_sin
 _STATM = Path("/proc/self/statm")
 #: Bytes of that file that are read: its second number is what is resident, in pages.
 _TEXT = 64
-#: Words of the thread: whether it has to end; the ceiling and the limit, in pages; then the address and the size of
-#: each mapping.
-_STOP, _CEILING, _LIMIT, _MAPPINGS = range(4)
+#: Words of the thread: whether it has to end; the ceiling and the limit, in pages; how often it gave pages up; then
+#: the address and the size of each mapping.
+_STOP, _CEILING, _LIMIT, _GIVEN, _MAPPINGS = range(5)
 #: Pages that are read in a microsecond at most, and the microseconds between two looks.
 _FASTEST, _SHORTEST, _LONGEST = 128, 100, 1000
 #: Advice to Linux on mapped memory: give it up, it is read again when it is used.
@@ -100,6 +100,7 @@ def _watch(words: Any, file: Any, text: Any) -> None:
     while atomic_load(words, _STOP) == 0:
         pages = _resident(file, text)
         if pages > words[_CEILING]:
+            words[_GIVEN] += 1
             for i in range(_MAPPINGS, len(words), 2):
                 _advise(words[i], words[i + 1], np.int32(_DONT_NEED))
         pause = min(max((words[_LIMIT] - pages) // _FASTEST, _SHORTEST), _LONGEST)
@@ -114,17 +115,22 @@ class _Watcher:
         self._ceilings: dict[object, Ceiling] = {}
         #: What `map_singly` gave for each mapping, by its address.
         self._singly: dict[int, tuple[Ceiling, int]] = {}
-        self._words = np.zeros(0, np.int64)
+        self._words, self._given = np.zeros(_MAPPINGS, np.int64), 0
         self._thread: threading.Thread | None = None
 
+    def times(self) -> int:
+        """How often pages were given up so far."""
+        return self._given + int(self._words[_GIVEN])
+
     @contextlib.contextmanager
-    def below(self, ceiling: Ceiling) -> Iterator[None]:
+    def below(self, ceiling: Ceiling) -> Iterator[Callable[[], int]]:
         key = object()
         try:
             with self._lock:
                 self._ceilings[key] = ceiling
                 self._begin()
-            yield
+                before = self.times()
+            yield lambda: self.times() - before
         finally:
             with self._lock:
                 self._ceilings.pop(key, None)
@@ -135,7 +141,8 @@ class _Watcher:
         if self._thread is not None:
             self._words[_STOP] = 1
             self._thread.join()
-            self._thread = None
+            self._thread, self._given = None, self.times()
+            self._words[_GIVEN] = 0
         each = list(self._ceilings.values())
         self._map_singly({one.mapping.ctypes.data: one for one in each if one.file >= 0})
         if not each:
@@ -143,7 +150,7 @@ class _Watcher:
         levels = [min(one.ceiling for one in each), min(one.limit for one in each)]
         mappings = {one.mapping.ctypes.data: one.mapping.nbytes for one in each}
         flat = [number for pair in mappings.items() for number in pair]
-        self._words = np.array([1, *(level // mmap.PAGESIZE for level in levels), *flat], np.int64)
+        self._words = np.array([1, *(level // mmap.PAGESIZE for level in levels), 0, *flat], np.int64)
         arguments = self._words, os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC), np.zeros(_TEXT, np.uint8)
         _watch(*arguments)  # is stopped: this compiles it, which would take the thread long
         self._words[_STOP] = 0
@@ -186,6 +193,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def below(ceiling: Ceiling) -> contextlib.AbstractContextManager[None]:
-    """Keep the process's resident memory below a ceiling, as far as pages of the mapping count there."""
+def below(ceiling: Ceiling) -> contextlib.AbstractContextManager[Callable[[], int]]:
+    """Keep the process's resident memory below a ceiling, as far as pages of the mapping count there. Gives a function
+    that says how often pages were given up since then."""
     return _watcher.below(ceiling)
