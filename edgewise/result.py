@@ -24,6 +24,8 @@ from edgewise.text import listed, shown
 Columns = Mapping[str, list[str]]
 #: The column of a result's table that holds the user's ids.
 ID_COLUMN = "vertex"
+#: Values that are looked at together.
+_PIECE = 2**20
 
 
 class HostArray:
@@ -139,13 +141,7 @@ class Result(ABC):
         """
         count = check_count(count)
         table = self.table()
-        known = np.flatnonzero(is_finite(table[column]) if shown is None else shown)
-        keys = table[column][known]
-        if largest:
-            order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
-        else:
-            order = np.argsort(keys, kind="stable")
-        rows = known[order[:count]]
+        rows = first_rows(table[column], count, largest=largest, shown=shown)
         return {name: values[rows] for name, values in table.items()}
 
     @property
@@ -213,6 +209,25 @@ def _of_unchanged_graph(verify: Callable[[Any, Graph], bool]) -> Callable[[Any, 
         return passed
 
     return verified
+
+
+def first_rows(
+    values: np.ndarray, count: int, *, largest: bool = True, shown: np.ndarray | None = None
+) -> np.ndarray:
+    """The indices of the largest or smallest values, equal ones in their order; see `Result._top_rows`. It takes little
+    memory beside the values."""
+    rows = np.empty(0, np.int64)
+    for begin in range(0, len(values), _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        known = np.flatnonzero(is_finite(values[piece]) if shown is None else shown[piece])
+        rows = np.concatenate([rows, begin + known])
+        keys = values[rows]
+        if largest:
+            order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+        else:
+            order = np.argsort(keys, kind="stable")
+        rows = rows[order[:count]]
+    return rows
 
 
 def check_count(count: Any) -> int:

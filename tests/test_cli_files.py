@@ -1,6 +1,7 @@
 """The command line: files of graphs, and conversion."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +93,20 @@ def test_a_generated_graph_opens_at_once(tmp_path: Path) -> None:
     succeed("generate", "rmat", file, "--set", "scale=6", "--set", "seed=3")
     assert ew.load(file).num_vertices == 64
     assert np.array_equal(ew.load(file).targets, generate.rmat(6, seed=3).targets)
+
+
+def test_a_limit_that_is_named_is_enough_with_ids(tmp_path: Path) -> None:
+    """Of a file with ids that are no indices: that of an explanation, and that of a refusal."""
+    file, names = tmp_path / "names.edgewise", [f"place{number}" for number in range(3000)]
+    ends = np.random.default_rng(1).integers(0, 3000, (2, 400_000))
+    ew.Graph.from_edges(*(np.array(names, dtype=object)[each] for each in ends)).save(file)
+    for task in (("components",), ("pagerank",), ("bfs", "--source", "place7")):
+        explained = succeed("run", *task, file, "--device", "cpu", "--explain")
+        (limit,) = re.findall(r"--memory-limit (\d+) is enough", explained)
+        succeed("run", *task, file, "--device", "cpu", "--memory-limit", limit)
+    limit = "0"
+    for _ in range(2):
+        refusal = refuse("run", "components", file, "--device", "cpu", "--memory-limit", limit)
+        limit = re.findall(r"needs ([\d,]+) bytes", refusal)[0]
+    assert f"{limit} bytes" in refusal and "for the ids of vertices" in refusal
+    succeed("run", "components", file, "--device", "cpu", "--memory-limit", limit, "--top", "0")

@@ -119,9 +119,10 @@ def mapping(tmp_path):
 
 def mapped_singly(words, file) -> bool:
     """Whether this system can map single pages. The mapping is as before then."""
-    watch = map_singly(words.view(np.uint8), file)
-    map_as_usual(words.view(np.uint8), file, watch)
-    return watch >= 0
+    singly = map_singly(words.view(np.uint8), file)
+    if singly is not None:
+        map_as_usual(words.view(np.uint8), singly)
+    return singly is not None
 
 
 def peak_of_reading(mapping) -> int:
@@ -163,11 +164,11 @@ def test_single_pages_are_mapped_as_they_are_read(mapping):
         return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE - before
 
     around = resident()
-    watch = map_singly(words.view(np.uint8), file)
+    begun = map_singly(words.view(np.uint8), file)
     singly = resident()
     os.pwrite(os.open(f"/proc/self/fd/{file}", os.O_RDWR), b"\7", 5 * 65536)
     assert some[5] == 7, "the mapping is still that of the file"
-    map_as_usual(words.view(np.uint8), file, watch)
+    map_as_usual(words.view(np.uint8), begun)
     assert some[5] == 7 and singly <= len(some) * mmap.PAGESIZE + MIB < 240 * MIB < around
 
 
@@ -299,6 +300,54 @@ def test_an_error_leaves_no_thread(path, error):
     with pytest.raises(GraphError):
         ew.bfs(graph, -5, **ONE, memory_limit="355 MB")
     assert not watching()
+
+
+def mapped_privately(path) -> list[str]:
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return [line for line in lines if str(path) in line and "p" in line.split()[1]]
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_an_interruption_while_a_limited_run_begins_or_ends(path, monkeypatch, at):
+    """Waiting for a thread that begins or ends is interrupted: all is as before, and later runs are right."""
+    graph, join, joins = ew.load(path), threading.Thread.join, []
+    expected, limit = ew.bfs(graph, 0, **ONE).level, "160 MB"
+    begun = set(os.listdir("/proc/self/fd"))
+
+    def interrupted(thread, *args):
+        if thread.name == "edgewise-pages-change":
+            joins.append(thread)
+            if len(joins) == at:
+                raise KeyboardInterrupt
+        return join(thread, *args)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ew.bfs(graph, 0, **ONE, memory_limit=limit)
+    monkeypatch.setattr(threading.Thread, "join", join)
+    for thread in joins:
+        thread.join()
+    assert not watching() and not mapped_privately(path)
+    assert set(os.listdir("/proc/self/fd")) <= begun | {max(os.listdir("/proc/self/fd"), key=int)}
+    assert np.array_equal(ew.bfs(graph, 0, **ONE, memory_limit=limit).level, expected)
+    assert np.array_equal(graph.targets, ew.load(path).targets) and not mapped_privately(path)
+
+
+def test_a_thread_that_cannot_be_started(path, monkeypatch):
+    """The run fails, and later ones do not."""
+    graph, start = ew.load(path), threading.Thread.start
+
+    def refused(thread):
+        if thread.name == "edgewise-pages":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        ew.bfs(graph, 0, **ONE, memory_limit="160 MB")
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert not mapped_privately(path)
+    assert ew.bfs(graph, 0, **ONE, memory_limit="160 MB").level.min() == 0 and not watching()
 
 
 @pytest.mark.more

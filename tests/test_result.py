@@ -17,6 +17,7 @@ from edgewise.errors import (
     ProgramError,
     VerificationError,
 )
+from edgewise.result import first_rows
 
 
 @pytest.fixture
@@ -208,3 +209,27 @@ def test_graphs_and_results_are_copied_and_pickled_after_programs_ran() -> None:
     for each in (pickle.loads(pickle.dumps(graph)), copy.deepcopy(graph)):
         assert np.array_equal(each.targets, graph.targets) and ew.run(Steps, each).summary()["reached"] == 5
     assert pickle.loads(pickle.dumps(ew.bfs(graph, 0))).level.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_first_rows_are_those_of_a_stable_sort(monkeypatch, largest):
+    monkeypatch.setattr(sys.modules["edgewise.result"], "_PIECE", 7)
+    values = np.random.default_rng(1).integers(0, 5, 50).astype(float)
+    values[::9] = np.inf
+    known = np.flatnonzero(np.isfinite(values))
+    expected = known[np.argsort(-values[known] if largest else values[known], kind="stable")]
+    for count in (0, 1, 8, 60):
+        assert first_rows(values, count, largest=largest).tolist() == expected[:count].tolist()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_top_edges_are_those_of_the_table(directed):
+    graph = ew.Graph.from_edges(
+        *np.random.default_rng(2).integers(0, 30, (2, 90)) * 7, directed=directed, parallel_edges="first"
+    )
+    result = ew.edge_betweenness(graph, device="cpu")
+    table, top = result.table(), result.top(12)
+    order = np.argsort(-table["centrality"], kind="stable")[:12]
+    assert list(top) == list(table)
+    for name, values in top.items():
+        np.testing.assert_array_equal(values, table[name][order])

@@ -105,7 +105,9 @@ class Room:
         if least > self.limit:
             detail = f"{held:,} bytes of that for {what}" if held else ""
             if share < 1:
-                whole = f", and at most about {math.ceil(held / share):,} for all" if share else ""
+                whole = (
+                    f", about {math.ceil(held / share):,} for all if the rest is like that" if share else ""
+                )
                 detail += f" so far; more may come{whole}"
             raise self.refusal(least, detail)
         return self.limit - self.reading - held

@@ -253,7 +253,7 @@ def run(
         raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     with plain_errors():
         from edgewise.cli.report import RunReport
-        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_settings
+        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_settings, with_ids
         from edgewise.explain import explain
         from edgewise.io.columns import check_writable, write_columns
         from edgewise.memory import as_bytes
@@ -275,6 +275,7 @@ def run(
             with counting(task.name, limit, left):
                 lines = explain(task.function, graph, **values, **how).splitlines()
             if of_ids.most:
+                lines = [with_ids(line, of_ids) for line in lines]
                 lines.append(
                     "the ids of vertices, with which the answer is shown, count within --memory-limit on the CPU: "
                     f"{of_ids.most:,} bytes while they are read, before the run; {of_ids.kept:,} beside the run"

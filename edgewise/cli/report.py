@@ -148,7 +148,7 @@ class RunReport:
             "verified": self.verified,
         }
         facts = {name: as_json(value) for name, value in facts.items()}
-        return facts | {"top": Table.of(self.result.top(top)).as_objects()}
+        return facts | {"top": self._top(top).as_objects()}
 
     def as_text(self, top: int) -> str:
         """A few lines and a table."""
@@ -164,8 +164,12 @@ class RunReport:
             f"compiling {compile_seconds():.2g} s",
             *verified,
         ]
-        table = Table.of(result.top(top))
+        table = self._top(top)
         return "\n".join([*head, "", table.as_text()] if table.rows else head)
+
+    def _top(self, count: int) -> Table:
+        """The top rows; nothing is made for none."""
+        return Table.of(self.result.top(count) if count else {})
 
     def _summary(self) -> Facts:
         """The result's summary, in Python's numbers."""

@@ -5,6 +5,7 @@ import contextlib
 import importlib.util
 import inspect
 import math
+import re
 import sys
 import traceback
 import typing
@@ -25,6 +26,7 @@ from edgewise.graph import Graph, VertexId
 from edgewise.io import write
 from edgewise.io.write import writing
 from edgewise.kernels.door import cuda_problem
+from edgewise.memory import Step
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.progress import progress_bar
@@ -306,6 +308,15 @@ def counting(name: str, limit: int | None, left: int | None) -> Iterator[None]:
             f"{name} needs {whole:,} bytes, {of_ids:,} of them for the ids of vertices; --memory-limit is {limit:,}. "
             "Raise it, or take fewer threads, if there are several"
         ) from None
+
+
+def with_ids(line: str, of_ids: Step) -> str:
+    """A line of an explanation, in which the memory limit that is enough counts ids, which are read before."""
+
+    def counted(match: re.Match[str]) -> str:
+        return f"--memory-limit {max(int(match[1]) + of_ids.kept, of_ids.most)} is enough"
+
+    return re.sub(r"memory_limit=(\d+) is enough", counted, line)
 
 
 def left_by_ids(graph: Graph, name: str, limit: int | None, device: str) -> int | None:

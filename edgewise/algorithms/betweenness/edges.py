@@ -29,6 +29,7 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
+from edgewise.result import check_count, first_rows
 from edgewise.schedule import Schedule
 
 
@@ -43,10 +44,10 @@ class EdgeBetweennessResult(DependencyResult):
     _derived = ("source_index", "target_index", "centrality")
 
     @cached_property
-    def _arcs(self) -> np.ndarray:
-        """The arc that stands for each edge."""
+    def _arcs(self) -> Any:
+        """The arc that stands for each edge, as an index of arrays of arcs."""
         if self.graph.directed:
-            return np.arange(self.graph.num_arcs)
+            return slice(None)
         return np.flatnonzero(self.graph.sources <= self.graph.targets)
 
     @cached_property
@@ -66,6 +67,14 @@ class EdgeBetweennessResult(DependencyResult):
             self.dependency if self.graph.directed else self.dependency + self.dependency[self.graph.in_arcs]
         )
         return both[self._arcs] * self._factors()
+
+    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The edges with the largest centrality."""
+        rows = first_rows(self.centrality, check_count(count))
+        arcs = rows if self.graph.directed else self._arcs[rows]
+        ends = np.searchsorted(self.graph.offsets, arcs, side="right") - 1, self.graph.targets[arcs]
+        source, target = map(self.graph.ids_of, ends)
+        return {"source": source, "target": target, "centrality": self.centrality[rows]}
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``source``, ``target`` (the user's ids) and ``centrality``: of edges, not of vertices."""

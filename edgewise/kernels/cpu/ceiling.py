@@ -28,7 +28,7 @@ from numba import types
 
 from edgewise.kernels.cache import device_function, kernel
 from edgewise.kernels.cpu.atomics import atomic_load
-from edgewise.kernels.cpu.single_pages import SMALL_PAGES, map_as_usual, map_singly
+from edgewise.kernels.cpu.single_pages import SMALL_PAGES, Singly, map_as_usual, map_singly
 
 _STATM = Path("/proc/self/statm")
 #: Bytes of that file that are read: its second number is what is resident, in pages.
@@ -114,7 +114,7 @@ class _Watcher:
         self._lock = threading.Lock()
         self._ceilings: dict[object, Ceiling] = {}
         #: What `map_singly` gave for each mapping, by its address.
-        self._singly: dict[int, tuple[Ceiling, int]] = {}
+        self._singly: dict[int, tuple[Ceiling, Singly | None]] = {}
         self._words, self._given = np.zeros(_MAPPINGS, np.int64), 0
         self._thread: threading.Thread | None = None
 
@@ -126,15 +126,19 @@ class _Watcher:
     def below(self, ceiling: Ceiling) -> Iterator[Callable[[], int]]:
         key = object()
         try:
-            with self._lock:
-                self._ceilings[key] = ceiling
-                self._begin()
-                before = self.times()
+            _to_its_end(self._change, key, ceiling)
+            before = self.times()
             yield lambda: self.times() - before
         finally:
-            with self._lock:
-                self._ceilings.pop(key, None)
-                self._begin()
+            _to_its_end(self._change, key, None)
+
+    def _change(self, key: object, ceiling: Ceiling | None) -> None:
+        """Add or take away a ceiling, and begin anew with those that there are then."""
+        with self._lock:
+            self._ceilings.pop(key, None)
+            if ceiling is not None:
+                self._ceilings[key] = ceiling
+            self._begin()
 
     def _begin(self) -> None:
         """End the thread, and begin anew with the ceilings that there are now."""
@@ -154,19 +158,40 @@ class _Watcher:
         arguments = self._words, os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC), np.zeros(_TEXT, np.uint8)
         _watch(*arguments)  # is stopped: this compiles it, which would take the thread long
         self._words[_STOP] = 0
-        self._thread = threading.Thread(
-            target=_run, args=(*arguments, each), name="edgewise-pages", daemon=True
-        )
-        self._thread.start()
+        thread = threading.Thread(target=_run, args=(*arguments, each), name="edgewise-pages", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def _map_singly(self, wanted: dict[int, Ceiling]) -> None:
         """Map single pages of these mappings, by their addresses, and of no others."""
         for address in self._singly.keys() - wanted.keys():
-            one, watch = self._singly.pop(address)
-            map_as_usual(one.mapping, one.file, watch)
+            one, singly = self._singly.pop(address)
+            if singly is not None:
+                map_as_usual(one.mapping, singly)
         for address in wanted.keys() - self._singly.keys():
             one = wanted[address]
             self._singly[address] = one, map_singly(one.mapping, one.file)
+
+
+def _to_its_end(function: Callable[..., None], *args: Any) -> None:
+    """Call a function. Ctrl-C ends the wait for it, and not the call, which has a thread of its own."""
+    failures: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            function(*args)
+        except BaseException as failure:  # raised below
+            failures.append(failure)
+
+    thread = threading.Thread(target=call, name="edgewise-pages-change")
+    try:
+        thread.start()
+    except RuntimeError:  # the system gives no thread
+        call()
+    else:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 def _run(words: np.ndarray, file: int, text: np.ndarray, _: list[Ceiling]) -> None:

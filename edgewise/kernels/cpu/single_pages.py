@@ -18,7 +18,7 @@ import os
 import platform
 import struct
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,14 @@ SMALL_PAGES = 15
 _FIXED, _FAILED = 0x10, ctypes.c_void_p(-1).value
 
 
-def map_singly(mapping: np.ndarray, file: int) -> int:
+class Singly(NamedTuple):
+    """Descriptors of what `map_singly` has begun: that of userfaultfd, and one of the file, which stays open."""
+
+    watch: int
+    file: int
+
+
+def map_singly(mapping: np.ndarray, file: int) -> Singly | None:
     """From now on, map single pages of a mapped file as they are read. Addresses and values stay the same.
 
     Args:
@@ -41,18 +48,20 @@ def map_singly(mapping: np.ndarray, file: int) -> int:
         file: its descriptor.
 
     Returns:
-        What `map_as_usual` takes; -1 if this system does not do that.
+        What `map_as_usual` takes; None if this system does not do that.
     """
     call = _CALLS.get(platform.machine())
     if sys.platform != "linux" or call is None:
-        return -1
+        return None
     system = ctypes.CDLL(None, use_errno=True)
     watch = system.syscall(call, _USER_MODE_ONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if watch < 0:
-        return -1
+        return None
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, watch)
         with contextlib.suppress(OSError):
+            file = os.dup(file)
+            undo.callback(os.close, file)
             _ask(watch, _API, "QQQ", _VERSION, _WITHOUT_WAITING, 0)
             _map_again(mapping, file, mmap.MAP_PRIVATE)
             undo.callback(_map_again, mapping, file, mmap.MAP_SHARED)
@@ -60,15 +69,16 @@ def map_singly(mapping: np.ndarray, file: int) -> int:
             _ask(watch, _REGISTER, "QQQQ", mapping.ctypes.data, size, _WRITES, 0)
             system.madvise(ctypes.c_void_p(mapping.ctypes.data), ctypes.c_size_t(size), SMALL_PAGES)
             undo.pop_all()
-            return int(watch)
-    return -1
+            return Singly(int(watch), file)
+    return None
 
 
-def map_as_usual(mapping: np.ndarray, file: int, watch: int) -> None:
-    """End what `map_singly` has begun."""
-    if watch >= 0:
-        os.close(watch)
-        _map_again(mapping, file, mmap.MAP_SHARED)
+def map_as_usual(mapping: np.ndarray, singly: Singly) -> None:
+    """End what `map_singly` has begun. If the system refuses it, the mapping stays private, which does no harm."""
+    os.close(singly.watch)
+    with contextlib.suppress(OSError):
+        _map_again(mapping, singly.file, mmap.MAP_SHARED)
+    os.close(singly.file)
 
 
 def _ask(watch: int, request: int, form: str, *words: Any) -> None:
