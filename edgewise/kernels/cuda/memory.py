@@ -191,17 +191,21 @@ def current_stream() -> int:
 
 @functools.cache
 def link_rate() -> float:
-    """The bytes a second at which locked memory of the host is copied to the GPU, measured once: the best of four."""
+    """The bytes a second at which locked memory of the host is copied to the GPU, measured once: the best of four.
+
+    It is asked at the end of a run, whose limit has no room for much: so a little memory is copied several times.
+    """
     host, there, best = pinned(_PROBE, np.uint8), empty(_PROBE, np.uint8), float("inf")
     stream, event = cupy().cuda.get_current_stream(), cupy().cuda.Event
     for _ in range(4):
         begin, end = event(), event()
         begin.record(stream)
-        send(there, host)
+        for _ in range(_COPIES):
+            send(there, host)
         end.record(stream)
         end.synchronize()
         best = min(best, 1e-3 * cupy().cuda.get_elapsed_time(begin, end))
-    return _PROBE / best
+    return _COPIES * _PROBE / best
 
 
 def finish() -> None:
@@ -212,8 +216,8 @@ def finish() -> None:
 #: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays have pages of
 #: their own: smaller ones may share theirs with others.
 _PAGE, OWN_PAGES = 4096, 2**26
-#: The bytes that are copied to measure the link.
-_PROBE = 2**24
+#: The bytes that are copied to measure the link, and how often in a row.
+_PROBE, _COPIES = 2**22, 8
 #: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost), and the flag of memory that kernels
 #: only read (cudaHostRegisterReadOnly).
 _LOCKED, _READ_ONLY = 1, 8
