@@ -124,9 +124,10 @@ class GraphFile:
         found = _identity(os.fstat(self._file))
         size = found[0]
         if size < self._found[0] or mapped.faulted(self._guard):
-            raise FileChangedError(
-                f"{self.name} was cut short while it was in use: it has {size:,} of {self._found[0]:,} bytes. {_ADVICE}"
-            )
+            now = f"it has {size:,} of {self._found[0]:,} bytes"
+            if size >= self._found[0]:
+                now = "it has its length again"
+            raise FileChangedError(f"{self.name} was cut short while it was in use; {now}. {_ADVICE}")
         if found != self._found:
             raise FileChangedError(f"{self.name} was written to while it was in use. {_ADVICE}")
 
