@@ -333,6 +333,23 @@ def test_an_interruption_while_a_limited_run_begins_or_ends(path, monkeypatch, a
     assert np.array_equal(graph.targets, ew.load(path).targets) and not mapped_privately(path)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of threads, which the child has not
+def test_a_child_of_a_limited_run_maps_files_as_usual(path):
+    graph, ended = ew.load(path), []
+
+    def fork(_):
+        child = os.fork()
+        if child == 0:
+            os._exit(1 if mapped_privately(path) or len(graph.targets) == 0 else 0)
+        ended.append(os.waitpid(child, 0)[1])
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        ew.betweenness(graph, k=500, **ONE, progress=fork, memory_limit="160 MB")
+    assert ended == [0] and not mapped_privately(path)
+
+
 def test_a_thread_that_cannot_be_started(path, monkeypatch):
     """The run fails, and later ones do not."""
     graph, start = ew.load(path), threading.Thread.start

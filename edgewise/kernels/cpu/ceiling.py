@@ -162,6 +162,10 @@ class _Watcher:
         thread.start()
         self._thread = thread
 
+    def map_as_usual(self) -> None:
+        """Map single pages of no file."""
+        self._map_singly({})
+
     def _map_singly(self, wanted: dict[int, Ceiling]) -> None:
         """Map single pages of these mappings, by their addresses, and of no others."""
         for address in self._singly.keys() - wanted.keys():
@@ -209,9 +213,10 @@ _watcher = _Watcher()
 
 
 def _forget() -> None:
-    """A forked child has no thread of its parent's."""
+    """A forked child has no thread of its parent's, and maps files as usual."""
     global _watcher
-    _watcher = _Watcher()
+    of_parent, _watcher = _watcher, _Watcher()
+    of_parent.map_as_usual()
 
 
 if hasattr(os, "register_at_fork"):
