@@ -35,9 +35,9 @@ def explain(call: Callable[..., Any], *args: Any, **options: Any) -> str:
         args, options: as for the call.
 
     Returns:
-        A line for each decision: the device and why it was chosen, and the bytes that are enough there. Betweenness
-        runs with less, too. Where not all of the graph lies on a GPU, also the bytes that do, and how long a superstep
-        takes that reads all the others over the link, by the rate of copies as measured.
+        A line for each decision: the device and why it was chosen, and the bytes that are enough there. Betweenness and
+        breadth-first search run with less, too. Where not all of the graph lies on a GPU, also the bytes that do, and
+        how long a superstep takes that reads all the others over the link, by the rate of copies as measured.
 
     Raises:
         ParameterError: the call ran nothing that can be explained.

@@ -15,6 +15,7 @@ from edgewise.errors import GraphError, MemoryLimitError, ParameterError, Progra
 PULLED, GIVEN = PROGRAMS["float sums"]
 CALLS = {
     "bfs": lambda graph: (ew.bfs, graph, 0),
+    "bfs by pushing": lambda graph: (ew.bfs, graph, 0, ew.Schedule(delivery=ew.Push())),
     "bfs by pulling": lambda graph: (ew.bfs, graph, 0, ew.Schedule(delivery=ew.Pull())),
     "sssp": lambda graph: (ew.sssp, graph, 0),
     "components": lambda graph: (ew.connected_components, graph),

@@ -65,7 +65,7 @@ def least(call, graph):
     """The fewest bytes with which a call runs."""
     with pytest.raises(MemoryLimitError) as refused:
         call(graph, device="cuda", memory_limit=0)
-    (number,) = re.findall(r"needs ([\d,]+) bytes on the GPU", str(refused.value))
+    (number,) = re.findall(r"needs ([\d,]+) bytes on the GPU for what vertices have", str(refused.value))
     return int(number.replace(",", ""))
 
 

@@ -75,7 +75,10 @@ def test_an_algorithm_as_a_program_is_explained_with_its_bytes(name):
     (number,) = re.findall(r"on the GPU; at most ([\d,]+) bytes of its", call(ew.explain, graph, **how))
     assert int(number.replace(",", "")) > 8 * graph.num_vertices
     assert re.search("(a program|programs) on the GPU", call(plainly, graph, **how).explain())
-    limit = least(lambda graph, **given: call(plainly, graph, **{**how, **given}), graph_of(directed))
+    with pytest.raises(MemoryLimitError) as refused:
+        call(plainly, graph_of(directed), memory_limit=0, **how)
+    limit = int(refused.value.needed)
+    assert f"needs {limit:,} bytes on the GPU" in str(refused.value)
     with pytest.raises(MemoryLimitError):
         call(ew.explain, graph_of(directed), memory_limit=limit - 1, **how)
     for carried_out in (ew.explain, plainly):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.graph import Graph
-from edgewise.graph.csr import Rows, row_of_some
+from edgewise.graph.csr import Rows, rows_in_pieces
 from edgewise.graph.file import file_facts
 from edgewise.graph.making import Made
 from edgewise.graph.pairs import count_parallel, count_reciprocal
@@ -81,9 +81,8 @@ def degree_facts(graph: Graph) -> Facts:
             facts[f"max_{name}_vertex"] = graph.ids_of(np.array([most])).tolist()[0]
         facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
         facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
-    pieces = ((begin, min(begin + _PIECE, graph.num_arcs)) for begin in range(0, graph.num_arcs, _PIECE))
     facts["self_loops"] = sum(
-        int((row_of_some(graph.offsets, *piece) == graph.targets[slice(*piece)]).sum()) for piece in pieces
+        int((source == graph.targets[part]).sum()) for part, source in rows_in_pieces(graph.offsets, _PIECE)
     )
     rows = Rows(graph.offsets, graph.targets, None)
     facts["parallel_edges"] = count_parallel(rows, graph.directed)

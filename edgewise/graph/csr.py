@@ -13,6 +13,7 @@ This is the distribution step of Satish, Harris, Garland, "Designing Efficient S
 GPUs" (IPDPS 2009), section 4, with rows for digits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,9 +187,16 @@ def row_of_arcs(offsets: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
 
 
-def row_of_some(offsets: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """The rows of the arcs from `begin` to `end`, shape (end - begin,), with little memory beside."""
-    return np.searchsorted(offsets, np.arange(begin, end, dtype=offsets.dtype), side="right") - 1
+def row_of_some(offsets: np.ndarray, arcs: np.ndarray) -> np.ndarray:
+    """The rows of some arcs, with little memory beside."""
+    return np.searchsorted(offsets, arcs.astype(offsets.dtype, copy=False), side="right") - 1
+
+
+def rows_in_pieces(offsets: np.ndarray, step: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """All arcs, `step` at a time: where they are, and their rows, with little memory beside."""
+    for begin in range(0, int(offsets[-1]), step):
+        arcs = np.arange(begin, min(begin + step, int(offsets[-1])), dtype=offsets.dtype)
+        yield slice(begin, begin + len(arcs)), row_of_some(offsets, arcs)
 
 
 def _counts_of(targets: np.ndarray, cut: Cut) -> np.ndarray:

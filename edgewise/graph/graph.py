@@ -291,7 +291,9 @@ class Graph:
                 have.
         """
         if not hasattr(matrix, "tocsr"):
-            raise GraphError(f"from_scipy got {type(matrix).__name__}; expected a sparse matrix of SciPy")
+            raise GraphError(
+                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
+            )
         rows = matrix.tocsr()
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
             raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")

@@ -12,7 +12,7 @@ import numpy as np
 from edgewise.errors import OutputError, ParameterError
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.graph.csr import row_of_some
+from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
@@ -177,9 +177,8 @@ def _suffix(path: Path) -> str:
 
 def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) -> Iterator[int]:
     """Write the arcs, or each edge once from its end of larger index, and yield the number of arcs done."""
-    for start in range(0, graph.num_arcs, _CHUNK):
-        part = slice(start, min(start + _CHUNK, graph.num_arcs))
-        source, target = row_of_some(graph.offsets, part.start, part.stop), graph.targets[part]
+    for part, source in rows_in_pieces(graph.offsets, _CHUNK):
+        target = graph.targets[part]
         kept = slice(None) if graph.directed else source >= target
         columns = [ids[source[kept]].tolist(), ids[target[kept]].tolist()]
         if graph.weights is not None:
@@ -215,12 +214,11 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
 
 def _first_edge(graph: Graph, ids: np.ndarray) -> list:
     """The ids of the edge that is written first."""
-    for begin in range(0, graph.num_arcs, _CHUNK):
-        end = min(begin + _CHUNK, graph.num_arcs)
-        source, target = row_of_some(graph.offsets, begin, end), graph.targets[begin:end]
-        arcs = np.flatnonzero(source >= target) if not graph.directed else np.arange(1)
-        if len(arcs):
-            return ids[[source[arcs[0]], target[arcs[0]]]].tolist()
+    for part, source in rows_in_pieces(graph.offsets, _CHUNK):
+        target = graph.targets[part]
+        first = 0 if graph.directed else int(np.argmax(source >= target))
+        if graph.directed or source[first] >= target[first]:
+            return ids[[source[first], target[first]]].tolist()
     return []
 
 

@@ -29,6 +29,7 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
+from edgewise.graph.csr import row_of_some
 from edgewise.result import check_count, first_rows
 from edgewise.schedule import Schedule
 
@@ -72,7 +73,7 @@ class EdgeBetweennessResult(DependencyResult):
         """The edges with the largest centrality."""
         rows = first_rows(self.centrality, check_count(count))
         arcs = rows if self.graph.directed else self._arcs[rows]
-        ends = np.searchsorted(self.graph.offsets, arcs, side="right") - 1, self.graph.targets[arcs]
+        ends = row_of_some(self.graph.offsets, arcs), self.graph.targets[arcs]
         source, target = map(self.graph.ids_of, ends)
         return {"source": source, "target": target, "centrality": self.centrality[rows]}
 
