@@ -329,7 +329,7 @@ def test_an_interruption_while_a_limited_run_begins_or_ends(path, monkeypatch, a
     for thread in joins:
         thread.join()
     assert not watching() and not mapped_privately(path)
-    assert set(os.listdir("/proc/self/fd")) == begun
+    assert set(os.listdir("/proc/self/fd")) <= begun, "descriptors were left open"
     assert np.array_equal(ew.bfs(graph, 0, **ONE, memory_limit=limit).level, expected)
     assert np.array_equal(graph.targets, ew.load(path).targets) and not mapped_privately(path)
 
