@@ -1,7 +1,8 @@
 """Schedules: how a run is carried out, never what it computes."""
 
+import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from edgewise.errors import ScheduleError
 from edgewise.layout.bucket_sort import LIMIT, SCALES
@@ -223,6 +224,33 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Layered:
+    """The rows of a graph in the order of its breadth-first layers from some roots: those of a layer, and those of the
+    next one, lie side by side. Made once, kept with the graph, and in a file if one is named.
+
+    A search from the roots themselves then reads its levels from the layers, and searches nothing. Other searches, and
+    shortest paths, run over the rows in that order.
+
+    Reference: Zhu et al. (2019), sections 3 and 4.
+
+    Attributes:
+        roots: the user's id of a vertex, or a sequence of them.
+        file: the name of a file: it is read if it is there, and must then be that of this graph, with these weights,
+            and of these roots; else it is written. "beside" stands for one beside the file of a graph that was loaded
+            from one; it is made anew if the graph has changed. None for no file.
+    """
+
+    roots: Any
+    file: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.file is None or isinstance(self.file, str | os.PathLike)):
+            raise ScheduleError(
+                f"Layered: file is {shown(self.file)}; expected the name of a file, 'beside' or None"
+            )
+
+
+@dataclass(frozen=True)
 class Schedule:
     """The choices for one run. Every part left at its default is chosen for the graph and at each superstep.
 
@@ -232,7 +260,9 @@ class Schedule:
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()` or `HierarchicalProcessing()`,
             with which algorithms run as programs; or "auto": eight lanes for each vertex that sends, or equal blocks of
             edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
-        layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`, or "auto".
+        layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches
+            and shortest paths, `Layered`, on the CPU, too. Or "auto": searches from vertices for which there are layers
+            read their levels from these.
         num_threads: the exact number of CPU threads, on the CPU; or None for as many as the work is worth, at most the
             processors that the process may use, or ``$EDGEWISE_NUM_THREADS``. Answers do not depend on it.
     """
@@ -240,4 +270,4 @@ class Schedule:
     delivery: Push | Pull | Buffered | Literal["auto"] = "auto"
     num_threads: int | None = None
     balance: Balance = "auto"
-    layout: Layout | Literal["auto"] = "auto"
+    layout: Layout | Layered | Literal["auto"] = "auto"

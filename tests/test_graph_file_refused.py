@@ -45,7 +45,7 @@ def test_newer_files_and_other_byte_orders_are_refused(saved, tmp_path):
         ("version", 0, "is damaged"),
         ("byte_order", 0x04030201, "has its bytes in the other order"),
         ("byte_order", 5, "is damaged"),
-        ("features", 1, "uses what this version of edgewise does not know. Update edgewise"),
+        ("features", 2, "uses what this version of edgewise does not know. Update edgewise"),
         ("header_bytes", 8192, "values that no version writes"),
         ("block_bytes", 8192, "values that no version writes"),
         ("reserved", b"\1", "values that no version writes"),

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from edgewise.errors import ParseError
 from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, RANGE_IDS, STRING_IDS, VERSION
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, ids_in
@@ -45,6 +46,11 @@ def load(path: str | os.PathLike[str]) -> Graph:
     """
     file = GraphFile(path)
     header = file.header
+    if header.layered:
+        raise ParseError(
+            f"{file.name} has the rows of a graph in layers; load the graph itself, and give this file by "
+            "Schedule(layout=Layered(roots, file=...))"
+        )
     return Graph(FileRows(file), ids_in(file), header.directed, header.num_loops, header.num_arcs)
 
 

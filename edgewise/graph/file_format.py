@@ -28,6 +28,8 @@ BLOCK = 2**20
 WORD = 8
 BLOCK_WORDS = BLOCK // WORD
 MOST_ARRAYS = 24
+#: Bits of `features`: rows in the order of layers, see `edgewise.graph.layers`.
+LAYERED = 1
 
 #: An array's entry in the header: its name and dtype (as NumPy writes it), where it and its checksums begin in the
 #: file, in bytes, how many elements it has, and the checksum of its checksums.
@@ -66,6 +68,8 @@ HEADER = np.dtype([*_FIELDS, ("rest", f"V{PAGE - WORD - _USED}"), ("checksum", "
 #: How ids are kept: none for 0..n-1; an array of integers; texts of strings; integers beyond 64 bits as hexadecimal
 #: texts.
 RANGE_IDS, INTEGER_IDS, STRING_IDS, LONG_IDS = range(4)
+#: Bytes of what tells a graph from others.
+KEY_BYTES = 32
 #: The dtypes that weights can have.
 WEIGHT_DTYPES = tuple(map(np.dtype, ("<i4", "<i8", "<f4", "<f8")))
 
@@ -82,8 +86,10 @@ class Expected(NamedTuple):
     length: int | None
 
 
-def expected_arrays(num_vertices: int, num_arcs: int, directed: bool, ids: int) -> dict[str, Expected]:
-    """All arrays that a file of such a graph may have, by name."""
+def expected_arrays(
+    num_vertices: int, num_arcs: int, directed: bool, ids: int, layered: bool = False
+) -> dict[str, Expected]:
+    """All arrays that a file of such a graph may have, by name; or one of a graph in layers."""
     offset, index = np.dtype(offset_dtype(num_arcs)), np.dtype(np.int32)
     rows = (
         Expected((offset,), num_vertices + 1),
@@ -91,6 +97,10 @@ def expected_arrays(num_vertices: int, num_arcs: int, directed: bool, ids: int) 
         Expected(WEIGHT_DTYPES, num_arcs),
     )
     arrays = dict(zip(("offsets", "targets", "weights"), rows, strict=True))
+    if layered:
+        places = Expected((np.dtype(np.int64),), None)
+        arrays |= {"vertices": Expected((index,), num_vertices), "begins": places, "roots": places}
+        return arrays | {"graph": Expected((np.dtype(np.uint8),), KEY_BYTES)}
     if directed:
         arrays |= zip(("in_offsets", "in_sources", "in_weights"), rows, strict=True)
     arrays["edge_numbers"] = Expected((index, np.dtype(np.int64)), num_arcs)
@@ -102,9 +112,9 @@ def expected_arrays(num_vertices: int, num_arcs: int, directed: bool, ids: int) 
     return arrays
 
 
-def needed_arrays(names: set[str]) -> set[str]:
+def needed_arrays(names: set[str], layered: bool = False) -> set[str]:
     """The arrays that must be there beside those of these names."""
-    needed = {"offsets", "targets"}
+    needed = {"offsets", "targets"} | ({"vertices", "begins", "roots", "graph"} if layered else set())
     if names & {"in_offsets", "in_sources", "in_weights"}:
         needed |= {"in_offsets", "in_sources"} | ({"in_weights"} if "weights" in names else set())
     if "in_weights" in names:
@@ -144,10 +154,12 @@ def make_header(
     directed: bool,
     ids: int,
     arrays: dict[str, tuple[np.dtype, int]],
+    layered: bool = False,
 ) -> np.ndarray:
     """The header of a file of these arrays (their dtypes and lengths, by name), shape (1,), without checksums."""
     header = np.zeros(1, HEADER)
     fixed = header[0]
+    fixed["features"] = LAYERED * layered
     fixed["magic"], fixed["version"], fixed["byte_order"] = MAGIC, VERSION, BYTE_ORDER
     fixed["header_bytes"], fixed["block_bytes"] = PAGE, BLOCK
     fixed["num_vertices"], fixed["num_arcs"], fixed["num_loops"] = num_vertices, num_arcs, num_loops

@@ -11,10 +11,12 @@ from edgewise.graph.file_format import (
     BLOCK,
     BYTE_ORDER,
     HEADER,
+    LAYERED,
     LONG_IDS,
     MAGIC,
     MOST_ARRAYS,
     PAGE,
+    RANGE_IDS,
     VERSION,
     WORD,
     expected_arrays,
@@ -78,6 +80,7 @@ class FileHeader:
     Attributes:
         num_vertices, num_arcs, num_loops, directed: of the graph; self-loops are counted only if it is undirected.
         ids: how ids are kept, see `edgewise.graph.file_format`.
+        layered: whether it is one of `edgewise.graph.layers`.
         arrays: where the arrays lie, by name.
         file_bytes: the size of the file.
         checksum: that of the header, which depends on all that the file holds.
@@ -88,6 +91,7 @@ class FileHeader:
     num_loops: int
     directed: bool
     ids: int
+    layered: bool
     arrays: dict[str, StoredArray]
     file_bytes: int
     checksum: int
@@ -123,6 +127,7 @@ def parse_header(path: Any, content: bytes, size: int) -> FileHeader:
         num_loops=int(fixed["num_loops"]),
         directed=bool(fixed["directed"]),
         ids=int(fixed["ids"]),
+        layered=int(fixed["features"]) == LAYERED,
         arrays=_entries(path, fixed),
         file_bytes=said,
         checksum=int(fixed["checksum"]),
@@ -175,7 +180,7 @@ def _check_version(path: Any, fixed: Any) -> None:
 
 def _check_reserved(path: Any, fixed: Any) -> None:
     """Refuse what this version does not know."""
-    if int(fixed["features"]) != 0:
+    if int(fixed["features"]) not in (0, LAYERED):
         raise ParseError(f"{path} uses what this version of edgewise does not know. Update edgewise")
     used = int(fixed["num_arrays"])
     if used > MOST_ARRAYS:
@@ -205,10 +210,13 @@ def _check_sizes(path: Any, header: FileHeader) -> None:
     """Refuse sizes that no graph has, and arrays that are not those of such a graph."""
     n, m, loops = header.num_vertices, header.num_arcs, header.num_loops
     odd = (m + loops) % 2 if not header.directed else loops
-    if n > MAX_VERTICES or m > _MOST_ARCS or (m and not n) or loops > m or odd or header.ids > LONG_IDS:
+    last_ids = RANGE_IDS if header.layered else LONG_IDS
+    if n > MAX_VERTICES or m > _MOST_ARCS or (m and not n) or loops > m or odd or header.ids > last_ids:
         raise _damaged(path, f"no graph has {n:,} vertices, {m:,} arcs and {loops:,} self-loops")
-    expected = expected_arrays(n, m, header.directed, header.ids)
-    needed = needed_arrays(set(header.arrays)) | (set(expected) & {"ids", "id_ends", "id_texts"})
+    expected = expected_arrays(n, m, header.directed, header.ids, header.layered)
+    needed = needed_arrays(set(header.arrays), header.layered) | (
+        set(expected) & {"ids", "id_ends", "id_texts"}
+    )
     missing = sorted(needed - set(header.arrays))
     if missing:
         raise _damaged(path, f"it lacks {listed(missing)}")

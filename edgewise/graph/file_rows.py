@@ -12,12 +12,14 @@ number. A file that changes during a run can then make an answer wrong, and such
 length of a row.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from edgewise.graph import csr
 from edgewise.graph.file_checks import (
     BOTH_ARCS,
     IN_ARCS,
@@ -49,7 +51,10 @@ class FileRows:
 
     Attributes:
         file: where they lie.
+        make_in_edges: makes the in-edges of rows in layers, see `edgewise.graph.moved_rows`; None for others.
     """
+
+    make_in_edges: Callable[[], csr.Rows] | None = None
 
     def __init__(self, file: GraphFile, *, inward: bool = False) -> None:
         self.file, self._inward = file, inward
@@ -238,7 +243,7 @@ def ids_in(file: GraphFile) -> Ids:
     return Ids(file.header.num_vertices) if file.header.ids == RANGE_IDS else FileIds(file)
 
 
-def _checked(file: GraphFile, name: str) -> np.ndarray:
+def checked_array(file: GraphFile, name: str) -> np.ndarray:
     """An array of which only the checksums are checked."""
     values = file.values(name)
     _refuse(file, name, check_finite(file.words(name), file.sums(name), values.view(np.uint8)))
@@ -247,7 +252,7 @@ def _checked(file: GraphFile, name: str) -> np.ndarray:
 
 def _integers(file: GraphFile) -> np.ndarray:
     """Ids that are integers of 64 bits."""
-    ids = _checked(file, "ids")
+    ids = checked_array(file, "ids")
     in_order = np.sort(ids)
     if (in_order[1:] == in_order[:-1]).any():
         raise file.damaged("it has the same id twice")
@@ -259,7 +264,7 @@ def _objects(file: GraphFile) -> np.ndarray:
     name = "id_ends"
     ends, wrong = copy_rising(file.words(name), file.sums(name), file.values(name))
     _refuse(file, name, wrong)
-    content = _checked(file, "id_texts").tobytes()
+    content = checked_array(file, "id_texts").tobytes()
     last = int(ends[-1]) if len(ends) else 0
     if last != len(content) or (len(ends) and ends[0] < 0):
         raise file.damaged(f"the texts of its ids end at {last:,}, not at {len(content):,}")

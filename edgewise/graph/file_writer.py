@@ -14,6 +14,7 @@ from edgewise.errors import GraphError, OutputError
 from edgewise.graph.file_format import (
     PAGE,
     WORD,
+    Expected,
     expected_arrays,
     ids_as_arrays,
     make_header,
@@ -53,6 +54,7 @@ class GraphWriter:
         num_loops: int,
         arrays: Mapping[str, tuple[Any, int]],
         ids: Ids,
+        layered: bool = False,
     ) -> None:
         """Check what will be written; nothing is written yet.
 
@@ -65,6 +67,7 @@ class GraphWriter:
                 "edge_numbers" if there are any; of a directed graph, "in_offsets", "in_sources" and, if there are
                 weights, "in_weights", to have in-edges in the file. dtypes are those of `edgewise.Graph`.
             ids: of the vertices.
+            layered: whether it is a file of `edgewise.graph.layers`.
         """
         self.path = Path(os.fsdecode(path))
         if (
@@ -79,9 +82,11 @@ class GraphWriter:
         kind, self._of_ids = ids_as_arrays(ids)
         self._arrays = {name: (np.dtype(dtype), int(length)) for name, (dtype, length) in arrays.items()}
         self._arrays |= {name: (values.dtype, len(values)) for name, values in self._of_ids.items()}
-        _check_arrays(self._arrays, num_vertices, num_arcs, bool(directed), kind)
+        expected = expected_arrays(num_vertices, num_arcs, bool(directed), kind, layered)
+        _check_arrays(self._arrays, expected, layered)
         check_place(self.path)
-        self._header = make_header(num_vertices, num_arcs, num_loops, bool(directed), kind, self._arrays)
+        sizes = num_vertices, num_arcs, num_loops
+        self._header = make_header(*sizes, bool(directed), kind, self._arrays, layered)
         self._parts = {
             name: _Part(name, dtype, length, int(entry["begin"]))
             for (name, (dtype, length)), entry in zip(
@@ -231,11 +236,17 @@ class _Part:
         return self._sums
 
 
+def block_sums(values: np.ndarray) -> np.ndarray:
+    """The checksums of an array's blocks, as a file of it would have."""
+    part = _Part("", values.dtype, len(values), 0)
+    part.add(0, np.ascontiguousarray(values).view(np.uint8))
+    return part.finished_sums()
+
+
 def _check_arrays(
-    arrays: dict[str, tuple[np.dtype, int]], num_vertices: int, num_arcs: int, directed: bool, ids: int
+    arrays: dict[str, tuple[np.dtype, int]], expected: dict[str, Expected], layered: bool
 ) -> None:
     """Refuse arrays that a file of this graph cannot have."""
-    expected = expected_arrays(num_vertices, num_arcs, directed, ids)
     for name, (dtype, length) in arrays.items():
         if name not in expected:
             raise GraphError(f"a file of this graph has no array {shown(name)}; it has {listed(expected)}")
@@ -245,7 +256,7 @@ def _check_arrays(
             raise GraphError(
                 f"{name} is {dtype} of {length:,} elements; expected {dtypes} of {wanted.length:,}"
             )
-    missing = needed_arrays(set(arrays)) - set(arrays)
+    missing = needed_arrays(set(arrays), layered) - set(arrays)
     if missing:
         raise GraphError(f"a file with {listed(arrays)} needs {listed(sorted(missing))} as well")
 

@@ -66,6 +66,9 @@ def transposed(rows: AnyRows) -> AnyRows:
         return rows.transposed()
     if isinstance(rows, FileRows) and rows.in_edges is not None:
         return rows.in_edges
+    moved: Any = getattr(rows, "make_in_edges", None)
+    if moved is not None:
+        return csr.Rows.sealed(moved())
     in_edges = csr.transpose(csr.Rows(rows.offsets, rows.targets, rows.weights)).sealed()
     give_back(2 * len(rows.targets))  # reading the targets of a file again tells whether it has changed
     return in_edges

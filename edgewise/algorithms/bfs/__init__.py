@@ -25,7 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu import search, search_cost, search_memory
+from edgewise.algorithms.bfs.cpu import (
+    layers_memory,
+    layers_work,
+    search,
+    search_cost,
+    search_layers,
+    search_memory,
+)
+from edgewise.algorithms.bfs.layers import Found, find_layers, layers_asked, layers_at_hand
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
@@ -35,7 +43,7 @@ from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
 from edgewise.memory import as_bytes, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
-from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
 from edgewise.text import shown
 
 
@@ -125,8 +133,9 @@ def bfs(
         source: the user's id of a vertex, or a list of ids: levels count from the nearest.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
-            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a layout or a buffer
-            makes it run as a program.
+            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a `Layout` or a
+            buffer makes it run as a program. With `Layered` from these sources, levels are read from the layers, and
+            nothing is searched; so they are by default, once there are such layers.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -134,11 +143,17 @@ def bfs(
     Raises:
         GraphError: a source that is not in the graph.
         ParameterError: no source, or a `max_depth` that is not an integer of at least 0.
-        ScheduleError: a balance or a layout on the CPU.
+        ScheduleError: a balance or a `Layout` on the CPU.
+        ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
     """
     check_graph("bfs", graph)
+    asked, schedule = layers_asked("bfs", schedule)
     looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
+    how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    if asked is not None:
+        found = graph_in_layers("bfs", graph, asked, device, memory_limit)
+        return _over_layers(graph, source, max_depth, limit, found, schedule, how)
 
     def memory(schedule: Schedule) -> int:
         needed = in_turn(looking_up, search_memory(graph, schedule)).most
@@ -171,11 +186,80 @@ def bfs(
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
-    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
-    if len(sources) == 0:
-        raise ParameterError("bfs: the list of sources is empty; expected at least one")
-    found, run = task.find(graph, sources, limit)
-    return BFSResult(graph, run, found, source, None if max_depth is None else limit)
+    sources = _indices_of(graph, source, "sources")
+    chosen = task.admission.chosen
+    if chosen.on_gpu and not chosen.as_program and (at_hand := layers_at_hand(graph, sources)) is not None:
+        return _over_layers(graph, source, max_depth, limit, at_hand, schedule, how)
+    levels, run = task.find(graph, sources, limit)
+    return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
+
+
+def graph_in_layers(name: str, graph: Graph, asked: Layered, device: str, memory_limit: Any) -> Found:
+    """The graph in the layers that a schedule asks for, made by a search if they are not at hand.
+
+    Args:
+        name: what runs, for messages.
+        graph, device, memory_limit: as for the run.
+        asked: what the schedule says.
+
+    Raises:
+        GraphError: a root that is not in the graph.
+        ParameterError: no roots.
+        ParseError, OutputError, MemoryLimitError, ScheduleError: as `find_layers`.
+    """
+    roots = _indices_of(graph, asked.roots, "roots")
+
+    def levels_from(roots: np.ndarray) -> Any:
+        searched = bfs(graph, graph.ids_of(roots), device=device, memory_limit=memory_limit)
+        return searched.on_device("level") if graph.built_on_gpu else searched.level
+
+    return find_layers(name, graph, asked, roots, levels_from, memory_limit)
+
+
+def _indices_of(graph: Graph, ids: Any, what: str) -> np.ndarray:
+    """The indices of vertices, int64, ascending, each once."""
+    found = np.unique(np.atleast_1d(graph.index_of(ids)).astype(np.int64, copy=False))
+    if len(found) == 0:
+        raise ParameterError(f"bfs: the list of {what} is empty; expected at least one")
+    return found
+
+
+def _over_layers(
+    graph: Graph,
+    source: Any,
+    max_depth: int | None,
+    limit: int,
+    found: Found,
+    schedule: Schedule,
+    how: dict[str, Any],
+) -> BFSResult:
+    """`bfs` over a graph in layers."""
+    moved, n = found.made.graph, graph.num_vertices
+    sources = _indices_of(graph, source, "sources")
+    from_roots = np.array_equal(sources, found.made.roots)
+    work, rounds = (layers_work(moved), 1.0) if from_roots else search_cost(moved)
+    task = begin(
+        "bfs",
+        moved,
+        schedule=schedule,
+        work=work,
+        rounds=rounds,
+        arrays=Arrays.BOTH_WAYS,
+        cpu=Form(search_layers, lambda each: layers_memory(moved, each, from_roots).most, (Push, Pull)),
+        cuda=Form(
+            "bfs.cuda.search_layers",
+            lambda _: 20 * n,
+            (Push, Pull),
+            Arrays.BOTH_WAYS,
+            0 if from_roots else _list_bytes(moved),
+            heads=not from_roots,
+        ),
+        program="over layers",
+        **how,
+    )
+    levels, run = task.find(found.made, None if from_roots else found.made.places_of(sources), limit)
+    found.tell(run)
+    return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 
 
 def as_depth(max_depth: Any) -> int:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.bfs.cpu_layers import by_vertices, find_parents, read_levels, rows_of
 from edgewise.algorithms.bfs.cpu_state import (
     DIRECTION,
     FROM_LEVEL,
@@ -21,9 +22,11 @@ from edgewise.algorithms.bfs.cpu_traverse import traverse
 from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph, Made
+from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.schedule import Pull, Schedule
 
 
@@ -65,6 +68,37 @@ def search(
         run.launch(traverse, arcs_both_ways(graph), *settings, work=work, rounds=rounds)
     _explain(run, state, direction)
     return state.level.view(np.int32), state.parent.view(np.int32), int(state.status[LEVELS])
+
+
+def search_layers(
+    made: GraphInLayers, places: np.ndarray | None, limit: int, run: Execution
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """`search` over a graph in layers, by vertices; from its roots if no places of sources are given."""
+    graph, order, n, levels = made.graph, made.order, made.graph.num_vertices, 0
+    if places is None:
+        level = np.empty(n, np.int32)
+        run.launch(read_levels, order.begins, limit, level, work=n)
+    else:
+        level, parent, levels = search(graph, places, limit, run)
+        del parent
+    rows = rows_of(made)
+    work = layers_work(graph)
+    parent = np.full(n, NO_VERTEX)
+    run.launch(find_parents, *rows, level, parent, work=work)
+    level_of, parent_of = np.empty(n, np.int32), np.empty(n, np.uint32)
+    run.launch(by_vertices, rows[-1], level, parent, level_of, parent_of, work=4 * n)
+    return level_of, parent_of.view(np.int32), levels
+
+
+def layers_work(graph: Graph) -> float:
+    """About the nanoseconds that one thread takes to find parents in layers."""
+    return 4.0 * graph.num_vertices + 1.5 * graph.num_arcs
+
+
+def layers_memory(graph: Graph, schedule: Schedule, from_roots: bool) -> Step:
+    """The memory of `search_layers`, for the moved graph."""
+    arrays = held(16 * graph.num_vertices)
+    return arrays if from_roots else in_turn(search_memory(graph, schedule), arrays)
 
 
 def levels_from(source: int, arcs: ArcsBothWays, run: Execution) -> tuple[np.ndarray, int]:

@@ -24,11 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.bfs.cuda_layers import by_vertices, read_levels
 from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
 from edgewise.algorithms.common.heads import heads_for, in_heads
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.layers import GraphInLayers
 from edgewise.graph.resident import HEADS
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
@@ -472,3 +474,13 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
         wait(host, run.progress)
     run.explain(f"levels on the GPU: {written_forms(host[FORMS:], FORM_NAMES) or 'none'}")
     return level, parent, int(host[LEVELS])
+
+
+def search_layers(
+    made: GraphInLayers, places: np.ndarray | None, limit: int, run: Execution
+) -> tuple[Any, Any, int]:
+    """`search` over a graph in layers, by vertices; from its roots if no places of sources are given."""
+    if places is None:
+        return *read_levels(made, limit, run), 0
+    level, parent, levels = search(made.graph, places, limit, run)
+    return *by_vertices(made, level, parent, run), levels

@@ -1,0 +1,166 @@
+"""Graphs in layers for algorithms: kept with the graph, read from a file, or made by a search from the roots."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.errors import ParseError, ScheduleError
+from edgewise.execution import Execution, as_schedule, check_limit
+from edgewise.explain import is_asked
+from edgewise.graph import Graph
+from edgewise.graph.layers import (
+    ForeignLayers,
+    GraphInLayers,
+    file_beside,
+    keep_in_layers,
+    kept_in_layers,
+    load_in_layers,
+    making,
+    put_in_layers,
+    save_in_layers,
+)
+from edgewise.memory import as_bytes
+from edgewise.schedule import Layered, Schedule
+
+#: What `Layered.file` is for a file beside that of the graph.
+BESIDE = "beside"
+
+
+class Found(NamedTuple):
+    """A graph in layers, and how it was come by.
+
+    Attributes:
+        made: the graph in layers.
+        how: for `Result.explain`.
+        seconds: the time that it took.
+    """
+
+    made: GraphInLayers
+    how: str
+    seconds: float
+
+    def tell(self, run: Execution) -> None:
+        """Explain it as part of a run, whose time it is not."""
+        run.layout_seconds += self.seconds
+        run.notes.insert(0, self.how)
+
+
+def layers_asked(name: str, schedule: Schedule | None) -> tuple[Layered | None, Schedule]:
+    """The layers that a schedule asks for, if any, and the schedule without them.
+
+    Raises:
+        ScheduleError: the schedule has a balance, too, which runs over layers do not have.
+    """
+    asked = as_schedule(name, schedule)
+    if not isinstance(asked.layout, Layered):
+        return None, asked
+    if not (isinstance(asked.balance, str) and asked.balance == "auto"):
+        raise ScheduleError(
+            f"{name}: runs in layers have no balance, and the schedule says {asked.balance}; leave one of them at "
+            "'auto'"
+        )
+    return asked.layout, dataclasses.replace(asked, layout="auto")
+
+
+def find_layers(
+    name: str,
+    graph: Graph,
+    asked: Layered,
+    roots: np.ndarray,
+    levels_from: Callable[[np.ndarray], Any],
+    memory_limit: Any,
+) -> Found:
+    """A graph in layers, made if it is neither kept nor in a file.
+
+    Args:
+        name: what runs, for messages.
+        graph: the graph.
+        asked: what the schedule says.
+        roots: int64, ascending, at least one.
+        levels_from: gives the levels from the roots, where the graph lies.
+        memory_limit: as given to the run: it holds for making layers, too.
+
+    Raises:
+        ParseError: the file is damaged, or that of another graph or of other roots.
+        OutputError: it cannot be written.
+        MemoryLimitError: more memory is needed than allowed.
+        ScheduleError: a file beside that of a graph that has none.
+    """
+    kept = kept_in_layers(graph, roots)
+    path = _path_of(name, graph, asked.file, roots)
+    if kept is not None and (path is None or path.exists()):
+        return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
+    started = time.perf_counter()
+    if kept is None and path is not None and path.exists():
+        try:
+            made = load_in_layers(path, graph, roots)
+        except ForeignLayers:
+            if asked.file != BESIDE:
+                raise
+        else:
+            keep_in_layers(graph, made)
+            return Found(made, f"in {_layers(made)}, read from {path}", time.perf_counter() - started)
+    made = kept or _made(name, graph, roots, levels_from, memory_limit)
+    how = f"in {_layers(made)}, made in {time.perf_counter() - started:.3g} s; the graph keeps them"
+    if path is not None:
+        save_in_layers(path, graph, made)
+        how += f", and {path}"
+    return Found(made, how, time.perf_counter() - started)
+
+
+def layers_at_hand(graph: Graph, sources: np.ndarray) -> Found | None:
+    """The graph in layers from these vertices, if it is kept, or in a file beside that of the graph; None if not, or if
+    the file is none that can be used."""
+    kept = kept_in_layers(graph, sources)
+    if kept is not None:
+        return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
+    path = file_beside(graph, sources)
+    if path is None or not path.exists():
+        return None
+    started = time.perf_counter()
+    try:
+        made = load_in_layers(path, graph, sources)
+    except ParseError:
+        return None
+    keep_in_layers(graph, made)
+    return Found(made, f"in {_layers(made)}, read from {path}", time.perf_counter() - started)
+
+
+def _made(
+    name: str, graph: Graph, roots: np.ndarray, levels_from: Callable[[np.ndarray], Any], memory_limit: Any
+) -> GraphInLayers:
+    """Make a graph in layers, which the graph keeps."""
+    if is_asked():
+        raise ScheduleError(
+            f"{name}: a run that makes layers is not explained before; make them by a run, or leave layout at 'auto'"
+        )
+    limit = as_bytes(f"{name}: memory_limit", memory_limit)
+    if limit is not None and not graph.built_on_gpu:
+        check_limit(f"{name}: making layers", limit, making(graph).most)
+    made = put_in_layers(graph, levels_from(roots), roots)
+    keep_in_layers(graph, made)
+    return made
+
+
+def _path_of(name: str, graph: Graph, file: str | os.PathLike[str] | None, roots: np.ndarray) -> Path | None:
+    if file is None:
+        return None
+    if file != BESIDE:
+        return Path(os.fsdecode(file))
+    path = file_beside(graph, roots)
+    if path is None:
+        raise ScheduleError(
+            f"{name}: Layered(file='beside') is for a graph that edgewise.load has opened; save this one and load it, "
+            "or name a file"
+        )
+    return path
+
+
+def _layers(made: GraphInLayers) -> str:
+    count = made.order.num_layers
+    return "1 layer" if count == 1 else f"{count:,} layers"

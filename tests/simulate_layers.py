@@ -1,0 +1,46 @@
+"""Graphs in layers on a GPU that tests/simulator.py pretends: the answers of the CPU."""
+
+import numpy as np
+from simulator import pretend
+
+import edgewise as ew
+
+#: Drawn roots and sources for each graph.
+DRAWS = 6
+
+
+def graphs():
+    """Directed and undirected graphs, deep and shallow."""
+    yield ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    yield ew.generate.rmat(6, 3, weights=(1, 9))
+    yield ew.generate.lattice(7, 7, removed=0.3, directed=False)
+    yield ew.generate.rmat(5, 1)
+
+
+def same(got, expected):
+    """Assert that levels and parents are the same."""
+    np.testing.assert_array_equal(got.level, expected.level)
+    np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
+def searches(random):
+    """Searches from the roots and from other vertices are those without layers."""
+    for graph in graphs():
+        for _ in range(DRAWS):
+            roots, others = (random.integers(0, graph.num_vertices, 2).tolist() for _ in range(2))
+            schedule = ew.Schedule(layout=ew.Layered(roots))
+            for source in (roots, others):
+                for depth in (None, 2):
+                    expected = ew.bfs(graph, source, max_depth=depth, device="cpu")
+                    got = ew.bfs(graph, source, max_depth=depth, schedule=schedule, device="cuda")
+                    assert "layer" in got.explain()
+                    same(got, expected)
+            again = ew.bfs(graph, roots, device="cuda")
+            assert "which the graph keeps" in again.explain()
+            same(again, ew.bfs(graph, roots, device="cpu"))
+
+
+if __name__ == "__main__":
+    pretend()
+    searches(np.random.default_rng(1))
+    print("as on the CPU")
