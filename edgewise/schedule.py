@@ -228,8 +228,9 @@ class Layered:
     """The rows of a graph in the order of its breadth-first layers from some roots: those of a layer, and those of the
     next one, lie side by side. Made once, kept with the graph, and in a file if one is named.
 
-    A search from the roots themselves then reads its levels from the layers, and searches nothing. Other searches, and
-    shortest paths, run over the rows in that order.
+    A search from the roots themselves then reads its levels from the layers, and searches nothing; other searches run
+    over the rows in that order. Shortest paths sweep over the layers on a GPU: consecutive layers are joined to lists,
+    and the first list in which a distance has fallen is swept until none falls any more.
 
     Reference: Zhu et al. (2019), sections 3 and 4.
 
@@ -238,15 +239,22 @@ class Layered:
         file: the name of a file: it is read if it is there, and must then be that of this graph, with these weights,
             and of these roots; else it is written. "beside" stands for one beside the file of a graph that was loaded
             from one; it is made anew if the graph has changed. None for no file.
+        min_edges: the fewest edges of a list but the last, at least 1; None for as many as a GPU has threads (equation
+            1).
     """
 
     roots: Any
     file: str | os.PathLike[str] | None = None
+    min_edges: int | None = None
 
     def __post_init__(self) -> None:
         if not (self.file is None or isinstance(self.file, str | os.PathLike)):
             raise ScheduleError(
                 f"Layered: file is {shown(self.file)}; expected the name of a file, 'beside' or None"
+            )
+        if self.min_edges is not None and not _is_whole(self.min_edges, 1):
+            raise ScheduleError(
+                f"Layered: min_edges is {shown(self.min_edges)}; expected an integer of at least 1, or None"
             )
 
 

@@ -15,6 +15,7 @@ def graphs():
     yield ew.generate.rmat(6, 3, weights=(1, 9))
     yield ew.generate.lattice(7, 7, removed=0.3, directed=False)
     yield ew.generate.rmat(5, 1)
+    yield ew.generate.rmat(5, 3, weights=(0, 2), directed=False)
 
 
 def same(got, expected):
@@ -40,7 +41,23 @@ def searches(random):
             same(again, ew.bfs(graph, roots, device="cpu"))
 
 
+def paths(random):
+    """Shortest paths by sweeps are those without layers, whatever the lists."""
+    for graph in graphs():
+        for edges in (1, 20, None):
+            root, source = random.integers(0, graph.num_vertices, 2).tolist()
+            schedule = ew.Schedule(layout=ew.Layered(root, min_edges=edges))
+            for start in (root, source):
+                expected = ew.sssp(graph, start, device="cpu")
+                for device in ("cuda", "cpu"):
+                    got = ew.sssp(graph, start, schedule=schedule, device=device)
+                    assert ("swept" in got.explain()) == (device == "cuda")
+                    np.testing.assert_array_equal(got.distance, expected.distance)
+                    np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
 if __name__ == "__main__":
     pretend()
     searches(np.random.default_rng(1))
+    paths(np.random.default_rng(2))
     print("as on the CPU")

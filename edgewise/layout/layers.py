@@ -106,6 +106,24 @@ def count_kinds(order: Order, offsets: np.ndarray, targets: np.ndarray) -> tuple
     return counts, np.flatnonzero(repeated).astype(np.int32)
 
 
+def joined(order: Order, offsets: Any, min_arcs: int) -> np.ndarray:
+    """Join consecutive layers to lists of at least so many arcs, but the last; the first place of each list, and n.
+
+    Reference: section 4.3.
+
+    Args:
+        order: the order.
+        offsets: of the moved rows, where they lie.
+        min_arcs: at least 1.
+    """
+    begins = order.begins[order.begins < order.begins[-1]]
+    arcs, ends, at = np.append(offsets[begins], offsets[-1:]), [], 0
+    while at < len(begins):
+        ends.append(at)
+        at = int(np.searchsorted(arcs, arcs[at] + min_arcs))
+    return np.append(begins[ends], order.begins[-1])
+
+
 @team_kernel
 def _sort(
     thread: Any,

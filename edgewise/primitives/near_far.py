@@ -167,7 +167,7 @@ def _always_sends(v: Any, best: Any, step: Any, context: Any) -> Any:
     return True
 
 
-def _make_visit(key_type: Any, message: Any) -> Any:
+def _make_visit(key_type: Any, message: Any, by_place: bool) -> Any:
     """A device function that sends along one arc of a piece."""
 
     @device_function
@@ -179,7 +179,7 @@ def _make_visit(key_type: Any, message: Any) -> Any:
             target = np.int64(run.graph.targets[k])
             sends, new = message(v, key, k, target, now.step, run.context)
             if sends and new < run.best[target] and new < atomic_min(run.best, target, key_type(new)):
-                if new < now.threshold:
+                if (target if by_place else new) < now.threshold:
                     is_near = _make_near(target, now.step, run)
                 else:
                     is_far = _make_far(target, now, run)
@@ -189,7 +189,7 @@ def _make_visit(key_type: Any, message: Any) -> Any:
     return visit
 
 
-def _make_visit_few(key_type: Any, message: Any, applies: bool) -> Any:
+def _make_visit_few(key_type: Any, message: Any, applies: bool, by_place: bool) -> Any:
     """A device function that sends along one arc of a vertex in a block's queue."""
 
     @device_function
@@ -198,7 +198,7 @@ def _make_visit_few(key_type: Any, message: Any, applies: bool) -> Any:
         run, now = context
         sends, new = message(v, key, k, target, step, run.context)
         if sends and new < atomic_min(run.best, target, key_type(new)):
-            if new >= now.threshold:
+            if (target if by_place else new) >= now.threshold:
                 slot = atomic_add(block.counts, OTHER, np.uint32(1))
                 if slot < THREADS:
                     block.others[slot] = target
@@ -215,7 +215,7 @@ def _make_visit_few(key_type: Any, message: Any, applies: bool) -> Any:
     return visit_few
 
 
-def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: Any) -> Any:
+def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: Any, by_place: bool) -> Any:
     """A device function for supersteps with few near vertices; see `make_few`."""
 
     @device_function
@@ -224,14 +224,14 @@ def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: An
         return is_current(v, key, run.best, run.context)
 
     if apply is None:
-        return make_few(_make_visit_few(key_type, message, False), is_current_few)
+        return make_few(_make_visit_few(key_type, message, False, by_place), is_current_few)
 
     @device_function
     def apply_few(v, step, context):
         run, _ = context
         return apply(v, run.best, step, run.context)
 
-    return make_few(_make_visit_few(key_type, message, True), is_current_few, apply_few)
+    return make_few(_make_visit_few(key_type, message, True, by_place), is_current_few, apply_few)
 
 
 def _make_list_active(apply: Any) -> Any:
@@ -319,7 +319,7 @@ def _load(near: Any, count: Any, block: Any, run: Any) -> None:
         block.counts[ENTRIES] = mine
 
 
-def _make_unload(applies: bool) -> Any:
+def _make_unload(applies: bool, by_place: bool) -> Any:
     """A device function that lists the vertices in the blocks' queues."""
 
     @device_function
@@ -327,7 +327,7 @@ def _make_unload(applies: bool) -> Any:
         """List the vertices in a queue of this block, and the far vertices that it kept, if they are still far."""
         for i in range(block_thread(), min(np.int64(block.counts[OTHER]), np.int64(THREADS)), block_size()):
             v = np.int64(block.others[i])
-            if load_fresh(run.best, v) >= now.threshold and _make_far(v, now, run):
+            if (v if by_place else load_fresh(run.best, v)) >= now.threshold and _make_far(v, now, run):
                 now.far[atomic_add(run.control, now.far_word, 1)] = v
         edges, held = np.int64(0), held_in(queue, block)
         for begin in range(block_thread() - lane(), held, block_size()):
@@ -359,6 +359,7 @@ def make_near_far(
     is_current: Any,
     apply: Any = None,
     apart: bool = False,
+    by_place: bool = False,
 ) -> Any:
     """The loop, a device function. Its functions may use `context` as they like.
 
@@ -376,6 +377,8 @@ def make_near_far(
         apply: ``apply(v, best, step, context)``: update a near vertex, once in a superstep; whether it sends. Without
             it a near vertex always sends, and may do so several times.
         apart: whether the graph's arcs lie in the host's memory: rows are read in order then if many vertices are near.
+        by_place: whether a vertex is near or far by its own number, and not by its key: then those below the threshold
+            are near, whatever their keys, and `waiting` gives that number.
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it after
@@ -383,10 +386,11 @@ def make_near_far(
         generation of the last barrier.
     """
     key_type, applies = key_dtype(value).type, apply is not None
-    visit = _make_visit(key_type, message)
+    visit = _make_visit(key_type, message, by_place)
     walk = make_walk(visit, applies, None if applies else _key_of)
-    few = _make_few_supersteps(key_type, message, is_current, apply)
-    list_active, split, unload = _make_list_active(apply), _make_split(waiting, apart), _make_unload(applies)
+    few = _make_few_supersteps(key_type, message, is_current, apply, by_place)
+    list_active, split = _make_list_active(apply), _make_split(waiting, apart)
+    unload = _make_unload(applies, by_place)
     begin_push = _make_begin_push(list_active, _make_send_in_order(apply, visit) if apart else None)
     return _make_loop(rise, walk, few, begin_push, split, unload)
 

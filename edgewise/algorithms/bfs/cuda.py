@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.cuda_layers import by_vertices, read_levels
+from edgewise.algorithms.bfs.cuda_layers import vertices_there as vertices_there
 from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
 from edgewise.algorithms.common.heads import heads_for, in_heads

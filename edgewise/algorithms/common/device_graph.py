@@ -48,20 +48,22 @@ def graph_on_gpu(graph: Graph, run: Execution, in_edges: bool = True) -> GraphOn
 
 
 def weighted_graph_on_gpu(
-    graph: Graph, run: Execution, narrow: np.dtype | None = None
+    graph: Graph, run: Execution, narrow: np.dtype | None = None, in_edges: bool = True
 ) -> tuple[WeightedOnGpu, np.dtype | None]:
-    """The graph on the GPU, in-edges included, and the dtype of its weights if it has any.
+    """The graph on the GPU, and the dtype of its weights if it has any.
 
     Args:
         graph: the graph.
         run: the run that this is.
         narrow: a dtype that holds all weights: they have it if the graph does not fit on the GPU.
+        in_edges: whether with its in-edges, or with its out-edges in their place.
     """
-    offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run)
+    offsets, targets, in_offsets, in_sources = graph_on_gpu(graph, run, in_edges)
     lengths, in_lengths = targets, in_sources
     if graph.weighted:
         narrow = None if graph.placement is None or narrow == graph.weight_dtype else narrow
-        lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights, narrow)
+        inward = in_edges and graph.directed
+        lengths, in_lengths = laid_out(run, "brought the weights to the GPU", graph, _weights, narrow, inward)
     on_gpu = WeightedOnGpu(offsets, targets, lengths, in_offsets, in_sources, in_lengths)
     return on_gpu, lengths.dtype if graph.weighted else None
 
@@ -109,11 +111,12 @@ def _arrays(graph: Graph, in_edges: bool) -> GraphOnGpu:
     return GraphOnGpu(*rows, *((graph.gpu.in_offsets, graph.gpu.in_sources) if in_edges else rows))
 
 
-def _weights(graph: Graph, narrow: np.dtype | None) -> tuple[Any, Any]:
+def _weights(graph: Graph, narrow: np.dtype | None, inward: bool) -> tuple[Any, Any]:
     if narrow is None:
-        return graph.gpu.weights, graph.gpu.in_weights
+        lengths = graph.gpu.weights
+        return lengths, graph.gpu.in_weights if inward else lengths
     lengths = _narrowed(graph, graph.weights, narrow)
-    return lengths, _narrowed(graph, graph.in_weights, narrow) if graph.directed else lengths
+    return lengths, _narrowed(graph, graph.in_weights, narrow) if inward else lengths
 
 
 def _narrowed(graph: Graph, weights: Any, dtype: np.dtype) -> Any:

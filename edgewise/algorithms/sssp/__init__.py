@@ -21,20 +21,28 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgewise.algorithms.bfs import graph_in_layers
+from edgewise.algorithms.bfs.layers import layers_asked
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value
 from edgewise.algorithms.common.numbers import as_float
-from edgewise.algorithms.sssp.cpu import paths_memory, paths_work, shortest_paths
+from edgewise.algorithms.sssp.cpu import (
+    layers_memory,
+    paths_in_layers,
+    paths_memory,
+    paths_work,
+    shortest_paths,
+)
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
-from edgewise.errors import ParameterError
+from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.memory import in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
-from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
 from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
@@ -119,10 +127,11 @@ def sssp(
         graph: weights may be negative, as long as no negative cycle can be reached.
         source: the user's id of the vertex to start from.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
-            It changes only the time. A run as a program has no buckets.
+            It changes only the time. A run as a program has no buckets, nor has one over layers on a GPU.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
-            weights, or a schedule with a balance, a layout or a buffer, make it run as a program; else there is no
-            delivery but ``Push()``.
+            weights, or a schedule with a balance, a `Layout` or a buffer, make it run as a program; else there is no
+            delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there until no distance falls any
+            more.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -134,7 +143,9 @@ def sssp(
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
         ParameterError: a delta that is not positive and finite.
-        ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
+        ScheduleError: a balance or a `Layout` on the CPU, a delivery that does not exist, or negative weights in
+            layers.
+        ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
     """
     check_graph("sssp", graph)
     looking_up = graph.looking_up(source)
@@ -142,6 +153,10 @@ def sssp(
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, LEAST_DELTA)
     dtype = distance_dtype(graph)
+    asked, schedule = layers_asked("sssp", schedule)
+    if asked is not None:
+        how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+        return _over_layers(graph, source, dtype, delta, asked, schedule, how)
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
     paths_on_gpu = Form(
         "sssp.cuda.shortest_paths",
@@ -168,11 +183,56 @@ def sssp(
         cuda=program if is_signed(graph) else paths_on_gpu,
         program=program,
     )
+    start = _index_of(graph, source)
+    paths, run = task.find(graph, start, dtype, delta)
+    return SSSPResult(graph, run, start, paths)
+
+
+def _over_layers(
+    graph: Graph,
+    source: Any,
+    dtype: np.dtype,
+    delta: float | Literal["auto"],
+    asked: Layered,
+    schedule: Schedule,
+    how: dict[str, Any],
+) -> SSSPResult:
+    """`sssp` over a graph in layers."""
+    if is_signed(graph):
+        raise ScheduleError(
+            "sssp: there are negative weights, which do not run over layers; leave layout at 'auto'"
+        )
+    found = graph_in_layers("sssp", graph, asked, how["device"], how["memory_limit"])
+    moved, n, start = found.made.graph, graph.num_vertices, _index_of(graph, source)
+    task = begin(
+        "sssp",
+        moved,
+        schedule=schedule,
+        work=paths_work(moved),
+        rounds=3 * levels(n, graph.num_arcs),
+        arrays=Arrays.rows(graph.weighted),
+        cpu=Form(paths_in_layers, lambda each: layers_memory(moved, dtype, each).most, (Push,)),
+        cuda=Form(
+            "sssp.cuda.paths_in_layers",
+            lambda _: n * (_vertex_bytes(moved, dtype) + dtype.itemsize + 4),
+            (Push,),
+            Arrays.rows(graph.weighted),
+            _list_bytes(moved),
+        ),
+        program="over layers",
+        **how,
+    )
+    paths, run = task.find(found.made, graph, start, dtype, delta, asked.min_edges)
+    found.tell(run)
+    return SSSPResult(graph, run, start, paths)
+
+
+def _index_of(graph: Graph, source: Any) -> int:
+    """The index of the source, which has to be one vertex."""
     start = graph.index_of(source)
     if np.ndim(start):
         raise ParameterError(f"sssp: source is {shown(source)}; expected one vertex")
-    paths, run = task.find(graph, start, dtype, delta)
-    return SSSPResult(graph, run, start, paths)
+    return int(start)
 
 
 def _vertex_bytes(graph: Graph, dtype: np.dtype) -> int:

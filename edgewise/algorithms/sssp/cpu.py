@@ -26,6 +26,7 @@ from edgewise.algorithms.sssp.weights import (
 )
 from edgewise.execution import Execution, threads_of
 from edgewise.graph import Graph
+from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
 from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import Step, held, in_turn
@@ -58,6 +59,45 @@ def shortest_paths(
     distance, _, _ = found
     refuse_overflow(graph, start, distance)
     return found
+
+
+def paths_in_layers(
+    made: GraphInLayers,
+    graph: Graph,
+    start: int,
+    dtype: np.dtype,
+    delta: float | Literal["auto"],
+    min_arcs: int | None,
+    run: Execution,
+) -> Paths:
+    """`shortest_paths` over a graph in layers: distances by places, which are written by vertices; then parents.
+
+    Args:
+        made: the graph in layers.
+        graph: the graph itself, with weights of at least 0.
+        start, dtype, delta, run: as for `shortest_paths`.
+        min_arcs: for a GPU.
+
+    Raises:
+        GraphError: a distance is beyond the floats of this dtype.
+    """
+    (place,) = made.places_of(np.array([start])).tolist()
+    by_place, _, supersteps = shortest_paths(made.graph, place, dtype, delta, run)
+    distance, arcs = by_place[made.order.place], arcs_of(graph)
+    del by_place
+    refuse_overflow(graph, start, distance)
+    parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), unreached_value(dtype)
+    run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
+    if may_have_orphans(graph, dtype):
+        attach_rest(arcs, distance, parent, start, unreached, run)
+    return distance, parent.view(np.int32), supersteps
+
+
+def layers_memory(moved: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
+    """The memory that `paths_in_layers` takes."""
+    n = moved.num_vertices
+    rest = attaching(n) if may_have_orphans(moved, dtype) else held(0)
+    return in_turn(paths_memory(moved, dtype, schedule), held((4 + dtype.itemsize) * n), rest)
 
 
 def paths_work(graph: Graph) -> float:

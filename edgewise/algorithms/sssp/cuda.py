@@ -25,6 +25,7 @@ from edgewise.algorithms.common.device_graph import (
 )
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp import cuda_apart
+from edgewise.algorithms.sssp.cuda_layers import sweep
 from edgewise.algorithms.sssp.cuda_rows import sorted_rows, suit
 from edgewise.algorithms.sssp.cuda_sums import make_sums as make_sums
 from edgewise.algorithms.sssp.path_tree import attach_rest
@@ -32,6 +33,7 @@ from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, narrow_dt
 from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.cuda.arguments import AtomicInt64s, AtomicKeys, AtomicUint32s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
@@ -401,6 +403,21 @@ def finished(
         attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached, run)
         run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
     return distance, parent
+
+
+def paths_in_layers(
+    made: GraphInLayers,
+    graph: Graph,
+    start: int,
+    dtype: np.dtype,
+    delta: float | Literal["auto"],
+    min_arcs: int | None,
+    run: Execution,
+) -> tuple[Any, Any, int]:
+    """`shortest_paths` by sweeps over a graph in layers, which have no `delta`; see `cuda_layers`."""
+    (place,) = made.places_of(np.array([start])).tolist()
+    distance, parent, orphans, supersteps = sweep(made, place, dtype, min_arcs, run)
+    return *finished(graph, start, distance, parent, orphans, run), supersteps
 
 
 def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: Execution) -> int:
