@@ -23,6 +23,7 @@ def kernels(offsets, weight, distance, rank):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
     from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted
     from edgewise.algorithms.bfs import cuda as bfs_cuda
+    from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
@@ -30,8 +31,9 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.algorithms.sssp import cuda_apart
+    from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.graph import keys_cuda
-    from edgewise.layout import slots_cuda
+    from edgewise.layout import layers_cuda, slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
@@ -43,6 +45,14 @@ def kernels(offsets, weight, distance, rank):
     return {
         "bfs": (bfs_cuda.make_kernel(special), bfs_cuda.signature(offsets)),
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
+        "levels of layers": (bfs_layers.read_kernel, bfs_layers.read_signature(offsets)),
+        "levels by vertices": (bfs_layers.write_kernel, bfs_layers.write_signature()),
+        "sweeps": (
+            sssp_layers.make_kernel(distance, True, special),
+            sssp_layers.signature(offsets, weight, distance),
+        ),
+        "moved rows": (layers_cuda.make_move(True), layers_cuda.move_signature(offsets, weight)),
+        "arcs of layers": (layers_cuda.count_kernel, layers_cuda.count_signature(offsets)),
         "sssp": sssp_kernel(sssp_cuda.Paths, distance, True),
         "sssp apart": sssp_kernel(sssp_cuda.Paths, wide, True, np.dtype(np.uint8), True),
         "sssp over sorted rows": (cuda_apart.make_kernel(near), cuda_apart.signature(offsets, near)),
@@ -76,6 +86,11 @@ def kernels(offsets, weight, distance, rank):
 NAMES = (
     "bfs",
     "parents of levels",
+    "levels of layers",
+    "levels by vertices",
+    "sweeps",
+    "moved rows",
+    "arcs of layers",
     "sssp",
     "sssp apart",
     "sssp over sorted rows",

@@ -29,7 +29,7 @@ from edgewise.graph.ids import Ids
 from edgewise.graph.moved_rows import MovedGpuRows, MovedRows
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
-from edgewise.layout.layers import Kind, Order, count_kinds, move_rows, order_of
+from edgewise.layout.layers import Kind, Kinds, Order, count_kinds, move_rows, order_of
 from edgewise.memory import Step, in_turn
 
 #: How many graphs in layers a graph keeps, of different roots.
@@ -61,14 +61,12 @@ class GraphInLayers(NamedTuple):
     Attributes:
         graph: the moved graph.
         roots: int64, ascending: the vertices of the first layer.
-        counts: how many arcs of each `edgewise.layout.layers.Kind` there are.
-        repeated: int32: the places of vertices to which an arc of their own layer leads.
+        kinds: what is known of its arcs.
     """
 
     graph: MovedGraph
     roots: np.ndarray
-    counts: np.ndarray
-    repeated: np.ndarray
+    kinds: Kinds
 
     @property
     def order(self) -> Order:
@@ -78,7 +76,7 @@ class GraphInLayers(NamedTuple):
     @property
     def is_ordered(self) -> bool:
         """Whether all arcs lead to the next layer: then one sweep over the layers is enough for any lengths."""
-        return not self.counts[[Kind.SAME, Kind.BACK]].any()
+        return not self.kinds.counts[[Kind.SAME, Kind.BACK]].any()
 
     def places_of(self, vertices: np.ndarray) -> np.ndarray:
         """The places of some vertices, int64, on the host."""
@@ -89,7 +87,10 @@ class GraphInLayers(NamedTuple):
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         return int(
-            self.graph.nbytes + self.order.vertices.nbytes + self.order.place.nbytes + self.repeated.nbytes
+            self.graph.nbytes
+            + self.order.vertices.nbytes
+            + self.order.place.nbytes
+            + self.kinds.repeated.nbytes
         )
 
 
@@ -111,12 +112,12 @@ def put_in_layers(graph: Graph, level: Any, roots: np.ndarray) -> GraphInLayers:
         with cuda_door().room("making layers", making_on_gpu(graph)):
             order = order_on_gpu(cuda_door().cupy().asarray(level))
             moved = move_rows_on_gpu(order, rows.offsets, rows.targets, rows.weights)
-            counts, repeated = count_kinds_on_gpu(order, *moved[:2])
+            kinds = count_kinds_on_gpu(order, *moved[:2])
     else:
         order = order_of(level)
         moved = move_rows(order, rows.offsets, rows.targets, rows.weights)
-        counts, repeated = count_kinds(order, *moved[:2])
-    return GraphInLayers(_moved_graph(graph, order, csr.Rows(*moved)), roots, counts, repeated)
+        kinds = count_kinds(order, *moved[:2])
+    return GraphInLayers(_moved_graph(graph, order, csr.Rows(*moved)), roots, kinds)
 
 
 def _moved_graph(graph: Graph, order: Order, rows: Any) -> MovedGraph:
@@ -253,10 +254,10 @@ def load_in_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray
     rows = FileRows(file)
     if not np.array_equal(np.diff(rows.offsets), np.diff(graph.offsets)[order.vertices]):
         raise file.damaged("its rows are not as long as those of the graph")
-    counts, repeated = count_kinds(order, rows.offsets, rows.targets)
-    if counts[Kind.BEYOND]:
-        raise file.damaged("some of its arcs lead beyond the next layer")
-    return GraphInLayers(_moved_graph(graph, order, rows), roots, counts, repeated)
+    kinds = count_kinds(order, rows.offsets, rows.targets)
+    if kinds.counts[Kind.BEYOND] or kinds.lost:
+        raise file.damaged("some of its arcs lead beyond the next layer, or no arc leads to a vertex of one")
+    return GraphInLayers(_moved_graph(graph, order, rows), roots, kinds)
 
 
 def _order_in(file: GraphFile, graph: Graph, roots: np.ndarray) -> Order:

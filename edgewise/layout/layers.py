@@ -92,18 +92,33 @@ def move_rows(
     return moved, to, moved_weights
 
 
-def count_kinds(order: Order, offsets: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many arcs of each `Kind` there are, int64, shape (4,); and the places of repeated vertices, int32, ascending.
+class Kinds(NamedTuple):
+    """What is known of the arcs of layers.
 
-    The last count is that of arcs that lead beyond the next layer: none, if these are layers.
+    Attributes:
+        counts: how many arcs of each `Kind` there are, int64, shape (4,).
+        repeated: int32: the places, ascending, to which an arc of their own layer leads.
+        lost: how many places behind the first layer have no arc from the layer before: none, if these are layers.
+    """
+
+    counts: np.ndarray
+    repeated: np.ndarray
+    lost: int
+
+
+def count_kinds(order: Order, offsets: np.ndarray, targets: np.ndarray) -> Kinds:
+    """Look at all arcs of the layers.
 
     Args:
         order: the order.
         offsets, targets: the moved rows.
     """
-    counts, repeated = np.zeros(4, np.int64), np.zeros(len(offsets) - 1, np.uint8)
-    launch(_count, sealed(offsets), sealed(targets), order.begins, counts, repeated, work=len(targets))
-    return counts, np.flatnonzero(repeated).astype(np.int32)
+    n, counts = len(offsets) - 1, np.zeros(len(Kind), np.int64)
+    repeated, reached = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+    rows = sealed(offsets), sealed(targets), order.begins
+    launch(_count, *rows, counts, repeated, reached, work=len(targets))
+    behind = reached[order.begins[min(1, order.num_layers)] : order.begins[-2]]
+    return Kinds(counts, np.flatnonzero(repeated).astype(np.int32), int(np.count_nonzero(behind == 0)))
 
 
 def joined(order: Order, offsets: Any, min_arcs: int) -> np.ndarray:
@@ -186,9 +201,17 @@ def _move(
 
 @team_kernel
 def _count(
-    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, begins: Any, counts: Any, repeated: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    begins: Any,
+    counts: Any,
+    repeated: Any,
+    reached: Any,
 ) -> None:
-    """Count arcs by their kind, and mark repeated vertices; layers are claimed one by one."""
+    """Count arcs by their kind; mark repeated places, and those reached from the layer before. Layers are claimed."""
     num_layers = len(begins) - 2
     while True:
         layer = claim(control, 0, 1, num_layers)
@@ -205,6 +228,7 @@ def _count(
                     beyond += 1
                 elif target >= end:
                     ahead += 1
+                    reached[target] = 1
                 elif target < begin:
                     back += 1
                 else:

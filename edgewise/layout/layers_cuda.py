@@ -35,7 +35,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, finish, host_copy, zeros
-from edgewise.layout.layers import Kind, Order
+from edgewise.layout.layers import Kind, Kinds, Order
 
 #: Arcs that a thread moves of a tile.
 _EACH = 8
@@ -216,8 +216,9 @@ def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> 
     return moved, to, moved_weights
 
 
-def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
-    """`edgewise.layout.layers.count_kinds` for rows on the GPU; the results are on the host."""
+def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> Kinds:
+    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now; the results are on the
+    host."""
     reached = int(order.begins[-2])
     m, counts = int(offsets[reached]), zeros(len(Kind), np.int64)
     repeated = zeros(len(offsets) - 1, np.uint8)
@@ -225,4 +226,4 @@ def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> tuple[np.nda
         begins = cupy().asarray(order.begins)
         given = Counting(offsets, targets, begins, counts, repeated, order.num_layers, reached, m)
         _count_kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([given])
-    return host_copy(counts), host_copy(cupy().flatnonzero(repeated)).astype(np.int32)
+    return Kinds(host_copy(counts), host_copy(cupy().flatnonzero(repeated)).astype(np.int32), 0)

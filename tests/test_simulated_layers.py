@@ -1,0 +1,13 @@
+"""Graphs in layers in numba's simulator. A file of its own, so that it need not wait for the others."""
+
+import pytest
+from simulated import simulated
+
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
+
+
+@pytest.mark.more
+def test_runs_over_layers_give_the_same_answers_in_the_simulator():
+    assert simulated("simulate_layers.py") == ["as on the CPU"]
