@@ -31,7 +31,9 @@ from edgewise.kernels.cuda.device import (
     cuda,
     device_function,
     inlined,
+    lane,
     num_blocks,
+    warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, finish, host_copy, zeros
@@ -146,11 +148,10 @@ def count_kernel(it):
                 same += 1
                 if target != row:
                     it.repeated[target] = 1
-    if ahead:
+    ahead, same, back = warp_sum(ahead), warp_sum(same), warp_sum(back)
+    if lane() == 0:
         atomic_add(it.counts, Kind.AHEAD.value, ahead)
-    if same:
         atomic_add(it.counts, Kind.SAME.value, same)
-    if back:
         atomic_add(it.counts, Kind.BACK.value, back)
 
 
