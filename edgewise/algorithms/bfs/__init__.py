@@ -33,7 +33,8 @@ from edgewise.algorithms.bfs.cpu import (
     search_layers,
     search_memory,
 )
-from edgewise.algorithms.bfs.layers import Found, find_layers, layers_asked, layers_at_hand
+from edgewise.algorithms.bfs.layers import Found, find_layers, layers_at_hand
+from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory

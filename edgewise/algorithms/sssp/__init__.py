@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgewise.algorithms.bfs import graph_in_layers
-from edgewise.algorithms.bfs.layers import layers_asked
+from edgewise.algorithms.bfs import graph_in_layers, layers_asked
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value
