@@ -18,6 +18,7 @@ from edgewise.building import build
 from edgewise.explain import explain
 from edgewise.graph import Graph, load
 from edgewise.io import read
+from edgewise.layered import prepare, run
 from edgewise.program.declare import (
     ACTIVE,
     ALL,
@@ -41,7 +42,6 @@ from edgewise.program.declare import (
     vertex,
 )
 from edgewise.program.draws import random
-from edgewise.run import prepare, run
 from edgewise.schedule import (
     Binned,
     BlockMapped,

@@ -470,7 +470,7 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
         if not (on_gpu and isinstance(schedule.layout, Layout)):
             raise ScheduleError(
                 f"{name}: layout is {shown(schedule.layout)}; only runs on a GPU can be told where edges lie, by "
-                "edgewise.Layout(), and only bfs and sssp run over edgewise.Layered(). Leave it at 'auto'"
+                "edgewise.Layout(), and only bfs, sssp and programs run over edgewise.Layered(). Leave it at 'auto'"
             )
         if isinstance(schedule.delivery, Push):
             raise ScheduleError(

@@ -1,5 +1,6 @@
 """The result of a run of a program."""
 
+from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -59,6 +60,18 @@ class ProgramResult(Result):
         self.phase_seconds = outcome.phase_seconds
         self.memory_bytes = outcome.memory_bytes
         self._prepared, self._given = prepared, given
+
+    def of_another(
+        self, prepared: "Prepared", given: dict[str, Any], arrays: dict[str, Any], note: str
+    ) -> "ProgramResult":
+        """This result of a run on a moved graph as that of the graph itself, with these arrays and one note more."""
+        found = copy(self)
+        for name in ("fields", "edge_fields"):
+            vars(found).pop(name, None)
+        found.graph = prepared.graph.itself
+        found._arrays, found._on_host, found._notes = arrays, {}, (note, *self._notes)
+        found._prepared, found._given = prepared, given
+        return found
 
     @cached_property
     def fields(self) -> dict[str, np.ndarray]:

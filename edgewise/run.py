@@ -428,11 +428,7 @@ def run(
         ProgramError: the program breaks the contract, or a value is wrong.
         GraphError: a vertex that the graph does not have, or weights that it lacks.
     """
-    instance = program() if isinstance(program, type) and issubclass(program, Program) else program
-    if not isinstance(instance, Program):
-        raise ProgramError(
-            f"run: got {shown(program)}, expected an instance of a subclass of edgewise.Program"
-        )
+    instance = instance_of(program)
     prepared = _prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
     return prepared.run(
         dict(instance.values),
@@ -442,6 +438,16 @@ def run(
         check=check,
         seed=seed,
     )
+
+
+def instance_of(program: Any) -> Program:
+    """A program with its values, from an instance or a class. Raises ProgramError for anything else."""
+    instance = program() if isinstance(program, type) and issubclass(program, Program) else program
+    if not isinstance(instance, Program):
+        raise ProgramError(
+            f"run: got {shown(program)}, expected an instance of a subclass of edgewise.Program"
+        )
+    return instance
 
 
 #: The most programs that a graph keeps laid out for later runs; and the most bytes of all, or those of its targets.

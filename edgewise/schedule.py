@@ -229,7 +229,7 @@ class Layered:
     next one, lie side by side. Made once, kept with the graph, and in a file if one is named.
 
     A search from the roots themselves then reads its levels from the layers, and searches nothing; other searches run
-    over the rows in that order. Shortest paths sweep over the layers on a GPU: consecutive layers are joined to lists,
+    over the rows in that order, and so do programs. Shortest paths sweep over the layers on a GPU: consecutive layers are joined to lists,
     and the first list in which a distance has fallen is swept until none falls any more.
 
     Reference: Zhu et al. (2019), sections 3 and 4.
@@ -268,9 +268,9 @@ class Schedule:
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()` or `HierarchicalProcessing()`,
             with which algorithms run as programs; or "auto": eight lanes for each vertex that sends, or equal blocks of
             edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
-        layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches
-            and shortest paths, `Layered`, on the CPU, too. Or "auto": searches from vertices for which there are layers
-            read their levels from these.
+        layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches,
+            shortest paths and programs, `Layered`, on the CPU, too. Or "auto": on a GPU, searches from vertices for
+            which there are layers read their levels from these.
         num_threads: the exact number of CPU threads, on the CPU; or None for as many as the work is worth, at most the
             processors that the process may use, or ``$EDGEWISE_NUM_THREADS``. Answers do not depend on it.
     """

@@ -35,6 +35,7 @@ ORDER = [
     {"program_result"},
     {"run"},
     {"algorithms"},
+    {"layered"},
     {"__init__"},
     {"cli"},
 ]

@@ -73,6 +73,11 @@ def test_layers_hold_every_arc_and_say_its_kind(graph):
     assert made.is_ordered == bool((steps == 1).all())
 
 
+def moved_rows(graph):
+    """The row of each in-edge."""
+    return np.repeat(np.arange(graph.num_vertices), np.diff(graph.in_offsets))
+
+
 def test_in_edges_keep_their_order():
     for name in ("streets", "both ways"):
         graph = GRAPHS[name]()
@@ -82,6 +87,10 @@ def test_in_edges_keep_their_order():
             row = graph.in_sources[graph.in_offsets[v] : graph.in_offsets[v + 1]]
             arcs = moved.in_sources[moved.in_offsets[p] : moved.in_offsets[p + 1]]
             np.testing.assert_array_equal(vertices[arcs], row)
+        np.testing.assert_array_equal(moved.targets[moved.in_arcs], moved_rows(moved))
+        np.testing.assert_array_equal(moved.sources[moved.in_arcs], moved.in_sources)
+        if graph.weighted:
+            np.testing.assert_array_equal(moved.weights[moved.in_arcs], moved.in_weights)
 
 
 def test_lists_are_joined_until_they_have_enough_arcs(graph):
@@ -302,7 +311,7 @@ def test_layers_that_make_no_sense_are_refused(options, error, problem):
 
 def test_runs_that_have_no_layers_say_so():
     graph, schedule = GRAPHS["streets"](), layered(0)
-    with pytest.raises(ScheduleError, match="bfs and sssp"):
+    with pytest.raises(ScheduleError, match="only bfs, sssp and programs run over"):
         ew.pagerank(graph, schedule=schedule)
     with pytest.raises(ScheduleError, match="runs in layers have no balance"):
         ew.bfs(graph, 0, schedule=ew.Schedule(layout=ew.Layered(0), balance=ew.MergePath()))

@@ -13,6 +13,7 @@ import hashlib
 import os
 import weakref
 from collections import OrderedDict
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,7 +53,44 @@ class MovedGraph(Graph):
     def __init__(self, rows: Any, order: Order, graph: Graph) -> None:
         loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
         super().__init__(rows, Ids(graph.num_vertices), graph.directed, loops, graph.num_arcs)
-        self.order = order
+        self.order, self._original = order, weakref.ref(graph.itself)
+
+    @property
+    def original(self) -> Graph:
+        """The graph whose vertices have these places; it keeps this one."""
+        found = self._original()
+        assert found is not None
+        return found
+
+    @property
+    def host_order(self) -> Order:
+        """The order as NumPy arrays."""
+        vertices, place, begins = self.order
+        if isinstance(vertices, np.ndarray):
+            return self.order
+        return Order(cuda_door().host_copy(vertices), cuda_door().host_copy(place), begins)
+
+    @cached_property
+    def arcs(self) -> np.ndarray:
+        """For each arc, its index in the original graph, of the dtype of offsets."""
+        graph = self.original
+        numbers = np.arange(graph.num_arcs, dtype=graph.offsets.dtype)
+        return self._moved(graph.offsets, graph.targets, numbers)
+
+    @cached_property
+    def in_arcs(self) -> np.ndarray:
+        """See `Graph.in_arcs`: in-edges are in the order that they have in the original graph."""
+        if not self.directed:
+            return sealed(csr.twin_arcs(self.offsets, self.targets))
+        graph, index = self.original, np.empty_like(self.arcs)
+        index[self.arcs] = np.arange(len(index), dtype=index.dtype)
+        return sealed(index[self._moved(graph.in_offsets, graph.in_sources, graph.in_arcs)])
+
+    def _moved(self, offsets: np.ndarray, ends: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Values of arcs of the original graph in the order of moved rows."""
+        moved = move_rows(self.host_order, offsets, ends, values)[2]
+        assert moved is not None
+        return moved
 
 
 class GraphInLayers(NamedTuple):
@@ -126,7 +164,7 @@ def _moved_graph(graph: Graph, order: Order, rows: Any) -> MovedGraph:
     original, on_gpu = weakref.ref(graph.itself), graph.built_on_gpu
 
     def make_in_edges() -> csr.Rows:
-        inward = original().stored_in_edges  # type: ignore[union-attr]  # it holds what is made here
+        inward = original().stored_in_edges  # type: ignore[union-attr]  # it keeps what is made here
         if not on_gpu:
             return csr.Rows(*move_rows(order, inward.offsets, inward.targets, inward.weights))
         from edgewise.layout.layers_cuda import move_rows_on_gpu

@@ -1,0 +1,152 @@
+"""Whether a program may run on a graph whose vertices are numbered otherwise, and what it says then.
+
+Functions see vertices as integers. On a moved graph these are places, so a program may use a vertex as the index of an
+array of the state, compare it with another one by ``==`` or ``!=``, keep it in a variable, or store it in a field of
+`edgewise.program.declare.VERTEX`: that means the same by either number. Anything else would give other answers, such as
+the least label of a component, and is refused with the line. So are random numbers, which depend on the vertex.
+"""
+
+import ast
+from typing import Any
+
+from edgewise.errors import ProgramError
+from edgewise.program.declarations import STATE_ARRAYS
+from edgewise.program.declare import VERTEX
+from edgewise.program.inspect import Specification
+from edgewise.program.source import UserFunction
+
+_ADVICE = (
+    "a program over layers may use a vertex as an index of the state's arrays, compare it with another by == or !=, or "
+    "store it in a field of ew.VERTEX. To use it as a number, give each vertex its own: number = ew.vertex(int), "
+    "number=np.arange(n); or leave layout at 'auto'"
+)
+
+
+def check_movable(spec: Specification) -> None:
+    """Refuse a program whose answers depend on how vertices are numbered.
+
+    Raises:
+        ProgramError: naming the function and the line.
+    """
+    if spec.draws:
+        raise ProgramError(
+            f"{spec.name} draws random numbers, which depend on the numbers of vertices; leave layout at 'auto'"
+        )
+    if spec.keeps_messages:
+        raise ProgramError(
+            f"{spec.name} asks for all messages in the order of their sources; leave layout at 'auto'"
+        )
+    for name, function in spec.functions.items():
+        if name != "combine":
+            _Uses(spec, function, with_vertex=name not in ("proceed", "edge_compute")).check()
+    for name, declared in spec.vertex_fields.items():
+        if declared.dtype is VERTEX and isinstance(declared.init, int) and declared.init != -1:
+            raise ProgramError(
+                f"{spec.name}.{name} begins as the index {declared.init}; over layers it may begin as -1, or be given"
+            )
+
+
+class _Uses:
+    """How one function uses vertices and arcs."""
+
+    def __init__(self, spec: Specification, function: UserFunction, *, with_vertex: bool) -> None:
+        arguments = function.arguments
+        self._function, self._state = function, arguments[-1]
+        self._vertex = arguments[0] if with_vertex else None
+        self._edge = arguments[0] if function.name == "edge_compute" else None
+        declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
+        self._of_vertices = {name for name, each in declared.items() if each.dtype is VERTEX}
+        self._parameters = {name for name, each in spec.parameters.items() if each.dtype is VERTEX}
+        self._arrays = {*declared, *STATE_ARRAYS}
+        self._parents = {
+            child: node for node in ast.walk(function.tree) for child in ast.iter_child_nodes(node)
+        }
+        self._aliases: set[str] = set()
+        self._aliases = self._variables()
+
+    def check(self) -> None:
+        """Refuse what means something else on a moved graph."""
+        for statement in self._function.tree.body:
+            for node in ast.walk(statement):
+                if self._is_vertex(node) and not self._is_well_used(node):
+                    raise self._function.refuse(node, f"{ast.unparse(node)} is used as a number; {_ADVICE}")
+                if self._is_arc(node) and not self._is_index(node):
+                    raise self._function.refuse(
+                        node,
+                        f"{ast.unparse(node)} is used as a number; over layers it may be an index of edge fields only",
+                    )
+                if isinstance(node, ast.Assign) and any(map(self._is_vertex, node.targets)):
+                    self._check_stored(node)
+
+    def _variables(self) -> set[str]:
+        """The variables that only ever hold a vertex."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self._function.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                parent = self._parents[node]
+                value = parent.value if isinstance(parent, ast.Assign) and parent.targets == [node] else None
+                found.setdefault(node.id, []).append(value or ast.Constant(0))
+        return {name for name, values in found.items() if all(map(self._is_vertex, values))}
+
+    def _is_vertex(self, node: ast.AST) -> bool:
+        """Whether an expression is a vertex."""
+        if isinstance(node, ast.Name):
+            return node.id == self._vertex or node.id in self._aliases
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            of_edge = node.attr in ("source", "target", *self._of_vertices)
+            return (node.value.id == self._edge and of_edge) or (
+                node.value.id == self._state and node.attr in self._parameters
+            )
+        return (
+            isinstance(node, ast.Subscript)
+            and self._is_array(node.value)
+            and node.value.attr in self._of_vertices  # type: ignore[attr-defined]
+        )
+
+    def _is_arc(self, node: ast.AST) -> bool:
+        """Whether an expression is the index of the edge at hand."""
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and (node.value.id, node.attr) == (self._edge, "index")
+        )
+
+    def _is_array(self, node: ast.AST) -> bool:
+        """Whether an expression is an array of the state."""
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self._state
+            and node.attr in self._arrays
+        )
+
+    def _is_index(self, node: ast.AST) -> bool:
+        """Whether an expression is the index of an array of the state."""
+        parent = self._parents[node]
+        return isinstance(parent, ast.Subscript) and parent.slice is node and self._is_array(parent.value)
+
+    def _is_well_used(self, node: ast.AST) -> bool:
+        """Whether a vertex is used so that its number does not matter."""
+        parent = self._parents[node]
+        if not isinstance(getattr(node, "ctx", None), ast.Load) or self._is_index(node):
+            return True
+        if isinstance(parent, ast.Compare):
+            others = [each for each in (parent.left, *parent.comparators) if each is not node]
+            equality = all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops)
+            return equality and all(self._is_vertex(each) or _is_none(each) for each in others)
+        if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+            return False
+        (target,) = parent.targets
+        return self._is_vertex(target) or (isinstance(target, ast.Name) and target.id in self._aliases)
+
+    def _check_stored(self, node: ast.Assign) -> None:
+        """Refuse what is no vertex, where one is stored."""
+        if not (self._is_vertex(node.value) or _is_none(node.value)):
+            raise self._function.refuse(
+                node, f"{ast.unparse(node.value)} is stored as a vertex, but is a number; {_ADVICE}"
+            )
+
+
+def _is_none(node: ast.AST) -> bool:
+    """Whether an expression is -1, which is no vertex."""
+    return ast.unparse(node) == "-1"

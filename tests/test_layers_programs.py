@@ -1,0 +1,234 @@
+"""Programs over graphs in layers give the answers that they give without; others are refused, with the line."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from edgewise.errors import GraphError, MemoryLimitError, ProgramError, ScheduleError
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+
+from bfs import BFS
+from components import Components
+from greedy_coloring import GreedyColoring
+from k_core import KCore
+from pagerank import PageRank
+from sssp import SSSP
+from test_layers import GRAPHS, layered
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+class Parents(ew.Program):
+    """A tree of a search: vertices in fields, parameters, variables and comparisons; edge fields read and written."""
+
+    root = ew.parameter(ew.VERTEX)
+    toll = ew.edge("int32", init=ew.REQUIRED)
+    paid = ew.edge("int64", init=-5)
+    start = ew.vertex("int32", init=ew.REQUIRED)
+    friend = ew.vertex(ew.VERTEX, init=ew.REQUIRED)
+    own = ew.vertex(ew.VERTEX, init=-1)
+    cost = ew.vertex("int64", init=ew.INFINITY)
+    same = ew.vertex("int32")
+    combine = ew.MIN
+
+    @staticmethod
+    def initialize(v, state):
+        own = v
+        state.own[v] = own
+        if v == state.root:
+            state.cost[v] = state.start[v]
+            return ew.ACTIVE
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        target = edge.target
+        if target == edge.source or state.friend[edge.source] == target:
+            return None
+        state.paid[edge.index] = state.paid[edge.index] + edge.toll
+        return state.cost[edge.source] + edge.toll + state.out_degree[edge.target]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.friend[v] != -1 and state.own[v] == v:
+            state.same[v] += 1
+        if message < state.cost[v]:
+            state.cost[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+    @ew.aggregator(ew.SUM, "int64")
+    @staticmethod
+    def reached(v, state):
+        return 1 if state.same[v] > 0 else 0
+
+
+def values_for(graph):
+    """Values for `Parents` on a graph."""
+    random, n = np.random.default_rng(4), graph.num_vertices
+    return {
+        "root": 2,
+        "toll": random.integers(1, 9, graph.num_arcs).astype(np.int32),
+        "start": random.integers(0, 5, n).astype(np.int32),
+        "friend": random.integers(-1, n, n).astype(np.int32),
+    }
+
+
+def same(got, expected, tolerance=0.0):
+    assert got.ended == expected.ended
+    for name, values in {**expected.fields, **expected.edge_fields}.items():
+        np.testing.assert_allclose(getattr(got, name), values, rtol=tolerance, atol=tolerance, err_msg=name)
+        assert getattr(got, name).dtype == values.dtype
+    for name, value in expected.aggregates.items():
+        np.testing.assert_allclose(got.aggregates[name], value, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("delivery", ["auto", ew.Push(), ew.Pull()], ids=str)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_programs_give_the_same_answers(name, delivery, device):
+    graph = GRAPHS[name]()
+    programs = {
+        "bfs": BFS(source=2),
+        "sssp": SSSP(source=2),
+        "parents": Parents(**values_for(graph)),
+    }
+    if delivery != ew.Push():
+        programs |= {"pagerank": PageRank(), "k-core": KCore()}
+    for kind, program in programs.items():
+        if kind == "k-core" and graph.directed:
+            continue
+        schedule = ew.Schedule(layout=ew.Layered([2, 7]), delivery=delivery)
+        got = ew.run(program, graph, schedule=schedule, device=device)
+        assert "layer" in got.explain()
+        plain = ew.Schedule(delivery=delivery)
+        same(got, ew.run(program, graph, device="cpu", schedule=plain), 1e-9 if kind == "pagerank" else 0.0)
+        assert got.graph is graph and got.verify(graph)
+
+
+def test_what_is_prepared_runs_many_times():
+    graph = GRAPHS["streets"]()
+    distances = ew.prepare(SSSP, graph, schedule=layered(0))
+    for source in (0, 5, 5):
+        same(distances(source=source), ew.run(SSSP(source=source), graph))
+    assert distances(source=3, max_supersteps=2).supersteps == 2
+    assert distances(source=3, check=True).fields.keys() == {"distance"}
+
+
+def test_ids_of_the_user_stay_theirs():
+    graph = ew.Graph.from_edges(["d", "a", "c"], ["a", "c", "b"])
+    values = {"toll": [1, 2, 3], "start": [0] * 4, "friend": [-1] * 4}
+    got = ew.run(Parents(root="a", **values), graph, schedule=ew.Schedule(layout=ew.Layered("d")))
+    assert got.table()["own"].tolist() == got.table()["vertex"].tolist() == ["d", "a", "c", "b"]
+    with pytest.raises(GraphError, match="'x'"):
+        ew.run(Parents(root="x", **values), graph, schedule=ew.Schedule(layout=ew.Layered("d")))
+
+
+def changed(function, base=BFS):
+    """A program whose `edge_compute` is another function."""
+    return type("Changed", (base,), {"edge_compute": staticmethod(function)})(source=0)
+
+
+def sends_source(edge, state):
+    return edge.source
+
+
+def compares_order(edge, state):
+    if edge.source < edge.target:
+        return True
+    return None
+
+
+def adds(edge, state):
+    last = edge.target + 1
+    return last > 3
+
+
+def sends_arc(edge, state):
+    return edge.index > 2
+
+
+def two_meanings(edge, state):
+    u = edge.target
+    if state.level[u] > 2:
+        u = 3
+    return state.level[u] == 0
+
+
+def compares_number(edge, state):
+    return edge.target == 3
+
+
+@pytest.mark.parametrize(
+    ("function", "shown"),
+    [
+        (sends_source, "edge.source is used as a number"),
+        (compares_order, "edge.source is used as a number"),
+        (adds, "edge.target is used as a number"),
+        (sends_arc, "edge.index is used as a number"),
+        (two_meanings, "edge.target is used as a number"),
+        (compares_number, "edge.target is used as a number"),
+    ],
+)
+def test_programs_that_mean_something_else_in_another_order_are_refused(function, shown):
+    graph = GRAPHS["streets"]()
+    line = function.__code__.co_firstlineno
+    with pytest.raises(ProgramError, match=shown) as refused:
+        ew.run(changed(function), graph, schedule=layered(0))
+    (number,) = [int(word.rstrip(":")) for word in str(refused.value).split() if word.rstrip(":").isdigit()][
+        :1
+    ]
+    assert line < number <= line + 5 and "edge_compute in test_layers_programs.py" in str(refused.value)
+
+
+class StartsAsVertex(BFS):
+    nearest = ew.vertex(ew.VERTEX, init=0)
+
+
+class StoresNumber(BFS):
+    nearest = ew.vertex(ew.VERTEX, init=-1)
+
+    @staticmethod
+    def initialize(v, state):
+        state.nearest[v] = 3
+        return ew.ACTIVE
+
+
+class Draws(BFS):
+    @staticmethod
+    def initialize(v, state):
+        return ew.random(v, state) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [
+        (Components, "is used as a number"),
+        (GreedyColoring, "asks for all messages"),
+        (Draws, "draws random numbers"),
+        (StartsAsVertex, "nearest begins as the index 0"),
+        (StoresNumber, "3 is stored as a vertex"),
+    ],
+)
+def test_programs_that_depend_on_numbers_are_refused(program, shown):
+    with pytest.raises(ProgramError, match=shown):
+        ew.prepare(program, GRAPHS["both ways"](), schedule=layered(0))
+
+
+def test_schedules_and_limits_that_do_not_fit_are_refused():
+    graph = GRAPHS["streets"]()
+    with pytest.raises(ScheduleError, match="message buffers have slots in the order of vertices"):
+        ew.run(BFS(source=0), graph, schedule=ew.Schedule(layout=ew.Layered(0), delivery=ew.Buffered()))
+    with pytest.raises(ProgramError, match="has no 'sauce'"):
+        ew.prepare(BFS, graph, schedule=layered(0))(sauce=1)
+    ew.run(BFS(source=0), graph, schedule=layered(0))
+    with pytest.raises(MemoryLimitError) as refused:
+        ew.run(BFS(source=0), graph, schedule=layered(0), memory_limit=1)
+    needed = int(refused.value.needed)
+    ew.run(BFS(source=0), graph, schedule=layered(0), memory_limit=needed)
+    with pytest.raises(MemoryLimitError):
+        ew.run(BFS(source=0), graph, schedule=layered(0), memory_limit=needed - 1)
