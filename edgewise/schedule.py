@@ -228,9 +228,9 @@ class Layered:
     """The rows of a graph in the order of its breadth-first layers from some roots: those of a layer, and those of the
     next one, lie side by side. Made once, kept with the graph, and in a file if one is named.
 
-    A search from the roots themselves then reads its levels from the layers, and searches nothing; other searches run
-    over the rows in that order, and so do programs. Shortest paths sweep over the layers on a GPU: consecutive layers are joined to lists,
-    and the first list in which a distance has fallen is swept until none falls any more.
+    A search from the roots themselves then reads its levels from the layers, and searches nothing; other searches, and
+    programs, run over the rows in that order. Shortest paths sweep over the layers on a GPU: consecutive layers are
+    joined to lists, and the first list in which a distance has fallen is swept until none falls any more.
 
     Reference: Zhu et al. (2019), sections 3 and 4.
 

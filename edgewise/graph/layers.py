@@ -206,6 +206,11 @@ def kept_in_layers(graph: Graph, roots: np.ndarray) -> GraphInLayers | None:
     return kept[key]
 
 
+def may_have_layers(graph: Graph) -> bool:
+    """Whether layers may be at hand: some are kept with the graph, or it has a file, beside which they could be."""
+    return isinstance(graph._rows, FileRows) or graph.itself in _kept
+
+
 def keep_in_layers(graph: Graph, made: GraphInLayers) -> None:
     """Keep a graph in layers with the graph."""
     kept = _kept.setdefault(graph.itself, OrderedDict())

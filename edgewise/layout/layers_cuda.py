@@ -146,7 +146,7 @@ def count_kernel(it):
                 back += 1
             else:
                 same += 1
-                if target != row:
+                if target != row and it.repeated[target] == 0:
                     it.repeated[target] = 1
     ahead, same, back = warp_sum(ahead), warp_sum(same), warp_sum(back)
     if lane() == 0:

@@ -187,7 +187,9 @@ def bfs(
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
     )
-    sources = _indices_of(graph, source, "sources")
+    sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
+    if len(sources) == 0:
+        raise ParameterError("bfs: the list of sources is empty; expected at least one")
     chosen = task.admission.chosen
     if chosen.on_gpu and not chosen.as_program and (at_hand := layers_at_hand(graph, sources)) is not None:
         return _over_layers(graph, source, max_depth, limit, at_hand, schedule, how)

@@ -21,6 +21,7 @@ from edgewise.graph.layers import (
     kept_in_layers,
     load_in_layers,
     making,
+    may_have_layers,
     put_in_layers,
     save_in_layers,
 )
@@ -116,6 +117,9 @@ def find_layers(
 def layers_at_hand(graph: Graph, sources: np.ndarray) -> Found | None:
     """The graph in layers from these vertices, if it is kept, or in a file beside that of the graph; None if not, or if
     the file is none that can be used."""
+    if not may_have_layers(graph):
+        return None
+    sources = np.unique(sources)
     kept = kept_in_layers(graph, sources)
     if kept is not None:
         return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
