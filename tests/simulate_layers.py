@@ -1,9 +1,13 @@
 """Graphs in layers on a GPU that tests/simulator.py pretends: the answers of the CPU."""
 
+import itertools
+
 import numpy as np
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.algorithms.sssp import cuda_layers
+from edgewise.errors import MemoryLimitError
 
 #: Drawn roots and sources for each graph.
 DRAWS = 6
@@ -56,8 +60,29 @@ def paths(random):
                     np.testing.assert_array_equal(got.parent_index, expected.parent_index)
 
 
+def paths_beyond(random):
+    """Shortest paths with the least memory, and with rings that hold a part of a list, or all arcs."""
+    for ring in (1, 64, 10**6):
+        cuda_layers.RING_ARCS = ring
+        for graph, edges in itertools.product(graphs(), (1, 60)):
+            root, source = random.integers(0, graph.num_vertices, 2).tolist()
+            how = {"schedule": ew.Schedule(layout=ew.Layered(root, min_edges=edges)), "device": "cuda"}
+            try:
+                ew.sssp(graph, source, memory_limit=0, **how)
+            except MemoryLimitError as refused:
+                least = int(refused.needed)
+            got, expected = (
+                ew.sssp(graph, source, memory_limit=least, **how),
+                ew.sssp(graph, source, device="cpu"),
+            )
+            assert "read from the host's memory" in got.explain()
+            np.testing.assert_array_equal(got.distance, expected.distance)
+            np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
 if __name__ == "__main__":
     pretend()
     searches(np.random.default_rng(1))
     paths(np.random.default_rng(2))
+    paths_beyond(np.random.default_rng(3))
     print("as on the CPU")

@@ -26,6 +26,8 @@ from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, run_alone, team_kernel
 
+#: The most arcs of lists that a run on a GPU keeps there if the rows lie in the host's memory.
+RING_ARCS = 2**20
 #: Places whose rows a thread moves at a time, and about the nanoseconds that an arc takes.
 _STEP, _ARC_NS = 2**10, 4
 

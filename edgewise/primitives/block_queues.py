@@ -194,8 +194,17 @@ def _make_waits(applies: bool) -> tuple[Any, Any]:
     return await_others, say_done
 
 
+@device_function
+def target_in_row(k: Any, graph: Any) -> Any:
+    """The target of an arc."""
+    return np.int64(graph.targets[k])
+
+
 def make_few(
-    visit: Callable[..., Any], is_current: Callable[..., Any], apply: Callable[..., Any] | None = None
+    visit: Callable[..., Any],
+    is_current: Callable[..., Any],
+    apply: Callable[..., Any] | None = None,
+    target_of: Callable[..., Any] = target_in_row,
 ) -> Any:
     """The device function for supersteps with few vertices. Its functions may use `context` as they like.
 
@@ -207,6 +216,7 @@ def make_few(
         apply: ``apply(v, step, context)``: whether to visit the arcs of an entry. It is called once for each entry,
             after all blocks have arrived. What it writes is seen by this block's visits, and by all in the next
             superstep.
+        target_of: ``target_of(k, graph)``: the target of an arc, int64.
 
     Returns:
         ``few(step, last, graph, block, control, host, context)``. All threads call it after `clear`, with queue 0
@@ -219,7 +229,7 @@ def make_few(
 
     @device_function
     def few(step, last, graph, block, control, host, context):
-        offsets, targets, counts = graph.offsets, graph.targets, block.counts
+        offsets, counts = graph.offsets, block.counts
         slot, place = block_thread() // LANES, block_thread() % LANES
         queue, entered, before, other, total = np.int64(0), step, np.int64(0), np.int64(0), np.int64(0)
         while True:
@@ -237,7 +247,7 @@ def make_few(
                     start = end
                 start += place
                 if start < end:
-                    target = np.int64(targets[start])
+                    target = target_of(start, graph)
             done = step - entered
             if block_thread() == WAITING:
                 await_others(done, before, queue, block, control)
@@ -265,11 +275,11 @@ def make_few(
                 visit(v, key, start, target, step, queue, block, control, context)
                 start += LANES
                 if start < end:
-                    target = np.int64(targets[start])
+                    target = target_of(start, graph)
             for i in range(counts[HUBS + queue]):
                 v, key = np.int64(block.hubs[queue * LOCAL + i]), block.hub_keys[queue * LOCAL + i]
                 for k in range(np.int64(offsets[v]) + block_thread(), np.int64(offsets[v + 1]), block_size()):
-                    visit(v, key, k, np.int64(targets[k]), step, queue, block, control, context)
+                    visit(v, key, k, target_of(k, graph), step, queue, block, control, context)
             block_barrier()
             queue = 1 - queue
             if block_thread() == WAITING:

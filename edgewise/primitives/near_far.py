@@ -43,6 +43,7 @@ from edgewise.primitives.block_queues import (
     held_in,
     keep,
     make_few,
+    target_in_row,
 )
 from edgewise.primitives.control import TURNS, turns_after
 from edgewise.primitives.deal import add_to_total, append, degree, list_pieces, make_deal, make_walk
@@ -167,7 +168,7 @@ def _always_sends(v: Any, best: Any, step: Any, context: Any) -> Any:
     return True
 
 
-def _make_visit(key_type: Any, message: Any, by_place: bool) -> Any:
+def _make_visit(key_type: Any, message: Any, by_place: bool, target_of: Any) -> Any:
     """A device function that sends along one arc of a piece."""
 
     @device_function
@@ -176,7 +177,7 @@ def _make_visit(key_type: Any, message: Any, by_place: bool) -> Any:
         run, now, block = context
         is_near, is_far, target = False, False, np.int64(0)
         if takes:
-            target = np.int64(run.graph.targets[k])
+            target = target_of(k, run.graph)
             sends, new = message(v, key, k, target, now.step, run.context)
             if sends and new < run.best[target] and new < atomic_min(run.best, target, key_type(new)):
                 if (target if by_place else new) < now.threshold:
@@ -215,7 +216,9 @@ def _make_visit_few(key_type: Any, message: Any, applies: bool, by_place: bool) 
     return visit_few
 
 
-def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: Any, by_place: bool) -> Any:
+def _make_few_supersteps(
+    key_type: Any, message: Any, is_current: Any, apply: Any, by_place: bool, target_of: Any
+) -> Any:
     """A device function for supersteps with few near vertices; see `make_few`."""
 
     @device_function
@@ -224,14 +227,14 @@ def _make_few_supersteps(key_type: Any, message: Any, is_current: Any, apply: An
         return is_current(v, key, run.best, run.context)
 
     if apply is None:
-        return make_few(_make_visit_few(key_type, message, False, by_place), is_current_few)
+        return make_few(_make_visit_few(key_type, message, False, by_place), is_current_few, None, target_of)
 
     @device_function
     def apply_few(v, step, context):
         run, _ = context
         return apply(v, run.best, step, run.context)
 
-    return make_few(_make_visit_few(key_type, message, True, by_place), is_current_few, apply_few)
+    return make_few(_make_visit_few(key_type, message, True, by_place), is_current_few, apply_few, target_of)
 
 
 def _make_list_active(apply: Any) -> Any:
@@ -360,6 +363,7 @@ def make_near_far(
     apply: Any = None,
     apart: bool = False,
     by_place: bool = False,
+    target_of: Any = target_in_row,
 ) -> Any:
     """The loop, a device function. Its functions may use `context` as they like.
 
@@ -379,6 +383,7 @@ def make_near_far(
         apart: whether the graph's arcs lie in the host's memory: rows are read in order then if many vertices are near.
         by_place: whether a vertex is near or far by its own number, and not by its key: then those below the threshold
             are near, whatever their keys, and `waiting` gives that number.
+        target_of: ``target_of(k, graph)``: the target of an arc, int64.
 
     Returns:
         ``near_far(n, limit, graph, piles, block, generation, threshold, context)``. All threads call it after
@@ -386,9 +391,9 @@ def make_near_far(
         generation of the last barrier.
     """
     key_type, applies = key_dtype(value).type, apply is not None
-    visit = _make_visit(key_type, message, by_place)
+    visit = _make_visit(key_type, message, by_place, target_of)
     walk = make_walk(visit, applies, None if applies else _key_of)
-    few = _make_few_supersteps(key_type, message, is_current, apply, by_place)
+    few = _make_few_supersteps(key_type, message, is_current, apply, by_place, target_of)
     list_active, split = _make_list_active(apply), _make_split(waiting, apart)
     unload = _make_unload(applies, by_place)
     begin_push = _make_begin_push(list_active, _make_send_in_order(apply, visit) if apart else None)

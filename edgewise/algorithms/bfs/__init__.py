@@ -42,6 +42,7 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
+from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
 from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
@@ -212,11 +213,18 @@ def graph_in_layers(name: str, graph: Graph, asked: Layered, device: str, memory
     """
     roots = _indices_of(graph, asked.roots, "roots")
 
-    def levels_from(roots: np.ndarray) -> Any:
-        searched = bfs(graph, graph.ids_of(roots), device=device, memory_limit=memory_limit)
-        return searched.on_device("level") if graph.built_on_gpu else searched.level
+    # A limit is one of the memory where the run goes.
+    on_host = device == "cpu" or (device == "auto" and cuda_problem() is not None)
+    limit = as_bytes(f"{name}: memory_limit", memory_limit) if on_host else None
 
-    return find_layers(name, graph, asked, roots, levels_from, memory_limit)
+    def levels_from(roots: np.ndarray) -> Any:
+        """Levels where the rows are moved: on the GPU if the graph was built there."""
+        ids = graph.ids_of(roots)
+        if graph.built_on_gpu:
+            return bfs(graph, ids, device=device, memory_limit=memory_limit).on_device("level")
+        return bfs(graph, ids, device="cpu", memory_limit=limit).level
+
+    return find_layers(name, graph, asked, roots, levels_from, limit)
 
 
 def _indices_of(graph: Graph, ids: Any, what: str) -> np.ndarray:

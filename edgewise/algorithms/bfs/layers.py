@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.bfs.cpu import search_memory
 from edgewise.errors import ParseError, ScheduleError
 from edgewise.execution import Execution, as_schedule, check_limit
 from edgewise.explain import is_asked
@@ -25,7 +26,6 @@ from edgewise.graph.layers import (
     put_in_layers,
     save_in_layers,
 )
-from edgewise.memory import as_bytes
 from edgewise.schedule import Layered, Schedule
 
 #: What `Layered.file` is for a file beside that of the graph.
@@ -74,7 +74,7 @@ def find_layers(
     asked: Layered,
     roots: np.ndarray,
     levels_from: Callable[[np.ndarray], Any],
-    memory_limit: Any,
+    limit: int | None,
 ) -> Found:
     """A graph in layers, made if it is neither kept nor in a file.
 
@@ -84,7 +84,7 @@ def find_layers(
         asked: what the schedule says.
         roots: int64, ascending, at least one.
         levels_from: gives the levels from the roots, where the graph lies.
-        memory_limit: as given to the run: it holds for making layers, too.
+        limit: the bytes of the host's memory that making them may take, or None.
 
     Raises:
         ParseError: the file is damaged, or that of another graph or of other roots.
@@ -106,7 +106,7 @@ def find_layers(
         else:
             keep_in_layers(graph, made)
             return Found(made, f"in {_layers(made)}, read from {path}", time.perf_counter() - started)
-    made = kept or _made(name, graph, roots, levels_from, memory_limit)
+    made = kept or _made(name, graph, roots, levels_from, limit)
     how = f"in {_layers(made)}, made in {time.perf_counter() - started:.3g} s; the graph keeps them"
     if path is not None:
         save_in_layers(path, graph, made)
@@ -136,16 +136,20 @@ def layers_at_hand(graph: Graph, sources: np.ndarray) -> Found | None:
 
 
 def _made(
-    name: str, graph: Graph, roots: np.ndarray, levels_from: Callable[[np.ndarray], Any], memory_limit: Any
+    name: str,
+    graph: Graph,
+    roots: np.ndarray,
+    levels_from: Callable[[np.ndarray], Any],
+    limit: int | None,
 ) -> GraphInLayers:
     """Make a graph in layers, which the graph keeps."""
     if is_asked():
         raise ScheduleError(
             f"{name}: a run that makes layers is not explained before; make them by a run, or leave layout at 'auto'"
         )
-    limit = as_bytes(f"{name}: memory_limit", memory_limit)
     if limit is not None and not graph.built_on_gpu:
-        check_limit(f"{name}: making layers", limit, making(graph).most)
+        searching = search_memory(graph, Schedule())
+        check_limit(f"{name}: making layers", limit, max(making(graph).most, searching.most))
     made = put_in_layers(graph, levels_from(roots), roots)
     keep_in_layers(graph, made)
     return made

@@ -39,6 +39,7 @@ from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
+from edgewise.layout.layers import RING_ARCS
 from edgewise.memory import in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
 from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
@@ -213,7 +214,7 @@ def _over_layers(
         cpu=Form(paths_in_layers, lambda each: layers_memory(moved, dtype, each).most, (Push,)),
         cuda=Form(
             "sssp.cuda.paths_in_layers",
-            lambda _: n * (_vertex_bytes(moved, dtype) + dtype.itemsize + 4),
+            lambda _: n * (_vertex_bytes(moved, dtype) + dtype.itemsize + 4) + _ring_bytes(moved),
             (Push,),
             Arrays.rows(graph.weighted),
             _list_bytes(moved),
@@ -224,6 +225,13 @@ def _over_layers(
     paths, run = task.find(found.made, graph, start, dtype, delta, asked.min_edges)
     found.tell(run)
     return SSSPResult(graph, run, start, paths)
+
+
+def _ring_bytes(graph: Graph) -> int:
+    """The memory of a run over layers for arcs that it keeps on a GPU beyond the memory: at most twice as many as there
+    are, for their number is a power of two."""
+    of_weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
+    return min(RING_ARCS, 2 * graph.num_arcs + RING_ARCS // 128) * (4 + of_weight)
 
 
 def _index_of(graph: Graph, source: Any) -> int:

@@ -8,6 +8,10 @@ back, or stay in a layer, need no special care, and every distance is final at t
 rows of places whose distance has fallen are walked. (The paper sweeps all edges of a list as often as it has layers,
 and once over all lists, which leaves distances of paths that lead back too long.)
 
+Beyond the GPU's memory, the rows of a list are copied there when it is begun, in sequence, page by page into a ring
+that has room for the last few lists: a wave walks rows several times, and a row that is walked over the link takes a
+microsecond more. What the ring does not hold is read where it lies.
+
 Parents are made by vertices, as by `edgewise.algorithms.sssp.cuda`: the vertex of lowest index that gives the distance
 and is nearer.
 
@@ -38,23 +42,29 @@ from edgewise.kernels.cuda.arguments import (
 )
 from edgewise.kernels.cuda.device import (
     INT64,
+    THREADS,
     UINT32,
     atomic_add,
     atomic_min,
+    block_barrier,
+    block_index,
+    block_size,
+    block_thread,
     cuda,
     device_function,
     grid_barrier,
     lane,
     load_fresh,
+    num_blocks,
     num_threads,
     thread_index,
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import copy_of, empty, most_threads, wait, written_forms
-from edgewise.layout.layers import joined
+from edgewise.layout.layers import RING_ARCS, joined
 from edgewise.primitives import near_far_piles
-from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
+from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share, target_in_row
 from edgewise.primitives.deal import degree, list_pieces, make_walk
 from edgewise.primitives.near_far import make_near_far, prepare
 from edgewise.primitives.near_far_piles import (
@@ -77,12 +87,29 @@ REACHED, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 
 
+#: Arcs of a page of the ring, as a power of two.
+PAGE_SHIFT = THREADS.bit_length() + 1
+PAGE = 1 << PAGE_SHIFT
+
+
 class OutArcs(NamedTuple):
-    """Rows with weights, or with another array in their place."""
+    """Rows with weights, or with another array in their place; and those that are kept in a ring.
+
+    Attributes:
+        offsets, targets, weights: the rows.
+        ring_targets, ring_weights: pages of them.
+        held: the page that each slot of the ring holds, or -1.
+        pages, m: slots, a power of two; arcs.
+    """
 
     offsets: Offsets
     targets: Uint32s
     weights: Weights
+    ring_targets: Uint32s
+    ring_weights: Weights
+    held: Int64s
+    pages: int
+    m: int
 
 
 class Sweeps(NamedTuple):
@@ -107,6 +134,44 @@ class Sweeps(NamedTuple):
     num_lists: int
     start: int
     unreached: int
+
+
+@device_function
+def _place_in_ring(k: Any, graph: Any) -> Any:
+    """Where an arc lies in the ring; less than 0 if it does not."""
+    page = k >> PAGE_SHIFT
+    slot = page & (graph.pages - 1)
+    return slot << PAGE_SHIFT | k & (PAGE - 1) if graph.held[slot] == page else np.int64(-1)
+
+
+@device_function
+def _target_by_ring(k: Any, graph: Any) -> Any:
+    at = _place_in_ring(k, graph)
+    return np.int64(graph.ring_targets[at]) if at >= 0 else np.int64(graph.targets[k])
+
+
+def _make_fetch(weighted: bool) -> Any:
+    """A device function that brings the rows of places to the ring: as many of the first pages as it has slots. All
+    threads of the grid call it, and a barrier of the grid has to follow."""
+
+    @device_function
+    def fetch(begin, end, graph):
+        first = np.int64(graph.offsets[begin]) >> PAGE_SHIFT
+        last = min((np.int64(graph.offsets[end]) + PAGE - 1) >> PAGE_SHIFT, first + graph.pages)
+        for page in range(first + block_index(), last, num_blocks()):
+            slot = page & (graph.pages - 1)
+            if graph.held[slot] != page:
+                for i in range(block_thread(), PAGE, block_size()):
+                    k = page << PAGE_SHIFT | i
+                    if k < graph.m:
+                        graph.ring_targets[slot << PAGE_SHIFT | i] = graph.targets[k]
+                        if weighted:
+                            graph.ring_weights[slot << PAGE_SHIFT | i] = graph.weights[k]
+                block_barrier()
+                if block_thread() == 0:
+                    graph.held[slot] = page
+
+    return fetch
 
 
 @device_function
@@ -172,10 +237,21 @@ def _make_find_parents(plus: Any, weight_of: Any) -> Any:
 def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """The kernel, for distances of a dtype, with weights or with 1 for each arc; see `make_near_far` for `apart`."""
     plus, _, weight_of = make_sums(distance, weighted)
+    fetch = _make_fetch(weighted)
 
-    @device_function
-    def message(p, key, k, target, step, it):
-        return True, plus(key, weight_of(k, it.graph.weights))
+    if apart:
+
+        @device_function
+        def message(p, key, k, target, step, it):
+            at = _place_in_ring(k, it.graph) if weighted else np.int64(-1)
+            weight = weight_of(at, it.graph.ring_weights) if at >= 0 else weight_of(k, it.graph.weights)
+            return True, plus(key, weight)
+
+    else:
+
+        @device_function
+        def message(p, key, k, target, step, it):
+            return True, plus(key, weight_of(k, it.graph.weights))
 
     @device_function
     def waiting(p, below, best, it):
@@ -187,9 +263,15 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
 
     @device_function
     def rise(below, start, far, count, width, best, block, it):
-        return _end_of_list(start, it.begins, it.num_lists), width
+        end = _end_of_list(start, it.begins, it.num_lists)
+        if apart:
+            fetch(start, end, it.graph)
+        return end, width
 
-    run = make_near_far(distance, message, waiting, rise, is_current, apart=apart, by_place=True)
+    target_of = _target_by_ring if apart else target_in_row
+    run = make_near_far(
+        distance, message, waiting, rise, is_current, apart=apart, by_place=True, target_of=target_of
+    )
     find_parents = _make_find_parents(plus, weight_of)
 
     def sweeps_kernel(it):
@@ -210,6 +292,12 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
             control[EDGES] = degree(it.start, it.graph.offsets)
         generation = grid_barrier(control, generation)
         threshold = _end_of_list(it.start, it.begins, it.num_lists)
+        if apart:
+            for i in range(thread_index(), it.graph.pages, num_threads()):
+                it.graph.held[i] = -1
+            generation = grid_barrier(control, generation)
+            fetch(it.start, threshold, it.graph)
+            generation = grid_barrier(control, generation)
         generation = run(n, -1, it.graph, piles, block, generation, threshold, it)
         orphans = find_parents(it, generation)
         if thread_index() == 0:
@@ -228,6 +316,11 @@ def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, apar
     return fixed_kernel(
         make_kernel, signature(offsets, weight, distance), distance, weight is not None, apart
     )
+
+
+def ring_pages(num_arcs: int) -> int:
+    """The slots of the ring for a graph with so many arcs, a power of two."""
+    return 1 << max(0, -(-min(num_arcs, RING_ARCS) // PAGE) - 1).bit_length()
 
 
 class Swept(NamedTuple):
@@ -260,10 +353,16 @@ def sweep(made: GraphInLayers, place: int, dtype: np.dtype, min_arcs: int | None
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
     begins = joined(made.order, graph.offsets, min_arcs or most_threads())
     distance, parent = empty(n, key_dtype(dtype)), empty(n, np.uint32)
+    ring_targets, ring_weights, held = on_gpu.targets, on_gpu.weights, copy_of(begins)
+    pages = 0 if graph.placement is None else ring_pages(m)
+    if pages:
+        held, ring_targets = empty(pages, np.int64), empty(pages * PAGE, np.uint32)
+        ring_weights = ring_targets if weight is None else empty(pages * PAGE, weight)
+    arcs = OutArcs(*on_gpu[:3], ring_targets, ring_weights, held, pages, m)
     with lists(graph, *list_shapes(n, m)) as arrays:
         piles = make_piles(n, m, dtype, CONTROL, HOST, arrays)
         given = Sweeps(
-            graph=OutArcs(on_gpu.offsets, on_gpu.targets, on_gpu.weights),
+            graph=arcs,
             piles=piles,
             vertices=vertices_there(made, run),
             begins=copy_of(begins),
