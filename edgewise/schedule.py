@@ -239,8 +239,8 @@ class Layered:
         file: the name of a file: it is read if it is there, and must then be that of this graph, with these weights,
             and of these roots; else it is written. "beside" stands for one beside the file of a graph that was loaded
             from one; it is made anew if the graph has changed. None for no file.
-        min_edges: the fewest edges of a list but the last, at least 1; None for as many as a GPU has threads (equation
-            1).
+        min_edges: the fewest edges of a list but the last, at least 1; None for as many as threads run at a time on the
+            GPU (equation 1).
     """
 
     roots: Any

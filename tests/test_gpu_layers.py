@@ -67,7 +67,7 @@ def test_layers_made_on_the_gpu_are_those_made_on_the_host(name):
     for array in ("offsets", "targets", "weights", "in_offsets", "in_sources", "in_weights"):
         np.testing.assert_array_equal(getattr(one.graph, array), getattr(other.graph, array))
     assert one.kinds.counts.tolist() == other.kinds.counts.tolist()
-    np.testing.assert_array_equal(one.kinds.repeated, other.kinds.repeated)
+    np.testing.assert_array_equal(one.kinds.repeated.get(), other.kinds.repeated)
 
 
 def test_searches_from_roots_read_their_levels_by_themselves():

@@ -99,12 +99,12 @@ class Kinds(NamedTuple):
 
     Attributes:
         counts: how many arcs of each `Kind` there are, int64, shape (4,).
-        repeated: int32: the places, ascending, to which an arc of their own layer leads.
+        repeated: int32: the places, ascending, to which an arc of their own layer leads; on the GPU if the rows are.
         lost: how many places behind the first layer have no arc from the layer before: none, if these are layers.
     """
 
     counts: np.ndarray
-    repeated: np.ndarray
+    repeated: Any
     lost: int
 
 

@@ -218,8 +218,7 @@ def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> 
 
 
 def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> Kinds:
-    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now; the results are on the
-    host."""
+    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now; repeated places stay there."""
     reached = int(order.begins[-2])
     m, counts = int(offsets[reached]), zeros(len(Kind), np.int64)
     repeated = zeros(len(offsets) - 1, np.uint8)
@@ -227,4 +226,4 @@ def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> Kinds:
         begins = cupy().asarray(order.begins)
         given = Counting(offsets, targets, begins, counts, repeated, order.num_layers, reached, m)
         _count_kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([given])
-    return Kinds(host_copy(counts), host_copy(cupy().flatnonzero(repeated)).astype(np.int32), 0)
+    return Kinds(host_copy(counts), cupy().flatnonzero(repeated).astype(np.int32), 0)

@@ -61,7 +61,7 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import copy_of, empty, most_threads, wait, written_forms
+from edgewise.kernels.cuda.memory import copy_of, empty, wait, written_forms
 from edgewise.layout.layers import RING_ARCS, joined
 from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share, target_in_row
@@ -345,13 +345,13 @@ def sweep(made: GraphInLayers, place: int, dtype: np.dtype, min_arcs: int | None
         made: the graph in layers, with weights of at least 0.
         place: that of the source.
         dtype: of distances.
-        min_arcs: the fewest arcs of a list, or None for as many as there are threads.
+        min_arcs: the fewest arcs of a list, or None for as many as the kernel has threads at a time.
         run: the run that this is.
     """
     graph, n, m = made.graph, made.graph.num_vertices, made.graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph), in_edges=False)
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
-    begins = joined(made.order, graph.offsets, min_arcs or most_threads())
+    begins = joined(made.order, graph.offsets, min_arcs or kernel.blocks * THREADS)
     distance, parent = empty(n, key_dtype(dtype)), empty(n, np.uint32)
     ring_targets, ring_weights, held = on_gpu.targets, on_gpu.weights, copy_of(begins)
     pages = 0 if graph.placement is None else ring_pages(m)
