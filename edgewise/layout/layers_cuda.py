@@ -218,7 +218,7 @@ def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> 
 
 
 def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> Kinds:
-    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now; repeated places stay there."""
+    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now."""
     reached = int(order.begins[-2])
     m, counts = int(offsets[reached]), zeros(len(Kind), np.int64)
     repeated = zeros(len(offsets) - 1, np.uint8)
