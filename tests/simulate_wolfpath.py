@@ -22,7 +22,7 @@ GRAPHS = {
 
 
 def compare(name, folder):
-    """Every way gives the right answer, but for one pass with lengths, which gives too long distances here."""
+    """Every way gives the right answer, but for one pass with lengths, which may leave distances too long."""
     from benchmarks.papers import wolfpath
 
     case = wolfpath.Case(name, columns(GRAPHS[name]()))
@@ -35,7 +35,7 @@ def compare(name, folder):
             found = wolfpath.compared(sweep, by_place, case, wanted)
             values = sweep.values[case.layers.order.place] if by_place else sweep.values
             assert (values >= wanted).all()
-            assert found["right"] == (system != wolfpath.ONE_PASS), (name, program, system, flag)
+            assert found["right"] or system == wolfpath.ONE_PASS, (name, program, system, flag)
             assert found["right"] == (found["wrong_percent"] == 0)
             if flag == wolfpath.KNOWN and program == "BFS":
                 assert row["iterations"] == case.layers.order.num_layers
@@ -53,6 +53,21 @@ def compare(name, folder):
     assert sizes["concatenated windows"] == 16 * m + 4 * (case.shards.count + 1) * case.shards.count
 
 
+def compare_one_pass():
+    """One pass leaves the distance of vertex 4 too long, whose shortest path leads back by a layer: 0, 1, 3, 2, 4."""
+    from benchmarks.papers import wolfpath
+
+    edges = ([0, 0, 1, 3, 2], [1, 2, 3, 2, 4], [1, 10, 1, 1, 1])
+    case = wolfpath.Case("back", (5, tuple(np.array(column, np.int32) for column in edges)))
+    for passes, distance in ((1, 11), (0, 4)):
+        sweep = wolfpath.list_sweep(case, "SSSP", 1, passes)
+        sweep.reset()
+        sweep.whole()
+        found = wolfpath.compared(sweep, True, case, case.wanted("SSSP"))
+        assert sweep.values[case.layers.order.place].tolist() == [0, 1, 3, 2, distance]
+        assert found == {"right": passes == 0, "wrong_percent": 20.0 * passes}
+
+
 def compare_rows(folder):
     """The rows of all parts are right, and only one pass with lengths may be wrong."""
     from benchmarks.papers import wolfpath
@@ -63,7 +78,7 @@ def compare_rows(folder):
     assert {row["part"] for row in found} == {"flags", "lists", "beyond"}
     for row in found:
         assert set(row) <= set(wolfpath.FIELDS)
-        assert row["right"] is (row["system"] != wolfpath.ONE_PASS), row
+        assert row["right"] is True or row["system"] == wolfpath.ONE_PASS, row
         assert wolfpath.line(row)
 
 
@@ -77,6 +92,8 @@ def main():
         for name in GRAPHS:
             compare(name, Path(folder))
             print(name, flush=True)
+        compare_one_pass()
+        print("one pass", flush=True)
         compare_rows(Path(folder))
         print("rows", flush=True)
 
