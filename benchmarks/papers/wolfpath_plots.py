@@ -29,8 +29,8 @@ from benchmarks.papers.wolfpath_tables import (
     SWEEPS,
     VWC,
     Found,
+    apart_and_joined,
     blocks,
-    joined_pairs,
 )
 
 COLOURS = ("#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b", "#7f7f7f")
@@ -171,8 +171,8 @@ def draw_lists(pyplot: Any, found: Found) -> None:
     _, plot = pyplot.subplots(figsize=(8, 4))
     graphs, heights = found.graphs("lists"), {}
     for program, system in (("BFS", LISTS), ("SSSP", LISTS), ("SSSP", LAYERED)):
-        pairs = [joined_pairs(found, graph, program, system) for graph in graphs]
-        heights[f"{program}, {system}"] = [pair[min(pair)] / pair[max(pair)] for pair in pairs]
+        pairs = [apart_and_joined(found, graph, program, system) for graph in graphs]
+        heights[f"{program}, {system}"] = [apart / joined for apart, joined in pairs]
     draw_bars(plot, graphs, heights, 2, log=False)
     without, having = SAID_OPTIMISED
     label = f"the paper's text, BFS on LiveJournal, by two other means: {without} / {having}"
