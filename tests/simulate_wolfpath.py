@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from simulator import pretend
+from wolfpath_sweeps import GRAPHS as SWEPT_WRONG
 
 import edgewise as ew
 
@@ -57,8 +58,8 @@ def compare_one_pass():
     """One pass leaves the distance of vertex 4 too long, whose shortest path leads back by a layer: 0, 1, 3, 2, 4."""
     from benchmarks.papers import wolfpath
 
-    edges = ([0, 0, 1, 3, 2], [1, 2, 3, 2, 4], [1, 10, 1, 1, 1])
-    case = wolfpath.Case("back", (5, tuple(np.array(column, np.int32) for column in edges)))
+    columns = zip(*SWEPT_WRONG["back"], strict=True)
+    case = wolfpath.Case("back", (5, tuple(np.array(column, np.int32) for column in columns)))
     for passes, distance in ((1, 11), (0, 4)):
         sweep = wolfpath.list_sweep(case, "SSSP", 1, passes)
         sweep.reset()
@@ -66,6 +67,19 @@ def compare_one_pass():
         found = wolfpath.compared(sweep, True, case, case.wanted("SSSP"))
         assert sweep.values[case.layers.order.place].tolist() == [0, 1, 3, 2, distance]
         assert found == {"right": passes == 0, "wrong_percent": 20.0 * passes}
+
+
+def compare_layered(edges):
+    """Edgewise's own sweeps give the right distances where a single sweep does not, whatever the lists."""
+    from wolfpath_sweeps import shortest
+
+    source, target, weight = (np.array(column, np.int32) for column in zip(*edges, strict=True))
+    graph = ew.Graph.from_edges(source, target, weight)
+    for min_edges in (1, 2, None):
+        schedule = ew.Schedule(layout=ew.Layered(0, min_edges=min_edges))
+        found = ew.sssp(graph, 0, device="cuda", schedule=schedule)
+        assert "swept" in found.explain()
+        assert found.distance.tolist() == shortest(edges, 0, graph.num_vertices)
 
 
 def compare_rows(folder):
@@ -91,6 +105,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in GRAPHS:
             compare(name, Path(folder))
+            print(name, flush=True)
+        for name, edges in SWEPT_WRONG.items():
+            compare_layered(edges)
             print(name, flush=True)
         compare_one_pass()
         print("one pass", flush=True)
