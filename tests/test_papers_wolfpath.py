@@ -75,11 +75,13 @@ def test_sweeps_of_edgewise_lose_no_distance_on_a_gpu(name: str) -> None:
     assert in_layers(GRAPHS[name], 0, n, device="cuda") == shortest(GRAPHS[name], 0, n)
 
 
+@pytest.mark.more
 def test_every_way_gives_the_right_answer_in_the_simulator() -> None:
     names = ["lattice", "skewed", "second parent", "back", "same layer", "one pass", "rows"]
     assert simulated("simulate_wolfpath.py") == names
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("weighted", [False, True], ids=["lengths 1", "weights"])
 @pytest.mark.parametrize("way", wolfpath_kernel.WAYS)
 def test_sweeps_compile(way: str, weighted: bool) -> None:
@@ -90,6 +92,7 @@ def test_sweeps_compile(way: str, weighted: bool) -> None:
         assert b".text.kernel" in gpu.compile_kernel(make(way, weighted), signature, H100, None)
 
 
+@pytest.mark.more
 def test_supersteps_over_shards_compile() -> None:
     signature = wolfpath_kernel.shard_step_signature()
     for teams in (1, 4):
@@ -224,6 +227,8 @@ def test_claims(write: Write, rows: list[dict[str, object]]) -> None:
     beyond = "beyond the GPU's memory, over GraphChi (here CPU, file, 4 threads)"
     assert cells(table, beyond)[1:] == ["mean 150.0, 100.0 to 200.0", "**no**"]
     assert cells(table, "memory of layered edge list / CSR")[1:] == ["mean 1.50, 1.50", "**no**"]
+    weighted = cells(table, "memory of layered edge list / CSR, with weights")
+    assert weighted[1:] == ["mean 1.29, 1.29", "**yes**"]
     assert cells(table, "memory of compressed layers / CSR")[1:] == ["mean 1.25, 1.25", "**yes**"]
     assert cells(table, "SSSP: one pass over the lists is enough")[1:] == [
         "12.50% of the distances wrong",

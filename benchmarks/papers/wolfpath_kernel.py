@@ -10,7 +10,7 @@ rows
 frontier
     over the out-edges of vertices whose value has fallen in the sweep before, eight lanes for each.
 
-Values change in place: a sweep may see what another thread wrote in the same one. `shards` does a superstep of
+Values change in place: a sweep may see what another thread wrote in the same one. `ShardSweep` does a superstep of
 `benchmarks.papers.cusha` for each launch, with that module's device functions.
 
 References. Zhu et al. 2019, algorithms 2, 3, 5 and 6; for virtual warps, Hong et al., "Accelerating CUDA Graph

@@ -294,9 +294,13 @@ def _beyond(found: Found) -> list[list[str]]:
 def _memory(found: Found) -> list[list[str]]:
     body, graphs = [], found.graphs("memory")
     for system, said in SAID_MEMORY.items():
-        ups = [found.bytes(graph, system) / found.bytes(graph, "CSR") for graph in graphs]
-        cell = f"mean {shown(mean(ups), 2)}, {span(ups, 2)}"
-        body.append([f"memory of {system} / CSR", f"mean {said}", cell, counted([mean(ups) <= said])])
+        for weights, text in ((False, ""), (True, ", with weights")):
+            ups = [
+                found.bytes(graph, system, weights) / found.bytes(graph, "CSR", weights) for graph in graphs
+            ]
+            cell = f"mean {shown(mean(ups), 2)}, {span(ups, 2)}"
+            met = counted([mean(ups) <= said])
+            body.append([f"memory of {system} / CSR{text}", f"mean {said}", cell, met])
     ups = [found.bytes(graph, "layers") / found.bytes(graph, "CSR") for graph in graphs]
     cell = f"mean {shown(mean(ups), 2)}, {span(ups, 2)}"
     said = SAID_MEMORY["layered edge list"]
