@@ -158,15 +158,14 @@ def flag_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
             row = known | {"program": program, "system": system, "flag": flag}
             row |= swept(sweep, flag, repeat) | compared(sweep, by_place, case, wanted)
             yield row | ({"transfer_ms": transfer[system]} if system in transfer else {})
-        for system, min_edges in (("without layers", None), ("Layered", most_threads())):
-            cost = of_package(case, program, min_edges, repeat)
+        for system, layout in (("without layers", "auto"), ("Layered", ew.Layered(case.root))):
+            cost = of_package(case, program, layout, repeat)
             yield known | {"program": program, "system": system, "flag": GPU} | cost
 
 
-def of_package(case: Case, program: str, min_edges: int | None, repeat: int) -> dict[str, Any]:
-    """What edgewise's own algorithm costs, over layers with lists of at least `min_edges`, or without layers."""
+def of_package(case: Case, program: str, layout: Any, repeat: int) -> dict[str, Any]:
+    """What edgewise's own algorithm costs with a layout: layers, or "auto"."""
     graph = built(case.made[1], case.made[0])
-    layout: Any = "auto" if min_edges is None else ew.Layered(case.root, min_edges=min_edges)
     how: dict[str, Any] = {"device": "cuda", "schedule": ew.Schedule(layout=layout)}
 
     def call() -> Any:
@@ -192,7 +191,7 @@ def list_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
             cost = swept(sweep, GPU, repeat) | compared(sweep, True, case, wanted)
             yield row | {"system": "joined lists"} | cost
             if program == "SSSP":
-                cost = of_package(case, program, min_edges, repeat)
+                cost = of_package(case, program, ew.Layered(case.root, min_edges=min_edges), repeat)
                 yield row | {"system": "Layered"} | cost
 
 
@@ -200,7 +199,7 @@ def memory_rows(case: Case) -> Iterator[dict[str, Any]]:
     """Figure 8: bytes of a graph on the GPU, without what a program has for each vertex; weights apart."""
     order, rows, edges = case.layers.order, case.layers.graph.stored, case.edge_list
     compressed = (
-        rows.offsets.nbytes + rows.targets.nbytes + order.vertices.nbytes + case.layers.repeated.nbytes
+        rows.offsets.nbytes + rows.targets.nbytes + order.vertices.nbytes + case.layers.kinds.repeated.nbytes
     )
     shards, m = case.shards, case.graph.num_arcs
     # An entry has the value of its source, which belongs to the representation.
