@@ -11,13 +11,20 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.bfs import graph_in_layers, layers_asked
-from edgewise.engine.lowering.binding import bind, initial_edge_value, initial_vertex_value
-from edgewise.errors import MemoryLimitError, ScheduleError
-from edgewise.execution import check_limit
+from edgewise.engine.lowering.binding import (
+    bind,
+    initial_edge_value,
+    initial_vertex_value,
+    parameter_values,
+)
+from edgewise.errors import MemoryLimitError, ProgramError, ScheduleError
+from edgewise.execution import Progress, check_limit
 from edgewise.graph import Graph
+from edgewise.graph.checks import check_flags
 from edgewise.graph.layers import GraphInLayers
 from edgewise.memory import as_bytes
 from edgewise.program.declare import VERTEX, Program
+from edgewise.program.inspect import Specification
 from edgewise.program.movable import check_movable
 from edgewise.program_result import ProgramResult
 from edgewise.run import Prepared, instance_of
@@ -43,6 +50,30 @@ class PreparedInLayers:
         self._moved: tuple[Graph, Prepared] | None = None
         check_movable(self._plain.spec)
 
+    @property
+    def program(self) -> type[Program]:
+        """The program."""
+        return self._plain.program
+
+    @property
+    def graph(self) -> Graph:
+        """The graph itself."""
+        return self._plain.graph
+
+    @property
+    def spec(self) -> Specification:
+        """What is known of the program."""
+        return self._plain.spec
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes that are kept from one run to the next."""
+        return self._plain.nbytes + (0 if self._moved is None else self._moved[1].nbytes)
+
+    def on(self, graph: Graph) -> Prepared:
+        """The program on another graph, without layers."""
+        return self._plain.on(graph)
+
     def __call__(self, **options: Any) -> ProgramResult:
         """Run the program: see `edgewise.run.Prepared.__call__`."""
         how = {
@@ -52,15 +83,16 @@ class PreparedInLayers:
 
     def run(self, values: dict[str, Any], *, check: bool, memory_limit: Any, **how: Any) -> ProgramResult:
         """Run the program with values in a dict; see `edgewise.run.Prepared.run`. With `check`, on the graph itself."""
+        check_flags(ProgramError, f"{self.spec.name}: ", check=check)
         if check:
             return self._plain.run(values, check=True, memory_limit=memory_limit, **how)
-        spec, graph = self._plain.spec, self._plain.graph
+        spec, graph = self.spec, self.graph
         found = graph_in_layers(spec.name, graph, self._asked, self._device, memory_limit)
         limit, moving = as_bytes(f"{spec.name}: memory_limit", memory_limit), self._moving(values)
         started = time.perf_counter()
         try:
             left = None if limit is None else max(0, limit - moving)
-            mapped = {name: self._to_places(name, value, found.made) for name, value in values.items()}
+            mapped = self._mapped(values, found.made)
             moved_in = time.perf_counter() - started
             result = self._on(found.made).run(mapped, check=False, memory_limit=left, **how)
         except MemoryLimitError as refused:
@@ -94,25 +126,27 @@ class PreparedInLayers:
         given = sum(np.asarray(values[name]).nbytes for name in values if name not in spec.parameters)
         return self._binding.result_bytes + given + 8 * graph.num_arcs * of_arcs
 
+    def _mapped(self, values: dict[str, Any], made: GraphInLayers) -> dict[str, Any]:
+        """The values of a run, those that are left out included where they are vertices, for the moved graph."""
+        spec, found = self.spec, parameter_values(self._binding, values)
+        mapped = {name: self._to_places(name, value, made) for name, value in values.items()}
+        vertices = [name for name, declared in spec.parameters.items() if declared.dtype is VERTEX]
+        places = made.places_of(np.array([found[name] for name in vertices], np.int64)).tolist()
+        return mapped | dict(zip(vertices, places, strict=True))
+
     def _to_places(self, name: str, value: Any, made: GraphInLayers) -> Any:
         """A value of the run, for the moved graph."""
-        spec, graph, order = self._plain.spec, self._plain.graph, made.order
+        spec, graph, order = self.spec, self.graph, made.order
         if name in spec.parameters:
-            if spec.parameters[name].dtype is not VERTEX:
-                return value
-            found = graph.index_of(value)
-            return found if np.ndim(found) else int(made.places_of(np.array([found]))[0])
-        declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
-        if name not in declared:
-            return value  # which the run refuses
+            return value
         if name in spec.vertex_fields:
             values = initial_vertex_value(self._binding, name, {name: value})
         else:
             values = initial_edge_value(self._binding, name, {name: value}, graph)
+        declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
         if declared[name].dtype is VERTEX:
             values = np.where(values < 0, -1, _on_host(order.place)[values])
-        index = _on_host(order.vertices) if name in spec.vertex_fields else made.graph.arcs
-        return values[index]
+        return values[_on_host(order.vertices) if name in spec.vertex_fields else made.graph.arcs]
 
     def _to_vertices(self, name: str, values: Any, made: GraphInLayers) -> Any:
         """An array of the result, for the graph itself."""
@@ -146,18 +180,29 @@ def prepare(
     program: type[Program], graph: Graph, *, device: str = "auto", schedule: Schedule | None = None
 ) -> Any:
     asked, plain = layers_asked(getattr(program, "__name__", "prepare"), schedule)
-    if asked is None:
-        return prepare_on(program, graph, device=device, schedule=schedule)
+    if asked is None or not isinstance(program, type):
+        return prepare_on(program, graph, device=device, schedule=plain)
     return PreparedInLayers(program, graph, device, asked, plain)
 
 
 @functools.wraps(run_on)
-def run(program: Any, graph: Graph, **options: Any) -> ProgramResult:
-    asked, plain = layers_asked("run", options.get("schedule"))
-    if asked is None:
-        return run_on(program, graph, **options)
+def run(
+    program: Program | type[Program],
+    graph: Graph,
+    *,
+    device: str = "auto",
+    schedule: Schedule | None = None,
+    max_supersteps: int | None = None,
+    progress: Progress = None,
+    memory_limit: float | str | None = None,
+    check: bool = False,
+    seed: int | None = None,
+) -> ProgramResult:
+    how: dict[str, Any] = {"max_supersteps": max_supersteps, "progress": progress, "seed": seed}
+    how |= {"memory_limit": memory_limit, "check": check}
+    if not isinstance(getattr(schedule, "layout", None), Layered):
+        return run_on(program, graph, device=device, schedule=schedule, **how)
     instance = instance_of(program)
-    options.pop("schedule")
-    prepared = PreparedInLayers(type(instance), graph, options.pop("device", "auto"), asked, plain)
-    how = {"max_supersteps": None, "progress": None, "memory_limit": None, "check": False, "seed": None}
-    return prepared.run(dict(instance.values), **{**how, **options})
+    asked, plain = layers_asked(type(instance).__name__, schedule)
+    assert asked is not None
+    return PreparedInLayers(type(instance), graph, device, asked, plain).run(dict(instance.values), **how)

@@ -248,7 +248,7 @@ class Layered:
     min_edges: int | None = None
 
     def __post_init__(self) -> None:
-        if not (self.file is None or isinstance(self.file, str | os.PathLike)):
+        if not (self.file is None or isinstance(self.file, str | os.PathLike)) or self.file == "":
             raise ScheduleError(
                 f"Layered: file is {shown(self.file)}; expected the name of a file, 'beside' or None"
             )

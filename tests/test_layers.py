@@ -284,6 +284,67 @@ def test_a_forged_file_is_refused(saved, problem):
         load_in_layers(path, graph, np.array([3]))
 
 
+@pytest.mark.parametrize("size", ["num_vertices", "num_arcs"])
+def test_files_of_graphs_of_another_size_are_refused(saved, size):
+    graph, path = saved
+    changed = Changed(path)
+    more = int(changed.header[size][0]) + 1
+    changed.header[size] = more
+    for name in ("vertices", "offsets") if size == "num_vertices" else ("targets", "weights"):
+        changed.entry(name)["length"] = more + (name == "offsets")
+    path.write_bytes(changed.seal().content)
+    with pytest.raises(ParseError, match="another graph"):
+        load_in_layers(path, graph, np.array([3]))
+
+
+@pytest.mark.parametrize("value", [-1, 2**30, 3])
+def test_weights_that_are_not_those_of_the_graph_are_refused(saved, value):
+    graph, path = saved
+    changed = Changed(path)
+    assert changed.array("weights")[0] != value
+    changed.array("weights")[0] = value
+    path.write_bytes(changed.seal().content)
+    ew.bfs(graph, 3, schedule=layered(3, file=path))  # which has no use for them
+    with pytest.raises(ParseError, match="weights are not those of the graph"):
+        ew.sssp(graph, 3, schedule=layered(3, file=path))
+
+
+def test_weights_in_a_file_have_the_dtype_of_the_graph(saved):
+    graph, path = saved
+    changed = Changed(path)
+    changed.entry("weights")["dtype"] = b"<f4"
+    path.write_bytes(changed.seal().content)
+    with pytest.raises(ParseError, match="another graph"):
+        load_in_layers(path, graph, np.array([3]))
+
+
+def test_a_named_file_is_looked_at_though_the_graph_keeps_the_layers(saved, tmp_path):
+    _, path = saved
+    other = GRAPHS["both ways"]()
+    ew.bfs(other, 3, schedule=layered(3))
+    with pytest.raises(ParseError, match="layers of another graph"):
+        ew.bfs(other, 3, schedule=layered(3, file=path))
+    (tmp_path / "text").write_text("1 2\n")
+    with pytest.raises(ParseError, match="no file of a graph"):
+        ew.bfs(other, 3, schedule=layered(3, file=tmp_path / "text"))
+    with pytest.raises(ew.errors.OutputError, match="too long"):
+        ew.bfs(other, 3, schedule=layered(3, file="x" * 300))
+    ew.bfs(other, 3, schedule=layered(3, file=tmp_path / "new"))
+    assert load_in_layers(tmp_path / "new", other, np.array([3])).kinds.lost == 0
+
+
+def test_layers_whose_file_was_written_to_are_given_up(saved):
+    graph, path = saved
+    ew.bfs(graph, 3, schedule=layered(3, file=path))
+    assert kept_in_layers(graph, np.array([3])) is not None
+    content = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.write(content)
+    os.utime(path, ns=(1, 1))
+    assert kept_in_layers(graph, np.array([3])) is None
+    same_search(ew.bfs(graph, 3, schedule=layered(3)), ew.bfs(graph, 3))
+
+
 def test_a_file_that_cannot_be_written_leaves_the_old_one(saved, monkeypatch):
     graph, path = saved
     before = path.read_bytes()
@@ -297,6 +358,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(saved, monkeypatch):
     ("options", "error", "problem"),
     [
         ({"roots": 0, "file": 3}, ScheduleError, "file is 3; expected the name of a file"),
+        ({"roots": 0, "file": ""}, ScheduleError, "file is ''; expected the name of a file"),
         ({"roots": 0, "min_edges": 0}, ScheduleError, "min_edges is 0; expected an integer of at least 1"),
         ({"roots": 0, "min_edges": 2.5}, ScheduleError, "min_edges is 2.5; expected an integer"),
         ({"roots": 0, "file": "beside"}, ScheduleError, "a graph that edgewise.load has opened"),

@@ -1,6 +1,8 @@
 """Programs over graphs in layers give the answers that they give without; others are refused, with the line."""
 
+import importlib
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +234,115 @@ def test_schedules_and_limits_that_do_not_fit_are_refused():
     ew.run(BFS(source=0), graph, schedule=layered(0), memory_limit=needed)
     with pytest.raises(MemoryLimitError):
         ew.run(BFS(source=0), graph, schedule=layered(0), memory_limit=needed - 1)
+
+
+class Given(BFS):
+    """What other programs begin with: numbers of vertices, and a vertex by default."""
+
+    root = ew.parameter(ew.VERTEX, default=3)
+    k = ew.parameter("int64", default=7)
+    own = ew.vertex(ew.VERTEX, init=-1)
+    friend = ew.edge(ew.VERTEX, init=-1)
+    x = ew.vertex("int64")
+    given = ew.vertex("int64", init=ew.REQUIRED)
+    combine = ew.MIN
+    max_supersteps = 2
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.given[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if v == state.root:
+            u = v
+            w = u
+            state.own[v] = w
+            state.x[v] = state.given[w] + state.given[state.root]
+        return ew.HALT
+
+
+def test_vertices_that_are_given_by_default_are_moved():
+    graph = ew.generate.rmat(6, 3, seed=3)
+    program = Given(source=0, given=np.random.default_rng(0).integers(0, 1000, graph.num_vertices))
+    got, expected = ew.run(program, graph, schedule=layered(5, 9, 40)), ew.run(program, graph)
+    same(got, expected)
+    assert got.own[3] == 3 and got.verify(graph)
+
+
+#: A file of a program whose `vertex_compute` does something else.
+NUMBERS = """
+import edgewise as ew
+from test_layers_programs import Given
+
+
+class Numbers(Given):
+    @staticmethod
+    def vertex_compute(v, message, state):
+        {}
+        return ew.HALT
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["state.x[v] = state.given[0]"],
+        ["state.x[v] = state.given[state.k]"],
+        ["for u in range(3):", "    state.x[v] = state.given[u]"],
+        ["state.x[v] = state.given[message % state.num_vertices]"],
+        ["state.x[v] = state.given[state.x[v]]"],
+        ["state.own[v] += 1"],
+        ["state.own[v] = state.root", "state.own[v] *= 0"],
+        ["state.own[v], y = 3, 4"],
+        ["for state.own[v] in range(4):", "    pass"],
+        ["state.own[v] = state.x[v]"],
+        ["u = v", "u += 1", "state.x[v] = state.given[u]"],
+        ["state.x[v] = min(v, 3)"],
+    ],
+    ids=str,
+)
+def test_numbers_in_the_place_of_vertices_are_refused(body, tmp_path, monkeypatch):
+    name = f"numbers{zlib.crc32(str(body).encode())}"
+    (tmp_path / f"{name}.py").write_text(NUMBERS.format("\n        ".join(body)))
+    monkeypatch.syspath_prepend(tmp_path)
+    program = importlib.import_module(name).Numbers
+    graph = GRAPHS["streets"]()
+    with pytest.raises(ProgramError, match=f"vertex_compute in {name}.py, line"):
+        ew.prepare(program, graph, schedule=layered(0))
+
+
+class BeginsAtVertex(Given):
+    friend = ew.edge(ew.VERTEX, init=0)
+
+
+class BeginsAtNumber(Given):
+    own = ew.vertex(ew.VERTEX, init=np.int64(0))
+
+
+@pytest.mark.parametrize("program", [BeginsAtVertex, BeginsAtNumber])
+def test_fields_that_begin_as_a_vertex_are_refused(program):
+    with pytest.raises(ProgramError, match="begins as the index 0; over layers it may begin as -1"):
+        ew.prepare(program, GRAPHS["streets"](), schedule=layered(0))
+
+
+def test_options_are_those_of_runs_without_layers():
+    graph = GRAPHS["streets"]()
+    with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'foo'"):
+        ew.run(BFS(source=0), graph, schedule=layered(0), foo=3)
+    with pytest.raises(ProgramError, match="check is 0; expected True or False"):
+        ew.run(BFS(source=0), graph, schedule=layered(0), check=0)
+    with pytest.raises(ProgramError, match="got an instance of BFS, expected the class"):
+        ew.prepare(BFS(source=0), graph, schedule=layered(0))
+    with pytest.raises(ProgramError, match=r"BFS\(source=\[0, 1\]\): expected one vertex"):
+        ew.run(BFS(source=[0, 1]), graph, schedule=layered(0))
+    with pytest.raises(ScheduleError, match="BFS: runs in layers have no balance"):
+        ew.run(BFS(source=0), graph, schedule=ew.Schedule(layout=ew.Layered(0), balance=ew.MergePath()))
+    prepared = ew.prepare(BFS, graph, schedule=layered(0))
+    prepared(source=0)
+    assert (prepared.program, prepared.graph) == (BFS, graph) and prepared.nbytes > 0
+    assert prepared.on(graph)(source=0).verify(graph)

@@ -9,6 +9,7 @@ once. When it is read, it is not trusted more than others: checksums, ranges, th
 degree that it has in the graph, that layers are in the order of vertices, and that no arc leads beyond the next layer.
 """
 
+import contextlib
 import hashlib
 import os
 import weakref
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.errors import ParseError
+from edgewise.errors import FileChangedError, ParseError
 from edgewise.graph import csr
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, checked_array
@@ -48,7 +49,10 @@ class MovedGraph(Graph):
 
     Attributes:
         order: the order; NumPy arrays, or CuPy arrays if it was made on a GPU.
+        has_right_weights: whether weights in a file were compared with those of the graph.
     """
+
+    has_right_weights = False
 
     def __init__(self, rows: Any, order: Order, graph: Graph) -> None:
         loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
@@ -200,10 +204,17 @@ def making_on_gpu(graph: Graph) -> int:
 def kept_in_layers(graph: Graph, roots: np.ndarray) -> GraphInLayers | None:
     """The graph in layers from these roots, if it is kept with the graph."""
     kept, key = _kept.get(graph.itself), roots.tobytes()
-    if kept is None or key not in kept:
+    found = None if kept is None else kept.get(key)
+    if kept is None or found is None:
         return None
-    kept.move_to_end(key)
-    return kept[key]
+    try:
+        found.graph.check_unchanged()
+    except FileChangedError:  # it is in a file
+        kept.pop(key, None)
+        return None
+    with contextlib.suppress(KeyError):  # another thread gave it up
+        kept.move_to_end(key)
+    return found
 
 
 def may_have_layers(graph: Graph) -> bool:
@@ -281,18 +292,12 @@ def save_in_layers(path: str | os.PathLike[str], graph: Graph, made: GraphInLaye
 
 
 def load_in_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray) -> GraphInLayers:
-    """Read a graph in layers from a file; its rows are mapped into memory.
+    """Read a graph in layers from a file; its rows are mapped into memory. Weights are not looked at: `check_weights`.
 
     Raises:
         ParseError: there is no such file, it is damaged, or it is that of another graph, other weights or other roots.
     """
-    file = GraphFile(path)
-    if not file.header.layered:
-        raise ParseError(f"{file.name} is the file of a graph, and not of one in layers")
-    if checked_array(file, "graph").tobytes() != key_of(graph):
-        raise ForeignLayers(f"{file.name} has the layers of another graph, or of this one with other weights")
-    if not np.array_equal(checked_array(file, "roots"), roots):
-        raise ForeignLayers(f"{file.name} has layers from other roots")
+    file = open_layers(path, graph, roots)
     order = _order_in(file, graph, roots)
     rows = FileRows(file)
     if not np.array_equal(np.diff(rows.offsets), np.diff(graph.offsets)[order.vertices]):
@@ -301,6 +306,53 @@ def load_in_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray
     if kinds.counts[Kind.BEYOND] or kinds.lost:
         raise file.damaged("some of its arcs lead beyond the next layer, or no arc leads to a vertex of one")
     return GraphInLayers(_moved_graph(graph, order, rows), roots, kinds)
+
+
+def open_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray) -> GraphFile:
+    """Open a file of this graph in layers from these roots; the layers themselves are not read.
+
+    Raises:
+        ParseError: as for `load_in_layers`.
+    """
+    file = GraphFile(path)
+    header, other = (
+        file.header,
+        f"{file.name} has the layers of another graph, or of this one with other weights",
+    )
+    if not header.layered:
+        raise ParseError(f"{file.name} is the file of a graph, and not of one in layers")
+    weights = header.arrays.get("weights")
+    said = header.num_vertices, header.num_arcs, header.directed, None if weights is None else weights.dtype
+    if said != (graph.num_vertices, graph.num_arcs, graph.directed, graph.weight_dtype):
+        raise ForeignLayers(other)
+    if checked_array(file, "graph").tobytes() != key_of(graph):
+        raise ForeignLayers(other)
+    if not np.array_equal(checked_array(file, "roots"), roots):
+        raise ForeignLayers(f"{file.name} has layers from other roots")
+    return file
+
+
+def check_weights(graph: Graph, made: GraphInLayers) -> None:
+    """Refuse weights of a file of layers that are not those of the graph in another order, as far as their least, their
+    largest and the sum of their bits tell; once.
+
+    Raises:
+        ParseError: with the file.
+    """
+    moved, rows = made.graph, made.graph._rows
+    if moved.has_right_weights or not isinstance(rows, FileRows) or not graph.weighted:
+        return
+    if _facts_of(moved.weights) != _facts_of(graph.weights):
+        raise rows.file.damaged("its weights are not those of the graph")
+    moved.has_right_weights = True
+
+
+def _facts_of(weights: Any) -> tuple[Any, Any, int]:
+    """The least and the largest weight, and the sum of the bits of all, which do not depend on their order."""
+    if len(weights) == 0:
+        return 0, 0, 0
+    bits = weights.view(f"u{weights.itemsize}")
+    return weights.min().item(), weights.max().item(), int(bits.sum(dtype=np.uint64))
 
 
 def _order_in(file: GraphFile, graph: Graph, roots: np.ndarray) -> Order:

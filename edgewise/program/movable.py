@@ -2,8 +2,9 @@
 
 Functions see vertices as integers. On a moved graph these are places, so a program may use a vertex as the index of an
 array of the state, compare it with another one by ``==`` or ``!=``, keep it in a variable, or store it in a field of
-`edgewise.program.declare.VERTEX`: that means the same by either number. Anything else would give other answers, such as
-the least label of a component, and is refused with the line. So are random numbers, which depend on the vertex.
+`edgewise.program.declare.VERTEX`, each by a plain assignment: that means the same by either number. Anything else would
+give other answers, such as the least label of a component, or the value of vertex 0, and is refused with the line. So
+are random numbers, which depend on the vertex.
 """
 
 import ast
@@ -11,7 +12,7 @@ from typing import Any
 
 from edgewise.errors import ProgramError
 from edgewise.program.declarations import STATE_ARRAYS
-from edgewise.program.declare import VERTEX
+from edgewise.program.declare import REQUIRED, VERTEX
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
 
@@ -39,8 +40,9 @@ def check_movable(spec: Specification) -> None:
     for name, function in spec.functions.items():
         if name != "combine":
             _Uses(spec, function, with_vertex=name not in ("proceed", "edge_compute")).check()
-    for name, declared in spec.vertex_fields.items():
-        if declared.dtype is VERTEX and isinstance(declared.init, int) and declared.init != -1:
+    fields: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
+    for name, declared in fields.items():
+        if declared.dtype is VERTEX and not (declared.init is REQUIRED or declared.init == -1):
             raise ProgramError(
                 f"{spec.name}.{name} begins as the index {declared.init}; over layers it may begin as -1, or be given"
             )
@@ -62,7 +64,8 @@ class _Uses:
             child: node for node in ast.walk(function.tree) for child in ast.iter_child_nodes(node)
         }
         self._aliases: set[str] = set()
-        self._aliases = self._variables()
+        while (found := self._variables()) != self._aliases:
+            self._aliases = found
 
     def check(self) -> None:
         """Refuse what means something else on a moved graph."""
@@ -75,11 +78,13 @@ class _Uses:
                         node,
                         f"{ast.unparse(node)} is used as a number; over layers it may be an index of edge fields only",
                     )
-                if isinstance(node, ast.Assign) and any(map(self._is_vertex, node.targets)):
+                if isinstance(node, ast.Subscript) and self._is_array(node.value):
+                    self._check_index(node)
+                if self._is_vertex(node) and isinstance(getattr(node, "ctx", None), ast.Store):
                     self._check_stored(node)
 
     def _variables(self) -> set[str]:
-        """The variables that only ever hold a vertex."""
+        """The variables that only ever hold a vertex, as far as is known of others."""
         found: dict[str, list[ast.expr]] = {}
         for node in ast.walk(self._function.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -139,12 +144,21 @@ class _Uses:
         (target,) = parent.targets
         return self._is_vertex(target) or (isinstance(target, ast.Name) and target.id in self._aliases)
 
-    def _check_stored(self, node: ast.Assign) -> None:
-        """Refuse what is no vertex, where one is stored."""
-        if not (self._is_vertex(node.value) or _is_none(node.value)):
+    def _check_index(self, node: ast.Subscript) -> None:
+        """Refuse an index that is no vertex, or no edge, but a number."""
+        if not (self._is_vertex(node.slice) or self._is_arc(node.slice)):
             raise self._function.refuse(
-                node, f"{ast.unparse(node.value)} is stored as a vertex, but is a number; {_ADVICE}"
+                node, f"{ast.unparse(node.slice)} is an index, but a number and no vertex; {_ADVICE}"
             )
+
+    def _check_stored(self, node: ast.AST) -> None:
+        """Refuse what is no vertex, or not known to be one, where one is stored."""
+        if isinstance(node, ast.Name):
+            return  # a variable that only ever holds a vertex
+        parent = self._parents[node]
+        if not (isinstance(parent, ast.Assign) and (self._is_vertex(parent.value) or _is_none(parent.value))):
+            stored = ast.unparse(parent.value) if isinstance(parent, ast.Assign) else ast.unparse(parent)
+            raise self._function.refuse(node, f"{stored} is stored as a vertex, but is a number; {_ADVICE}")
 
 
 def _is_none(node: ast.AST) -> bool:

@@ -42,6 +42,7 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
+from edgewise.graph.layers import check_weights
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
@@ -154,7 +155,7 @@ def bfs(
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
     if asked is not None:
-        found = graph_in_layers("bfs", graph, asked, device, memory_limit)
+        found = graph_in_layers("bfs", graph, asked, device, memory_limit, weights=False)
         return _over_layers(graph, source, max_depth, limit, found, schedule, how)
 
     def memory(schedule: Schedule) -> int:
@@ -198,20 +199,23 @@ def bfs(
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 
 
-def graph_in_layers(name: str, graph: Graph, asked: Layered, device: str, memory_limit: Any) -> Found:
+def graph_in_layers(
+    name: str, graph: Graph, asked: Layered, device: str, memory_limit: Any, weights: bool = True
+) -> Found:
     """The graph in the layers that a schedule asks for, made by a search if they are not at hand.
 
     Args:
         name: what runs, for messages.
         graph, device, memory_limit: as for the run.
         asked: what the schedule says.
+        weights: whether the run reads weights: those in a file are compared with the graph's.
 
     Raises:
         GraphError: a root that is not in the graph.
         ParameterError: no roots.
         ParseError, OutputError, MemoryLimitError, ScheduleError: as `find_layers`.
     """
-    roots = _indices_of(graph, asked.roots, "roots")
+    roots = _indices_of(graph, asked.roots, f"{name}: the list of roots")
 
     # A limit is one of the memory where the run goes.
     on_host = device == "cpu" or (device == "auto" and cuda_problem() is not None)
@@ -224,14 +228,17 @@ def graph_in_layers(name: str, graph: Graph, asked: Layered, device: str, memory
             return bfs(graph, ids, device=device, memory_limit=memory_limit).on_device("level")
         return bfs(graph, ids, device="cpu", memory_limit=limit).level
 
-    return find_layers(name, graph, asked, roots, levels_from, limit)
+    found = find_layers(name, graph, asked, roots, levels_from, limit)
+    if weights:
+        check_weights(graph, found.made)
+    return found
 
 
 def _indices_of(graph: Graph, ids: Any, what: str) -> np.ndarray:
     """The indices of vertices, int64, ascending, each once."""
     found = np.unique(np.atleast_1d(graph.index_of(ids)).astype(np.int64, copy=False))
     if len(found) == 0:
-        raise ParameterError(f"bfs: the list of {what} is empty; expected at least one")
+        raise ParameterError(f"{what} is empty; expected at least one")
     return found
 
 
@@ -246,7 +253,7 @@ def _over_layers(
 ) -> BFSResult:
     """`bfs` over a graph in layers."""
     moved, n = found.made.graph, graph.num_vertices
-    sources = _indices_of(graph, source, "sources")
+    sources = _indices_of(graph, source, "bfs: the list of sources")
     from_roots = np.array_equal(sources, found.made.roots)
     work, rounds = (layers_work(moved), 1.0) if from_roots else search_cost(moved)
     task = begin(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import search_memory
-from edgewise.errors import ParseError, ScheduleError
+from edgewise.errors import OutputError, ParseError, ScheduleError
 from edgewise.execution import Execution, as_schedule, check_limit
 from edgewise.explain import is_asked
 from edgewise.graph import Graph
@@ -23,6 +23,7 @@ from edgewise.graph.layers import (
     load_in_layers,
     making,
     may_have_layers,
+    open_layers,
     put_in_layers,
     save_in_layers,
 )
@@ -94,11 +95,14 @@ def find_layers(
     """
     kept = kept_in_layers(graph, roots)
     path = _path_of(name, graph, asked.file, roots)
-    if kept is not None and (path is None or path.exists()):
+    if kept is not None and path is None:
         return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
     started = time.perf_counter()
-    if kept is None and path is not None and path.exists():
+    if path is not None and _exists(path):
         try:
+            if kept is not None:
+                open_layers(path, graph, roots)
+                return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
             made = load_in_layers(path, graph, roots)
         except ForeignLayers:
             if asked.file != BESIDE:
@@ -124,7 +128,7 @@ def layers_at_hand(graph: Graph, sources: np.ndarray) -> Found | None:
     if kept is not None:
         return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
     path = file_beside(graph, sources)
-    if path is None or not path.exists():
+    if path is None or not _exists(path):
         return None
     started = time.perf_counter()
     try:
@@ -167,6 +171,14 @@ def _path_of(name: str, graph: Graph, file: str | os.PathLike[str] | None, roots
             "or name a file"
         )
     return path
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file. Raises OutputError for a name that no file can have."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise OutputError(f"cannot use {path}: {error.strerror}") from None
 
 
 def _layers(made: GraphInLayers) -> str:
