@@ -22,6 +22,9 @@ from benchmarks.papers.load_balancing_plots import fill  # noqa: E402
 from benchmarks.papers.wolfpath_tables import Found, blocks, claims_table  # noqa: E402
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "wolfpath.md"
+MEASURED = (
+    DOCUMENT.parent.parent.parent / "benchmarks" / "results" / "papers" / "wolfpath-2026-11-26-H100.csv"
+)
 FIGURES, H100 = 7, (9, 0)
 Write = Callable[..., Path]
 
@@ -243,6 +246,14 @@ def test_the_document_has_a_place_for_every_table(write: Write, rows: list[dict[
     filled = fill(text, made)
     assert all(f"<!-- {name} -->\n{table}\n<!-- end -->" in filled for name, table in made.items())
     assert text.count("<!-- end -->") == len(made)
+
+
+def test_the_document_has_the_tables_and_figures_of_the_measured_rows() -> None:
+    text, made = DOCUMENT.read_text(), blocks(Found(MEASURED))
+    assert fill(text, made) == text
+    figures = [path.name for path in MEASURED.parent.glob("wolfpath-*.svg")]
+    assert len(figures) == FIGURES
+    assert all(f"(../../benchmarks/results/papers/{name})" in text for name in figures)
 
 
 def test_figures_are_drawn(write: Write, rows: list[dict[str, object]]) -> None:
