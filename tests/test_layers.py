@@ -9,6 +9,7 @@ from battery import graphs
 from graph_files import Changed
 
 import edgewise as ew
+from edgewise.algorithms.bfs.layers import layers_at_hand
 from edgewise.errors import MemoryLimitError, ParameterError, ParseError, ScheduleError
 from edgewise.graph.layers import drop_layers, kept_in_layers, load_in_layers, put_in_layers, save_in_layers
 from edgewise.layout.layers import joined
@@ -384,3 +385,11 @@ def test_runs_that_have_no_layers_say_so():
         ew.sssp(signed, 0, schedule=schedule)
     with pytest.raises(ScheduleError, match="makes layers is not explained"):
         ew.explain(ew.bfs, GRAPHS["streets"](), 0, schedule=schedule)
+
+
+def test_a_graph_whose_file_has_a_long_name_has_no_layers_at_hand(tmp_path):
+    graph, path = GRAPHS["streets"](), tmp_path / ("g" * 240)
+    graph.save(path)
+    assert layers_at_hand(ew.load(path), np.array([3])) is None
+    with pytest.raises(ew.errors.OutputError, match="too long"):
+        ew.bfs(ew.load(path), 3, schedule=layered(3, file="beside"))

@@ -128,12 +128,12 @@ def layers_at_hand(graph: Graph, sources: np.ndarray) -> Found | None:
     if kept is not None:
         return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
     path = file_beside(graph, sources)
-    if path is None or not _exists(path):
-        return None
     started = time.perf_counter()
     try:
+        if path is None or not _exists(path):
+            return None
         made = load_in_layers(path, graph, sources)
-    except ParseError:
+    except (OutputError, ParseError):
         return None
     keep_in_layers(graph, made)
     return Found(made, f"in {_layers(made)}, read from {path}", time.perf_counter() - started)
