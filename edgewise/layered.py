@@ -27,7 +27,7 @@ from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import Specification
 from edgewise.program.movable import check_movable
 from edgewise.program_result import ProgramResult
-from edgewise.run import Prepared, instance_of
+from edgewise.run import Prepared, instance_of, prepared_for
 from edgewise.run import prepare as prepare_on
 from edgewise.run import run as run_on
 from edgewise.schedule import Buffered, Layered, Schedule
@@ -114,14 +114,13 @@ class PreparedInLayers:
     def _on(self, made: GraphInLayers) -> Prepared:
         """The program on the moved graph."""
         if self._moved is None or self._moved[0] is not made.graph:
-            program = self._plain.program
-            prepared = Prepared(program, made.graph, self._device, self._schedule, in_edges=True)
-            self._moved = made.graph, prepared
+            how = self._device, self._schedule
+            self._moved = made.graph, prepared_for(self.program, made.graph, *how, in_edges=True)
         return self._moved[1]
 
     def _moving(self, values: dict[str, Any]) -> int:
         """The bytes of what is moved to places and back."""
-        spec, graph = self._plain.spec, self._plain.graph
+        spec, graph = self.spec, self.graph
         of_arcs = any(name in spec.edge_fields for name in values) or bool(spec.edge_writes)
         given = sum(np.asarray(values[name]).nbytes for name in values if name not in spec.parameters)
         return self._binding.result_bytes + given + 8 * graph.num_arcs * of_arcs
@@ -136,7 +135,7 @@ class PreparedInLayers:
 
     def _to_places(self, name: str, value: Any, made: GraphInLayers) -> Any:
         """A value of the run, for the moved graph."""
-        spec, graph, order = self.spec, self.graph, made.order
+        spec, graph, order = self.spec, self.graph, made.graph.host_order
         if name in spec.parameters:
             return value
         if name in spec.vertex_fields:
@@ -145,14 +144,16 @@ class PreparedInLayers:
             values = initial_edge_value(self._binding, name, {name: value}, graph)
         declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
         if declared[name].dtype is VERTEX:
-            values = np.where(values < 0, -1, _on_host(order.place)[values])
-        return values[_on_host(order.vertices) if name in spec.vertex_fields else made.graph.arcs]
+            values = np.where(values < 0, -1, order.place[values])
+        return values[order.vertices if name in spec.vertex_fields else made.graph.arcs]
 
     def _to_vertices(self, name: str, values: Any, made: GraphInLayers) -> Any:
         """An array of the result, for the graph itself."""
-        spec, order = self._plain.spec, made.order
+        spec, order = self.spec, made.order
+        here: Any = _there
         declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
-        here = (lambda each: _on_host(each)) if isinstance(values, np.ndarray) else _there
+        if isinstance(values, np.ndarray):
+            here, order = np.asarray, made.graph.host_order
         if declared[name].dtype is VERTEX:
             vertices = here(order.vertices)
             values = (values < 0) * -1 + (values >= 0) * vertices[values]
@@ -164,12 +165,8 @@ class PreparedInLayers:
         return moved
 
 
-def _on_host(values: Any) -> np.ndarray:
-    found: np.ndarray = values if isinstance(values, np.ndarray) else values.get()
-    return found
-
-
 def _there(values: Any) -> Any:
+    """An array on the GPU."""
     from edgewise.kernels.cuda.memory import copy_of
 
     return copy_of(values)

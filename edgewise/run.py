@@ -429,7 +429,7 @@ def run(
         GraphError: a vertex that the graph does not have, or weights that it lacks.
     """
     instance = instance_of(program)
-    prepared = _prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
+    prepared = prepared_for(type(instance), graph, device, as_schedule(type(instance).__name__, schedule))
     return prepared.run(
         dict(instance.values),
         max_supersteps=max_supersteps,
@@ -456,17 +456,19 @@ KEPT_PROGRAMS, KEPT_BYTES = 4, 1 << 26
 _graphs_with_programs: "weakref.WeakSet[Graph]" = weakref.WeakSet()
 
 
-def _prepared_for(program: type[Program], graph: Graph, device: Any, schedule: Schedule) -> Prepared:
+def prepared_for(
+    program: type[Program], graph: Graph, device: Any, schedule: Schedule, in_edges: bool = False
+) -> Prepared:
     """A program laid out for a graph, which keeps the last few of them while they are current.
 
     They refer to the graph by a weak proxy, so a graph that nobody uses any more is freed at once.
     """
     if not isinstance(graph, Graph) or not isinstance(device, str):
         return Prepared(program, graph, device, schedule)  # refuses them
-    key, kept_programs = (program, device, schedule), graph.programs
+    key, kept_programs = (program, device, schedule, in_edges), graph.programs
     prepared: Prepared | None = kept_programs.get(key)
     if prepared is None or not prepared.spec.is_current:
-        prepared = Prepared(program, weakref.proxy(graph), device, schedule)
+        prepared = Prepared(program, weakref.proxy(graph), device, schedule, in_edges)
         kept_programs.pop(key, None)
         room = max(KEPT_BYTES, 4 * graph.num_arcs)  # those of its targets
         while (

@@ -29,7 +29,6 @@ from edgewise.kernels.cuda.device import (
     block_index,
     block_thread,
     cuda,
-    device_function,
     inlined,
     lane,
     num_blocks,
@@ -38,6 +37,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, finish, host_copy, zeros
 from edgewise.layout.layers import Kind, Kinds, Order
+from edgewise.primitives.halving import last_not_after
 
 #: Arcs that a thread moves of a tile.
 _EACH = 8
@@ -87,25 +87,13 @@ class Counting(NamedTuple):
     m: int
 
 
-@device_function
-def _last_not_after(values: Any, wanted: Any, low: Any, high: Any) -> Any:
-    """The last index from `low` to before `high` whose value is not more than `wanted`; the first one's is not."""
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if np.int64(values[middle]) <= wanted:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 @inlined
 def _rows_of_tile(first: Any, last: Any, offsets: Any, n: Any, bounds: Any) -> Any:
     """The rows of the first arc of a tile and of its last one. All threads of the block call it."""
     if block_thread() == 0:
-        bounds[0] = _last_not_after(offsets, first, np.int64(0), n)
+        bounds[0] = last_not_after(offsets, first, np.int64(0), n)
     if block_thread() == THREADS - 1:
-        bounds[1] = _last_not_after(offsets, last, np.int64(0), n)
+        bounds[1] = last_not_after(offsets, last, np.int64(0), n)
     block_barrier()
     low, high = bounds[0], bounds[1] + 1
     block_barrier()
@@ -121,7 +109,7 @@ def make_move(weighted: bool) -> Any:
             first, end = tile * _TILE, min((tile + 1) * _TILE, it.m)
             low, high = _rows_of_tile(first, end - 1, it.moved, it.n, bounds)
             for arc in range(first + block_thread(), end, THREADS):
-                row = _last_not_after(it.moved, arc, low, high)
+                row = last_not_after(it.moved, arc, low, high)
                 k = np.int64(it.offsets[it.vertices[row]]) + arc - np.int64(it.moved[row])
                 it.to[arc] = it.place[it.targets[k]]
                 if weighted:
@@ -138,8 +126,8 @@ def count_kernel(it):
         first, end = tile * _TILE, min((tile + 1) * _TILE, it.m)
         low, high = _rows_of_tile(first, end - 1, it.offsets, it.reached, bounds)
         for arc in range(first + block_thread(), end, THREADS):
-            row, target = _last_not_after(it.offsets, arc, low, high), np.int64(it.targets[arc])
-            layer = _last_not_after(it.begins, row, np.int64(0), it.num_layers)
+            row, target = last_not_after(it.offsets, arc, low, high), np.int64(it.targets[arc])
+            layer = last_not_after(it.begins, row, np.int64(0), it.num_layers)
             if target >= it.begins[layer + 1]:  # it leads to the next layer, for these were made just now
                 ahead += 1
             elif target < it.begins[layer]:

@@ -19,6 +19,7 @@ from edgewise.kernels.cuda.device import device_function, lane, num_threads, thr
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import copy_of, empty, signals, wait
 from edgewise.primitives.first_match import make_find
+from edgewise.primitives.halving import last_not_after
 
 
 class Reading(NamedTuple):
@@ -62,26 +63,13 @@ def _is_in_layer(u: Any, layer: Any, begins: Any) -> Any:
 _find = make_find(_is_in_layer)
 
 
-@device_function
-def _layer_of(p: Any, it: Any) -> Any:
-    """The layer of a place; `num_layers` for what no root reaches."""
-    low, high = np.int64(0), np.int64(it.num_layers + 1)
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if it.begins[middle] <= p:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 def read_kernel(it):
     """Levels and parents from layers; see `Reading`."""
     for begin in range(thread_index() - lane(), it.n, num_threads()):
         p = begin + lane()
         layer = np.int64(0)
         if p < it.n:
-            layer = _layer_of(p, it)
+            layer = last_not_after(it.begins, p, np.int64(0), it.num_layers + 1)
         is_found = p < it.n and layer < it.num_layers and layer <= it.limit
         u = _find(is_found and layer > 0, p, layer - 1, it.in_offsets, it.in_sources, it.begins)
         if p < it.n:

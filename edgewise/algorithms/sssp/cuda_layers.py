@@ -66,6 +66,7 @@ from edgewise.layout.layers import RING_ARCS, joined
 from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share, target_in_row
 from edgewise.primitives.deal import degree, list_pieces, make_walk
+from edgewise.primitives.halving import last_not_after
 from edgewise.primitives.near_far import make_near_far, prepare
 from edgewise.primitives.near_far_piles import (
     EDGES,
@@ -177,14 +178,7 @@ def _make_fetch(weighted: bool) -> Any:
 @device_function
 def _end_of_list(place: Any, begins: Any, num_lists: Any) -> Any:
     """The end of the list that a place is in."""
-    low, high = np.int64(0), np.int64(num_lists)
-    while low + 1 < high:
-        middle = (low + high) >> 1
-        if begins[middle] <= place:
-            low = middle
-        else:
-            high = middle
-    return begins[low + 1]
+    return begins[last_not_after(begins, place, np.int64(0), num_lists) + 1]
 
 
 def _make_find_parents(plus: Any, weight_of: Any) -> Any:
