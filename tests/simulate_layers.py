@@ -7,6 +7,7 @@ from simulator import pretend
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
+from edgewise.layout import layers
 
 #: Drawn roots and sources for each graph.
 DRAWS = 6
@@ -61,10 +62,7 @@ def paths(random):
 
 def paths_beyond(random):
     """Shortest paths with the least memory, and with rings that hold a part of a list, or all arcs."""
-    from edgewise.algorithms.sssp import cuda_layers  # which takes what the simulator puts in a GPU's place
-
-    for ring in (1, 64, 10**6):
-        cuda_layers.RING_ARCS = ring
+    for layers.RING_ARCS, layers.STAGE_ARCS in ((1, 1), (64, 16), (16, 64), (10**6, 10**6)):
         for graph, edges in itertools.product(graphs(), (1, 60)):
             root, source = random.integers(0, graph.num_vertices, 2).tolist()
             how = {"schedule": ew.Schedule(layout=ew.Layered(root, min_edges=edges)), "device": "cuda"}

@@ -137,6 +137,18 @@ def place(values, on_gpu, written=False):
     return values if isinstance(values, Placed) and not written else Placed.of(np.array(values), on_gpu)
 
 
+def send_part(to, at, values, first, count):
+    """Copy elements of an array."""
+    to[at : at + count] = values[first : first + count]
+
+
+class _Stream(contextlib.nullcontext):
+    """A stream whose work is done at once."""
+
+    def synchronize(self):
+        """Wait for nothing."""
+
+
 @contextlib.contextmanager
 def room(name, needed):
     """There is always room."""
@@ -167,8 +179,10 @@ def pretend():
     cuda_memory.copy_of = cuda_memory.host_copy = np.array
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
+    cuda_memory.send_part = send_part
+    cuda_memory.new_stream = lambda follows=False: _Stream()
     cuda_memory.device_number = lambda: 0
-    cuda_memory.wait = lambda host, progress: None
+    cuda_memory.wait = lambda host, progress, meanwhile=None: None
     cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
     cuda_memory.scratch = lambda size: contextlib.nullcontext(contextlib.nullcontext)

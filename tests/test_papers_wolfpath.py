@@ -17,7 +17,12 @@ gpu = pytest.importorskip(
     "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-from benchmarks.papers import wolfpath, wolfpath_kernel, wolfpath_tables  # noqa: E402
+from benchmarks.papers import (  # noqa: E402
+    wolfpath,
+    wolfpath_kernel,
+    wolfpath_near_far,
+    wolfpath_tables,
+)
 from benchmarks.papers.load_balancing_plots import fill  # noqa: E402
 from benchmarks.papers.wolfpath_tables import Found, blocks, claims_table  # noqa: E402
 
@@ -25,7 +30,7 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "wolfpath.md"
 MEASURED = (
     DOCUMENT.parent.parent.parent / "benchmarks" / "results" / "papers" / "wolfpath-2026-11-26-H100.csv"
 )
-FIGURES, H100 = 7, (9, 0)
+FIGURES, H100 = 8, (9, 0)
 Write = Callable[..., Path]
 
 
@@ -96,6 +101,16 @@ def test_sweeps_compile(way: str, weighted: bool) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.parametrize("weighted", [False, True], ids=["lengths 1", "weights"])
+def test_near_and_far_with_a_flag_on_the_host_and_on_the_gpu_compile(weighted: bool) -> None:
+    for make, signature in (
+        (wolfpath_near_far.make_step, wolfpath_near_far.step_signature()),
+        (wolfpath_near_far.make_whole, wolfpath_near_far.whole_signature()),
+    ):
+        assert b".text.kernel" in gpu.compile_kernel(make(weighted), signature, H100, None)
+
+
+@pytest.mark.more
 def test_supersteps_over_shards_compile() -> None:
     signature = wolfpath_kernel.shard_step_signature()
     for teams in (1, 4):
@@ -105,11 +120,14 @@ def test_supersteps_over_shards_compile() -> None:
 
 @pytest.mark.gpu
 def test_all_rows_are_right_on_a_gpu(tmp_path: Path) -> None:
+    from benchmarks.papers import wolfpath_trace
     from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 
     case = wolfpath.Case("uniform", uniform_on_gpu(3000, 9000, 1))
     found = [*wolfpath.flag_rows(case, 1), *wolfpath.list_rows(case, 1)]
     found += [*wolfpath.preprocessing_rows(case, tmp_path), *wolfpath.beyond_rows(12, "64MB", tmp_path)]
+    found += wolfpath_trace.trace_rows(case, 1)
+    assert {"kernel", "copy"} < {row["system"] for row in found}
     kept = [row for row in found if row["system"] != wolfpath.ONE_PASS]
     assert [row for row in kept if not row.get("right", True)] == []
 
@@ -134,7 +152,7 @@ def rows() -> list[dict[str, object]]:
     """Both programs on road-NE, its memory, files and lists, and a graph beyond memory."""
     known = {"graph": "road-NE", "vertices": 100, "edges": 300, "layers": 40, "lists": 3, "right": True}
     found: list[dict[str, object]] = []
-    times = {"edge list": 12, "VWC-like": 40, "CuSha-like": 20, "frontier": 10}
+    times = {"edge list": 12, "VWC-like": 40, "CuSha-like": 20, "frontier": 10, "near and far": 6}
     for program in ("BFS", "SSSP"):
         flags = known | {"part": "flags", "program": program, "transfer_ms": 5, "iterations": 40}
         apart = {"launching_us": 10, "waiting_us": 90, "computing_us": 50, "copying_us": 25}
@@ -160,6 +178,13 @@ def rows() -> list[dict[str, object]]:
     sizes = {"CSR": 1600, "layered edge list": 2400, "layers": 2000, "concatenated windows": 4800}
     memory = known | {"part": "memory", "weight_bytes": 1200}
     found += [memory | {"system": system, "bytes": size} for system, size in sizes.items()]
+    trace = known | {"part": "trace", "program": "SSSP"}
+    found += [
+        trace | {"system": system, "ms": ms}
+        for system, ms in (("without layers, limit", 9), ("Layered, limit", 6))
+    ]
+    found.append(trace | {"system": "kernel", "start_ms": 0, "ms": 4})
+    found += [trace | {"system": "copy", "start_ms": start, "ms": 0.5} for start in (-0.25, 1, 2, 3.75)]
     made = known | {"part": "preprocessing"}
     found.append(made | {"system": "layers, CPU, file", "seconds": 0.02})
     found.append(made | {"system": "CuSha-like", "seconds": 0.01})
@@ -218,11 +243,12 @@ def test_tables(write: Write, rows: list[dict[str, object]]) -> None:
     assert cells(made["preprocessing"], "road-NE")[-1] == "10.0"
     assert cells(made["lists"], "BFS", "joined lists", "road-NE") == ["9.000", "6.000", "1.50"]
     assert cells(made["lists"], "SSSP", "Layered", "road-NE") == ["-", "-", "-"]
+    assert cells(made["trace"], "road-NE") == ["9.00", "6.00", "4.00", "2.00", "0.75", "4"]
 
 
 def test_claims(write: Write, rows: list[dict[str, object]]) -> None:
     table = claims_table(Found(write(*rows)))
-    assert cells(table, "copying the flag / computing, a sweep")[1:] == ["0.50", "**no**, 0 of 8"]
+    assert cells(table, "copying the flag / computing, a sweep")[1:] == ["0.50", "**no**, 0 of 10"]
     assert cells(table, "Layered over VWC-like, flag on the host")[1:] == ["mean 20.0, 20.00", "**no**"]
     frontier = "frontier, BFS on {}: one launch over a flag on the host"
     assert cells(table, frontier.format("road-NE"))[1:] == ["4.00", "**no**"]

@@ -11,6 +11,8 @@ lists
     lists joined by equation 1, and each layer a list.
 memory, preprocessing
     bytes of representations, and seconds in which they are made.
+trace
+    copies of rows, and the kernel that sweeps them, with the least memory on the GPU.
 beyond
     less memory on the GPU than the graph takes, beside edgewise's CPU engine over a file.
 
@@ -35,14 +37,15 @@ from benchmarks.beyond import timed as timed_calls
 from benchmarks.gpu import built, synchronize, versions
 from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
+from benchmarks.papers.wolfpath_near_far import NearFar
 from benchmarks.papers.wolfpath_setup import GRAPHS, PROGRAMS, Case, lists_of, transfer_ms
 from edgewise.graph.layers import load_in_layers, put_in_layers, save_in_layers
 from edgewise.kernels.cuda.memory import host_copy, most_threads
 
 FIELDS = (
     "part", "graph", "vertices", "edges", "layers", "lists", "program", "system", "flag", "min_edges", "iterations",
-    "ms", "iteration_us", "launching_us", "waiting_us", "computing_us", "copying_us", "transfer_ms", "bytes",
-    "weight_bytes", "seconds", "limit", "wrong_percent", "right", "machine",
+    "ms", "start_ms", "iteration_us", "launching_us", "waiting_us", "computing_us", "copying_us", "transfer_ms",
+    "bytes", "weight_bytes", "seconds", "limit", "wrong_percent", "right", "machine",
 )  # fmt: skip
 #: Who decides whether there is another sweep.
 HOST, KNOWN, GPU = "host", "known", "GPU"
@@ -50,7 +53,7 @@ HOST, KNOWN, GPU = "host", "known", "GPU"
 ONE_PASS = "joined lists, one pass"
 #: A run that takes more seconds is not repeated.
 LONG_SECONDS = 0.3
-PARTS = ("flags", "lists", "memory", "preprocessing", "beyond")
+PARTS = ("flags", "lists", "memory", "preprocessing", "trace", "beyond")
 
 
 def list_sweep(case: Case, program: str, min_arcs: int, passes: int | None = None) -> Sweep:
@@ -76,6 +79,9 @@ def contenders(case: Case, program: str) -> Iterator[tuple[str, str, Callable[[]
     def frontier() -> Sweep:
         return Sweep("frontier", weighted, n, case.root_place, case.rows, np.array([0, 1]), once)
 
+    def near_far() -> NearFar:
+        return NearFar(weighted, case.layers.graph, case.root_place, case.rows)
+
     yield "edge list", HOST, edges, True
     if not weighted:
         yield "edge list", KNOWN, lambda: edges(once * layers, 1), True
@@ -88,6 +94,7 @@ def contenders(case: Case, program: str) -> Iterator[tuple[str, str, Callable[[]
         yield "VWC-like", flag, rows, False
         yield "CuSha-like", flag, lambda: ShardSweep(case.shards_for(program), case.root), False
         yield "frontier", flag, frontier, True
+        yield "near and far", flag, near_far, True
 
 
 def timed(call: Callable[[], Any], repeat: int) -> tuple[float, Any]:
@@ -145,7 +152,7 @@ def transfers(case: Case) -> dict[str, float]:
         "frontier": transfer_ms(list(case.rows.values())),
         "CuSha-like": transfer_ms(shard_arrays),
     }
-    return found | {"joined lists": found["edge list"]}
+    return found | {"joined lists": found["edge list"], "near and far": found["frontier"]}
 
 
 def flag_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
@@ -331,6 +338,10 @@ def rows(
             yield from memory_rows(case)
         if "preprocessing" in parts:
             yield from preprocessing_rows(case, folder)
+        if "trace" in parts:
+            from benchmarks.papers.wolfpath_trace import trace_rows  # only a GPU has streams
+
+            yield from trace_rows(case, repeat)
     if "beyond" in parts:
         yield from beyond_rows(scale, limit, folder)
 

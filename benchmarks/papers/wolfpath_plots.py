@@ -53,6 +53,7 @@ def draw(path: Path, document: Path | None = None) -> None:
         "figure-6-7-beyond": functools.partial(draw_beyond, found=found),
         "figure-8-memory": functools.partial(draw_memory, found=found),
         "figure-9-lists": functools.partial(draw_lists, found=found),
+        "trace": functools.partial(draw_trace, found=found),
     }
     save(path.parent, "wolfpath", figures)
 
@@ -180,3 +181,17 @@ def draw_lists(pyplot: Any, found: Found) -> None:
     plot.set_ylabel("time with a list for each layer / with joined lists")
     plot.set_title("Joining layers to lists")
     plot.legend(loc="upper right", frameon=False)
+
+
+def draw_trace(pyplot: Any, found: Found) -> None:
+    """Section 4.5: when rows were copied while the kernel ran."""
+    graphs = found.graphs("trace")
+    _, plots = pyplot.subplots(max(1, len(graphs)), figsize=(10, 1 + len(graphs)), squeeze=False)
+    for graph, (plot,) in zip(graphs, plots, strict=False):
+        kernel, copies = found.spans(graph)
+        for place, spans in enumerate(([kernel], copies)):
+            bars = [(begin, end - begin) for begin, end in spans]
+            plot.broken_barh(bars, (place - 0.4, 0.8), color=COLOURS[place])
+        plot.set_yticks([0, 1], ["kernel", "copies"], fontsize=7)
+        plot.set_title(graph, loc="left", fontsize=8)
+    plots[-1][0].set_xlabel("ms")

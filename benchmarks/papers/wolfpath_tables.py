@@ -1,6 +1,7 @@
 """The tables of docs/papers/wolfpath.md, from what `wolfpath` measured, and what the paper says beside it."""
 
 import csv
+import itertools
 import math
 import statistics
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from benchmarks.table import markdown
 PROGRAMS = ("BFS", "SSSP")
 HOST, KNOWN, GPU = "host", "known", "GPU"
 #: Systems that have the same kernel with a flag on the host and without.
-SWEEPS = ("edge list", "VWC-like", "CuSha-like", "frontier")
+SWEEPS = ("edge list", "VWC-like", "CuSha-like", "frontier", "near and far")
 LISTS, LAYERED, PLAIN, ONE_PASS = "joined lists", "Layered", "without layers", "joined lists, one pass"
 VWC, CUSHA = "VWC-like", "CuSha-like"
 CPU_FOUR, CPU_ALL = "CPU, file, 4 threads", "CPU, file, all threads"
@@ -32,8 +33,8 @@ SAID_BEYOND = {"GraphChi": 3000, "X-Stream": 4000}
 SAID_MEMORY = {"layered edge list": 1.37, "concatenated windows": 2.81}
 SAID_CUSHA_MEMORY = 2.05
 SAID_OPTIMISED = (71, 48)
-#: How many times as fast a frontier is to be without the flag on the host, and on which graphs.
-FRONTIER_GOAL, DEEP = 5, ("road-NE", "lattice")
+#: How many times as fast kernels with a frontier are to be without the flag on the host, and on which graphs.
+FLAG_GOAL, FRONTIERS, DEEP = 5, ("near and far", "frontier"), ("road-NE", "lattice")
 
 
 class Found:
@@ -92,6 +93,17 @@ class Found:
         """Milliseconds of part "beyond"."""
         graph = next(iter(self.graphs("beyond")), "")
         return self.number("ms", "beyond", graph, system, program=program)
+
+    def spans(self, graph: str) -> tuple[tuple[float, float], list[tuple[float, float]]]:
+        """When the kernel of part "trace" ran, and when pieces were copied; milliseconds from its start."""
+        rows = [
+            row for row in self.rows if row["part"] == "trace" and row["graph"] == graph and row["start_ms"]
+        ]
+        both = {"kernel": list[tuple[float, float]](), "copy": list[tuple[float, float]]()}
+        for row in rows:
+            begin = float(row["start_ms"])
+            both[row["system"]].append((begin, begin + float(row["ms"])))
+        return both["kernel"][0], both["copy"]
 
     def bytes(self, graph: str, system: str, weights: bool = False) -> float:
         """Bytes of a representation."""
@@ -192,6 +204,34 @@ def beyond_table(found: Found) -> str:
     return markdown(["", *head], body)
 
 
+def trace_table(found: Found) -> str:
+    """Section 4.5: copies of rows, and the kernel that sweeps them."""
+    body = []
+    for graph in found.graphs("trace"):
+        kernel, copies = found.spans(graph)
+        copied, meanwhile = (
+            sum(end - begin for begin, end in copies),
+            sum(within(each, kernel) for each in copies),
+        )
+        times = [found.number("ms", "trace", graph, f"{system}, limit") for system in (PLAIN, LAYERED)]
+        cells = [*times, kernel[1] - kernel[0], copied, meanwhile / copied]
+        body.append([graph, *(shown(cell, 2) for cell in cells), shown(len(copies))])
+    head = [
+        "without layers, ms",
+        "Layered, ms",
+        "the kernel, ms",
+        "copies, ms",
+        "share while it runs",
+        "copies",
+    ]
+    return markdown(["graph", *head], body)
+
+
+def within(span: tuple[float, float], other: tuple[float, float]) -> float:
+    """How much of a span of time is in another one."""
+    return max(0.0, min(span[1], other[1]) - max(span[0], other[0]))
+
+
 def memory_table(found: Found) -> str:
     """Figure 8: megabytes without weights, and multiples of CSR without and with them."""
     body = []
@@ -262,12 +302,11 @@ def claims_table(found: Found) -> str:
 
 def _frontier(found: Found) -> list[list[str]]:
     body = []
-    for graph in DEEP:
-        for program in PROGRAMS:
-            up = found.without_host(graph, program, "frontier")
-            known = [] if math.isnan(up) else [up >= FRONTIER_GOAL]
-            text = f"frontier, {program} on {graph}: one launch over a flag on the host"
-            body.append([text, f"goal {FRONTIER_GOAL}", shown(up, 2), counted(known)])
+    for system, graph, program in itertools.product(FRONTIERS, DEEP, PROGRAMS):
+        up = found.without_host(graph, program, system)
+        known = [] if math.isnan(up) else [up >= FLAG_GOAL]
+        text = f"{system}, {program} on {graph}: one launch over a flag on the host"
+        body.append([text, f"goal {FLAG_GOAL}", shown(up, 2), counted(known)])
     return body
 
 
@@ -361,4 +400,5 @@ def blocks(found: Found) -> dict[str, str]:
         "memory": memory_table(found),
         "preprocessing": preprocessing_table(found),
         "lists": lists_table(found),
+        "trace": trace_table(found),
     }

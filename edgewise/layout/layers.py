@@ -26,8 +26,9 @@ from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, run_alone, team_kernel
 
-#: The most arcs of lists that a run on a GPU keeps there if the rows lie in the host's memory.
-RING_ARCS = 2**20
+#: Of rows that lie in the host's memory, the most arcs of the last lists that a run on a GPU keeps there, and of those
+#: to come, which arrive in pieces.
+RING_ARCS, STAGE_ARCS, STAGE_PIECES = 2**20, 2**19, 4
 #: Places whose rows a thread moves at a time, and about the nanoseconds that an arc takes.
 _STEP, _ARC_NS = 2**10, 4
 
@@ -139,6 +140,16 @@ def joined(order: Order, offsets: Any, min_arcs: int) -> np.ndarray:
         ends.append(at)
         at = int(np.searchsorted(arcs, arcs[at] + min_arcs))
     return np.append(begins[ends], order.begins[-1])
+
+
+def ring_arcs(num_arcs: int) -> int:
+    """How many arcs of the last lists a run on a GPU keeps there, a power of two."""
+    return 1 << (max(1, min(num_arcs, RING_ARCS)) - 1).bit_length()
+
+
+def stage_arcs(num_arcs: int) -> int:
+    """How many arcs of the lists to come a run on a GPU has there, a power of two."""
+    return 1 << (max(1, min(num_arcs, STAGE_ARCS)) - 1).bit_length()
 
 
 @team_kernel

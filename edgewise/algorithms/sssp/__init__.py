@@ -39,7 +39,7 @@ from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
-from edgewise.layout.layers import RING_ARCS
+from edgewise.layout.layers import ring_arcs, stage_arcs
 from edgewise.memory import in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
 from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
@@ -228,10 +228,9 @@ def _over_layers(
 
 
 def _ring_bytes(graph: Graph) -> int:
-    """The memory of a run over layers for arcs that it keeps on a GPU beyond the memory: at most twice as many as there
-    are, for their number is a power of two."""
+    """The memory of a run over layers for arcs of lists that it has on a GPU beyond the memory."""
     of_weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
-    return min(RING_ARCS, 2 * graph.num_arcs + RING_ARCS // 128) * (4 + of_weight)
+    return (ring_arcs(graph.num_arcs) + stage_arcs(graph.num_arcs)) * (4 + of_weight)
 
 
 def _index_of(graph: Graph, source: Any) -> int:

@@ -8,9 +8,9 @@ back, or stay in a layer, need no special care, and every distance is final at t
 rows of places whose distance has fallen are walked. (The paper sweeps all edges of a list as often as it has layers,
 and once over all lists, which leaves distances of paths that lead back too long.)
 
-Beyond the GPU's memory, the rows of a list are copied there when it is begun, in sequence, page by page into a ring
-that has room for the last few lists: a wave walks rows several times, and a row that is walked over the link takes a
-microsecond more. What the ring does not hold is read where it lies.
+Beyond the GPU's memory, the rows of lists are copied there in sequence, while lists before them are swept, and those of
+the last few lists are kept (`edgewise.algorithms.sssp.cuda_ring`): a wave walks rows several times, and a row that is
+walked over the link takes a microsecond more.
 
 Parents are made by vertices, as by `edgewise.algorithms.sssp.cuda`: the vertex of lowest index that gives the distance
 and is nearer.
@@ -19,6 +19,7 @@ Reference. Zhu et al., "WolfPath", International Journal of Parallel Programming
 """
 
 import functools
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,14 @@ import numpy as np
 from edgewise.algorithms.bfs.cuda import vertices_there
 from edgewise.algorithms.common.device_graph import lists, offset_dtype, weighted_graph_on_gpu
 from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.algorithms.sssp.cuda_ring import (
+    OutArcs,
+    Ring,
+    in_window,
+    make_move_on,
+    target_by_window,
+    windowed,
+)
 from edgewise.algorithms.sssp.cuda_sums import make_sums
 from edgewise.algorithms.sssp.weights import narrow_dtype
 from edgewise.execution import Execution
@@ -35,9 +44,6 @@ from edgewise.kernels.cuda.arguments import (
     Int32s,
     Int64s,
     Keys,
-    Offsets,
-    Uint32s,
-    Weights,
     type_of,
 )
 from edgewise.kernels.cuda.device import (
@@ -46,29 +52,25 @@ from edgewise.kernels.cuda.device import (
     UINT32,
     atomic_add,
     atomic_min,
-    block_barrier,
-    block_index,
-    block_size,
-    block_thread,
     cuda,
     device_function,
     grid_barrier,
     lane,
     load_fresh,
-    num_blocks,
     num_threads,
     thread_index,
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import copy_of, empty, wait, written_forms
-from edgewise.layout.layers import RING_ARCS, joined
+from edgewise.layout.layers import joined, ring_arcs
 from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share, target_in_row
-from edgewise.primitives.deal import degree, list_pieces, make_walk
+from edgewise.primitives.deal import degree, list_pieces, make_deal, make_walk
 from edgewise.primitives.halving import last_not_after
 from edgewise.primitives.near_far import make_near_far, prepare
 from edgewise.primitives.near_far_piles import (
+    DIRECT,
     EDGES,
     FORM_NAMES,
     FORMS,
@@ -84,33 +86,9 @@ from edgewise.primitives.vertices import NO_VERTEX
 
 #: Words of `control` and of the host's array, behind those of `near_far`.
 CONTROL, HOST = near_far_piles.CONTROL.more(), near_far_piles.HOST.more()
-REACHED, ORPHANED = CONTROL.take(), CONTROL.take()
-ORPHANS = HOST.take()
-
-
-#: Arcs of a page of the ring, as a power of two.
-PAGE_SHIFT = THREADS.bit_length() + 1
-PAGE = 1 << PAGE_SHIFT
-
-
-class OutArcs(NamedTuple):
-    """Rows with weights, or with another array in their place; and those that are kept in a ring.
-
-    Attributes:
-        offsets, targets, weights: the rows.
-        ring_targets, ring_weights: pages of them.
-        held: the page that each slot of the ring holds, or -1.
-        pages, m: slots, a power of two; arcs.
-    """
-
-    offsets: Offsets
-    targets: Uint32s
-    weights: Weights
-    ring_targets: Uint32s
-    ring_weights: Weights
-    held: Int64s
-    pages: int
-    m: int
+LONG_ROWS, ORPHANED, MOVED = CONTROL.take(), CONTROL.take(), CONTROL.take(2)
+LATE = MOVED + 1
+ORPHANS, BEGUN, BROUGHT, LATE_ARCS = HOST.take(), HOST.take(), HOST.take(), HOST.take()
 
 
 class Sweeps(NamedTuple):
@@ -138,41 +116,9 @@ class Sweeps(NamedTuple):
 
 
 @device_function
-def _place_in_ring(k: Any, graph: Any) -> Any:
-    """Where an arc lies in the ring; less than 0 if it does not."""
-    page = k >> PAGE_SHIFT
-    slot = page & (graph.pages - 1)
-    return slot << PAGE_SHIFT | k & (PAGE - 1) if graph.held[slot] == page else np.int64(-1)
-
-
-@device_function
-def _target_by_ring(k: Any, graph: Any) -> Any:
-    at = _place_in_ring(k, graph)
-    return np.int64(graph.ring_targets[at]) if at >= 0 else np.int64(graph.targets[k])
-
-
-def _make_fetch(weighted: bool) -> Any:
-    """A device function that brings the rows of places to the ring: as many of the first pages as it has slots. All
-    threads of the grid call it, and a barrier of the grid has to follow."""
-
-    @device_function
-    def fetch(begin, end, graph):
-        first = np.int64(graph.offsets[begin]) >> PAGE_SHIFT
-        last = min((np.int64(graph.offsets[end]) + PAGE - 1) >> PAGE_SHIFT, first + graph.pages)
-        for page in range(first + block_index(), last, num_blocks()):
-            slot = page & (graph.pages - 1)
-            if graph.held[slot] != page:
-                for i in range(block_thread(), PAGE, block_size()):
-                    k = page << PAGE_SHIFT | i
-                    if k < graph.m:
-                        graph.ring_targets[slot << PAGE_SHIFT | i] = graph.targets[k]
-                        if weighted:
-                            graph.ring_weights[slot << PAGE_SHIFT | i] = graph.weights[k]
-                block_barrier()
-                if block_thread() == 0:
-                    graph.held[slot] = page
-
-    return fetch
+def _as_they_are(arcs: Any, window: Any) -> Any:
+    """Stands for `windowed` where all arcs lie on the GPU."""
+    return arcs
 
 
 @device_function
@@ -189,9 +135,9 @@ def _make_find_parents(plus: Any, weight_of: Any) -> Any:
         """Offer a vertex as parent to the target of an arc that gives its distance."""
         it, vertex_of = context
         if takes:
-            target = np.int64(it.graph.targets[k])
+            target, weight = np.int64(it.graph.targets[k]), weight_of(k, it.graph.weights)
             other = np.int64(it.piles.best[target])
-            if mine < other and plus(mine, weight_of(k, it.graph.weights)) == other:
+            if mine < other and plus(mine, weight) == other:
                 atomic_min(it.parent, np.int64(vertex_of[target]), np.uint32(vertex_of[p]))
         return np.int64(0), np.int64(0)
 
@@ -200,20 +146,24 @@ def _make_find_parents(plus: Any, weight_of: Any) -> Any:
         it, _ = context
         return np.int64(it.piles.best[p])
 
-    walk = make_walk(offer_parent, True, key_of)
+    deal, walk = make_deal(offer_parent, True, True), make_walk(offer_parent, True, key_of)
 
     @device_function
     def find_parents(it, generation):
         """Write distances and parents by vertices; how many reached vertices but the source have no parent."""
-        control, pieces, best = it.piles.control, it.piles.pieces, it.piles.best
+        control, pieces, best, offsets = it.piles.control, it.piles.pieces, it.piles.best, it.graph.offsets
+        context = (it, it.vertices)
         for begin in range(thread_index() - lane(), it.n, num_threads()):
-            p, reached = begin + lane(), False
+            p, start, count, mine = begin + lane(), np.int64(0), np.int64(0), np.int64(0)
             if p < it.n:
+                mine = np.int64(best[p])
                 it.distance[it.vertices[p]] = best[p]
-                reached = best[p] != it.unreached
-            list_pieces(p, reached, pieces, control, REACHED, it.graph.offsets)
+                if mine != it.unreached:
+                    start, count = np.int64(offsets[p]), degree(p, offsets)
+            list_pieces(p, count > DIRECT, pieces, control, LONG_ROWS, offsets)
+            deal(p, start, count if count <= DIRECT else np.int64(0), mine, context)
         generation = grid_barrier(control, generation)
-        walk(pieces, control[REACHED], it.graph.offsets, (it, it.vertices))
+        walk(pieces, control[LONG_ROWS], offsets, context)
         generation = grid_barrier(control, generation)
         orphans = np.int64(0)
         for p in range(thread_index(), it.n, num_threads()):
@@ -231,38 +181,42 @@ def _make_find_parents(plus: Any, weight_of: Any) -> Any:
 def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     """The kernel, for distances of a dtype, with weights or with 1 for each arc; see `make_near_far` for `apart`."""
     plus, _, weight_of = make_sums(distance, weighted)
-    fetch = _make_fetch(weighted)
+    move_on = make_move_on(weighted)
 
     if apart:
 
         @device_function
-        def message(p, key, k, target, step, it):
-            at = _place_in_ring(k, it.graph) if weighted else np.int64(-1)
-            weight = weight_of(at, it.graph.ring_weights) if at >= 0 else weight_of(k, it.graph.weights)
-            return True, plus(key, weight)
+        def message(p, key, k, target, step, context):
+            _, graph = context
+            if weighted and in_window(k, graph):
+                return True, plus(key, weight_of(k & graph.ring_mask, graph.ring_weights))
+            return True, plus(key, weight_of(k, graph.weights))
 
     else:
 
         @device_function
-        def message(p, key, k, target, step, it):
-            return True, plus(key, weight_of(k, it.graph.weights))
+        def message(p, key, k, target, step, context):
+            _, graph = context
+            return True, plus(key, weight_of(k, graph.weights))
 
     @device_function
-    def waiting(p, below, best, it):
+    def waiting(p, below, best, context):
         return np.int64(p)
 
     @device_function
-    def is_current(p, key, best, it):
+    def is_current(p, key, best, context):
         return np.int64(load_fresh(best, p)) >= key
 
     @device_function
-    def rise(below, start, far, count, width, best, block, it):
+    def rise(below, start, far, count, width, best, block, context):
+        it, graph = context
         end = _end_of_list(start, it.begins, it.num_lists)
         if apart:
-            fetch(start, end, it.graph)
+            first, last = np.int64(it.graph.offsets[start]), np.int64(it.graph.offsets[end])
+            move_on(first, last, it.graph, graph, it.piles.host, BEGUN, it.piles.control, MOVED)
         return end, width
 
-    target_of = _target_by_ring if apart else target_in_row
+    rows_of, target_of = (windowed, target_by_window) if apart else (_as_they_are, target_in_row)
     run = make_near_far(
         distance, message, waiting, rise, is_current, apart=apart, by_place=True, target_of=target_of
     )
@@ -285,17 +239,17 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
             control[NEAR] = 1
             control[EDGES] = degree(it.start, it.graph.offsets)
         generation = grid_barrier(control, generation)
-        threshold = _end_of_list(it.start, it.begins, it.num_lists)
+        graph = rows_of(it.graph, cuda.shared.array(2, INT64))
+        threshold, _ = rise(0, it.start, piles.far, 0, 0.0, piles.best, block, (it, graph))
         if apart:
-            for i in range(thread_index(), it.graph.pages, num_threads()):
-                it.graph.held[i] = -1
             generation = grid_barrier(control, generation)
-            fetch(it.start, threshold, it.graph)
-            generation = grid_barrier(control, generation)
-        generation = run(n, -1, it.graph, piles, block, generation, threshold, it)
+        generation = run(n, -1, graph, piles, block, generation, threshold, (it, graph))
         orphans = find_parents(it, generation)
         if thread_index() == 0:
             piles.host[ORPHANS] = orphans
+            if apart:
+                piles.host[BROUGHT] = control[MOVED]
+                piles.host[LATE_ARCS] = control[LATE]
 
     return sweeps_kernel
 
@@ -310,11 +264,6 @@ def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype, apar
     return fixed_kernel(
         make_kernel, signature(offsets, weight, distance), distance, weight is not None, apart
     )
-
-
-def ring_pages(num_arcs: int) -> int:
-    """The slots of the ring for a graph with so many arcs, a power of two."""
-    return 1 << max(0, -(-min(num_arcs, RING_ARCS) // PAGE) - 1).bit_length()
 
 
 class Swept(NamedTuple):
@@ -347,14 +296,18 @@ def sweep(made: GraphInLayers, place: int, dtype: np.dtype, min_arcs: int | None
     kernel = _kernel(offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
     begins = joined(made.order, graph.offsets, min_arcs or kernel.blocks * THREADS)
     distance, parent = empty(n, key_dtype(dtype)), empty(n, np.uint32)
-    ring_targets, ring_weights, held = on_gpu.targets, on_gpu.weights, copy_of(begins)
-    pages = 0 if graph.placement is None else ring_pages(m)
-    if pages:
-        held, ring_targets = empty(pages, np.int64), empty(pages * PAGE, np.uint32)
-        ring_weights = ring_targets if weight is None else empty(pages * PAGE, weight)
-    arcs = OutArcs(*on_gpu[:3], ring_targets, ring_weights, held, pages, m)
+    of_lists = graph.offsets[begins].astype(np.int64)
     with lists(graph, *list_shapes(n, m)) as arrays:
         piles = make_piles(n, m, dtype, CONTROL, HOST, arrays)
+        rows, ring = on_gpu[:3], None
+        if graph.placement is None:
+            arcs = OutArcs(*rows, *rows[1:], *rows[1:], piles.control, 0, 0, 0)
+        else:
+            first = of_lists[np.searchsorted(begins, place, "right") - 1]
+            ring = Ring(rows, weight is not None, int(first), piles.host, BEGUN)
+            arcs = ring.arcs
+            if np.diff(of_lists).max(initial=0) <= ring_arcs(m):
+                piles = piles._replace(most_listed=n)  # rows in the ring are as fast in any order
         given = Sweeps(
             graph=arcs,
             piles=piles,
@@ -367,13 +320,20 @@ def sweep(made: GraphInLayers, place: int, dtype: np.dtype, min_arcs: int | None
             start=place,
             unreached=int(np.array([unreached_value(dtype)]).view(key_dtype(dtype))[0]),
         )
-        kernel.start([given])
-        wait(piles.host, run.progress)
+        with ring or nullcontext():
+            if ring is not None:
+                ring()
+            kernel.start([given])
+            wait(piles.host, run.progress, ring)
     host, layers = piles.host, made.order.num_layers
     forms = written_forms(host[FORMS:], FORM_NAMES)
     run.explain(
         f"swept {len(begins) - 1:,} lists joined from {layers:,} layers, with {host[RISES]} more begun: {forms}"
     )
+    if ring is not None:
+        run.explain(
+            f"{host[BROUGHT]:,} arcs brought to the GPU list by list, {host[LATE_ARCS]:,} of them not ahead"
+        )
     if made.is_ordered and place < made.order.begins[1]:
         run.explain("all arcs lead to the next layer: one sweep is enough, whatever the weights")
     return Swept(distance.view(dtype), parent.view(np.int32), int(host[ORPHANS]), int(host[SUPERSTEPS]))

@@ -164,13 +164,29 @@ def pinned(length: int, dtype: Any) -> np.ndarray:
 
 def snapshot(values: Any) -> np.ndarray:
     """A copy in the host's memory, made while a kernel may be writing the array."""
-    found: np.ndarray = values.get(stream=cupy().cuda.Stream(non_blocking=True))
+    found: np.ndarray = values.get(stream=new_stream())
     return found
+
+
+def new_stream(follows: bool = False) -> Any:
+    """A stream whose work waits for no other one's, but if it `follows`, for what the current one has now. It is the
+    current one in a `with` statement."""
+    stream = cupy().cuda.Stream(non_blocking=True)
+    if follows:
+        stream.wait_event(cupy().cuda.get_current_stream().record())
+    return stream
 
 
 def send(values: Any, host: np.ndarray) -> None:
     """Start to copy a `pinned` array to one on the GPU, in the order of the current stream."""
     _copy(values.data.ptr, host.ctypes.data, host.nbytes)
+
+
+def send_part(values: Any, at: int, host: Any, first: int, count: int) -> None:
+    """Start to copy `count` elements of locked memory, as kernels take it, from `first` on, to place `at` of an array
+    on the GPU, in the order of the current stream."""
+    size = values.dtype.itemsize
+    _copy(values.data.ptr + at * size, host.data.ptr + first * size, count * size)
 
 
 def receive(host: np.ndarray, values: Any) -> None:
@@ -179,7 +195,7 @@ def receive(host: np.ndarray, values: Any) -> None:
 
 
 def _copy(to: int, source: int, nbytes: int) -> None:
-    """Start a copy. The driver tells its direction from the addresses."""
+    """Start a copy in the order of the current stream. The driver tells its direction from the addresses."""
     runtime = cupy().cuda.runtime
     runtime.memcpyAsync(to, source, nbytes, runtime.memcpyDefault, current_stream())
 
@@ -231,8 +247,10 @@ CANCEL, PROGRESS = 0, 1
 SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
 
 
-def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
-    """Wait for the last kernel of the current stream, and show progress.
+def wait(
+    host: np.ndarray, progress: Callable[[int], None] | None, meanwhile: Callable[[], None] | None = None
+) -> None:
+    """Wait for the last kernel of the current stream, call `meanwhile` again and again, and show progress.
 
     At an interruption (Ctrl-C) the kernel is asked to end; when it has, the exception goes on. Further interruptions do
     not end the wait, for the kernel works in memory that would be freed.
@@ -245,6 +263,8 @@ def wait(host: np.ndarray, progress: Callable[[int], None] | None) -> None:
     started = shown = time.perf_counter()
     try:
         while not _done(event):
+            if meanwhile is not None:
+                meanwhile()
             now = time.perf_counter()
             if now - started > SPIN_SECONDS:
                 time.sleep(PAUSE_SECONDS)

@@ -24,6 +24,7 @@ from edgewise.kernels.cuda.memory import (
     give_back,
     is_locked,
     lock,
+    new_stream,
     unlock,
 )
 from edgewise.memory import LARGE_PAGE, RefusedBySystem
@@ -192,7 +193,7 @@ class _Divided(_Holder):
         here, runtime = self.on_gpu, cupy().cuda.runtime
         if here:
             kind = runtime.memcpyHostToDevice if to == self.address else runtime.memcpyDeviceToHost
-            stream = cupy().cuda.Stream(non_blocking=True)
+            stream = new_stream()
             runtime.memcpyAsync(to, source, here, kind, stream.ptr)
             stream.synchronize()
 
