@@ -65,13 +65,10 @@ def paths_beyond(random):
     for layers.RING_ARCS, layers.STAGE_ARCS in ((1, 1), (64, 16), (16, 64), (10**6, 10**6)):
         for graph, edges in itertools.product(graphs(), (1, 60)):
             root, source = random.integers(0, graph.num_vertices, 2).tolist()
-            how = {"schedule": ew.Schedule(layout=ew.Layered(root, min_edges=edges)), "device": "cuda"}
-            try:
-                ew.sssp(graph, source, memory_limit=0, **how)
-            except MemoryLimitError as refused:
-                least = int(refused.needed)
+            how = {"schedule": ew.Schedule(layout=ew.Layered(root, min_edges=edges))}
+            least = least_memory(graph, source, **how)
             got, expected = (
-                ew.sssp(graph, source, memory_limit=least, **how),
+                ew.sssp(graph, source, memory_limit=least, device="cuda", **how),
                 ew.sssp(graph, source, device="cpu"),
             )
             assert "read from the host's memory" in got.explain()
@@ -79,9 +76,34 @@ def paths_beyond(random):
             np.testing.assert_array_equal(got.parent_index, expected.parent_index)
 
 
+def least_memory(graph, source, **how):
+    """The least memory that shortest paths take on a GPU."""
+    try:
+        ew.sssp(graph, source, memory_limit=0, device="cuda", **how)
+    except MemoryLimitError as refused:
+        return int(refused.needed)
+    raise AssertionError("no memory is enough")
+
+
+def sweeps_by_themselves():
+    """Beyond the memory, deep layers from the source are swept unasked; not shallow ones, others, or with a delta."""
+    deep = ew.generate.lattice(2, 40, removed=0.1, weights=(1, 9))
+    shallow = ew.generate.rmat(6, 3, weights=(1, 9))
+    for graph in (deep, shallow):
+        layered = {"schedule": ew.Schedule(layout=ew.Layered(0))}
+        limit = max(least_memory(graph, 0), least_memory(graph, 0, **layered))
+        for source, how in ((0, {}), (1, {}), (0, {"delta": 3})):
+            got = ew.sssp(graph, source, memory_limit=limit, device="cuda", **how)
+            assert "read from the host's memory" in got.explain()
+            assert ("swept" in got.explain()) == (graph is deep and source == 0 and not how), got.explain()
+            np.testing.assert_array_equal(got.distance, ew.sssp(graph, source, device="cpu").distance)
+        assert "swept" not in ew.sssp(graph, 0, device="cuda").explain()
+
+
 if __name__ == "__main__":
     pretend()
     searches(np.random.default_rng(1))
     paths(np.random.default_rng(2))
     paths_beyond(np.random.default_rng(3))
+    sweeps_by_themselves()
     print("as on the CPU")

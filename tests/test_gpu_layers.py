@@ -1,5 +1,8 @@
 """Graphs in layers on a GPU, and beyond its memory. These tests need an NVIDIA GPU: `pytest -m gpu`."""
 
+import functools
+import re
+
 import numpy as np
 import pytest
 from test_gpu_beyond import least
@@ -117,3 +120,37 @@ def test_runs_over_layers_beyond_the_memory_give_the_same_answers(name):
         for array in ("level", "distance", "parent_index"):
             if hasattr(expected, array):
                 np.testing.assert_array_equal(getattr(got, array), getattr(expected, array))
+
+
+@pytest.mark.parametrize("weights", [(1, 100), (1, 2**40), (0.0, 1.0), None], ids=str)
+def test_rows_of_lists_come_ahead_of_the_sweeps_wherever_they_lie(weights):
+    graph = ew.generate.lattice(1500, 1000, removed=0.1, seed=3, weights=weights)
+    expected = ew.sssp(graph, 0, device="cuda")
+    lowest = least(layered_from_0, graph)
+    for more in (0, 0, 2**26, 2**26):  # all arcs lie on the host, or a part of them
+        got = layered_from_0(graph, device="cuda", memory_limit=lowest + more)
+        assert "read from the host's memory" in got.explain()
+        brought, late = re.search(r"([\d,]+) arcs brought .*, ([\d,]+) of them", got.explain()).groups()
+        assert 0 < int(brought.replace(",", "")) <= graph.num_arcs
+        assert int(late.replace(",", "")) <= int(brought.replace(",", ""))
+        np.testing.assert_array_equal(got.distance, expected.distance)
+        np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
+def test_deep_layers_at_hand_are_swept_beyond_the_memory_unasked():
+    graph = ew.generate.lattice(600, 500, removed=0.1, seed=4, weights=(1, 100))
+    expected = ew.sssp(graph, 0, device="cuda", schedule=layered(0))
+    limit = max(least(functools.partial(ew.sssp, source=0), graph), least(layered_from_0, graph))
+    for source, swept in ((0, True), (1, False)):
+        got = ew.sssp(graph, source, device="cuda", memory_limit=limit)
+        assert ("swept" in got.explain()) == swept
+        assert got.verify(graph)
+    np.testing.assert_array_equal(
+        ew.sssp(graph, 0, device="cuda", memory_limit=limit).distance, expected.distance
+    )
+    assert "swept" not in ew.sssp(graph, 0, device="cuda").explain()
+
+
+def layered_from_0(graph, **how):
+    """Shortest paths over layers from their root."""
+    return ew.sssp(graph, 0, schedule=layered(0), **how)
