@@ -21,7 +21,7 @@ from edgewise.errors import MemoryLimitError, ProgramError, ScheduleError
 from edgewise.execution import Progress, check_limit
 from edgewise.graph import Graph
 from edgewise.graph.checks import check_flags
-from edgewise.graph.layers import GraphInLayers
+from edgewise.graph.layers import GraphInLayers, give_up_when_short
 from edgewise.memory import as_bytes
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import Specification
@@ -98,6 +98,8 @@ class PreparedInLayers:
         except MemoryLimitError as refused:
             check_limit(spec.name, limit, int(refused.needed) + moving)
             raise
+        if found.made.graph.residents:
+            give_up_when_short()
         started = time.perf_counter()
         arrays = {
             name: self._to_vertices(name, result.on_device(name), found.made)

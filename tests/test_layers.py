@@ -180,6 +180,14 @@ def test_a_limit_holds_for_making_layers():
         ew.bfs(graph, 0, schedule=layered(0), memory_limit=needed - 1, device="cpu")
 
 
+def test_a_limit_holds_for_reading_layers(saved):
+    graph, path = saved
+    with pytest.raises(MemoryLimitError, match="reading layers"):
+        ew.bfs(graph, 3, schedule=layered(3, file=path), memory_limit=1000, device="cpu")
+    found = ew.bfs(graph, 3, schedule=layered(3, file=path), memory_limit="1 MB", device="cpu")
+    assert "read from" in found.explain()
+
+
 def test_a_file_is_written_and_reused(tmp_path):
     graph, path = GRAPHS["streets"](), tmp_path / "layers"
     first = ew.bfs(graph, [3, 5], schedule=layered(3, 5, file=path))

@@ -10,6 +10,7 @@ import edgewise as ew
 from edgewise.errors import MemoryLimitError
 from edgewise.graph import Arrays, Needs, resident
 from edgewise.graph.resident import HEAD_BYTES, LISTS, part
+from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda import placed
 from edgewise.memory import LARGE_PAGE
 
@@ -187,7 +188,8 @@ def test_divided_memory_is_copied_in_two_parts(monkeypatch):
     runtime = SimpleNamespace(memcpyHostToDevice="in", memcpyDeviceToHost="out", memcpyAsync=by_driver)
     stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
     cuda = SimpleNamespace(runtime=runtime, Stream=lambda non_blocking: stream)
-    monkeypatch.setattr(placed, "cupy", lambda: SimpleNamespace(cuda=cuda))
+    for module in (placed, cuda_memory):
+        monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(placed, "_PIECE", 40)
     values, memory = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
     divided = placed._Divided.__new__(placed._Divided)

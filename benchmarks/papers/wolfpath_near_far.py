@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.papers.wolfpath_kernel import UNREACHED, Spent, run_by_host
-from edgewise.algorithms.sssp.cuda import gpu_delta
-from edgewise.algorithms.sssp.cuda_sums import make_sums
+from edgewise.algorithms.sssp.cuda import gpu_delta, make_sums
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Int32s, Uint32s, packed, type_of
 from edgewise.kernels.cuda.device import (

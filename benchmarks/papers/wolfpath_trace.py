@@ -14,7 +14,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.papers.wolfpath_setup import Case
-from edgewise.algorithms.sssp.cuda_ring import Ring
+from edgewise.algorithms.sssp.cuda import Ring
 from edgewise.errors import MemoryLimitError
 from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import cupy, finish, host_copy

@@ -10,6 +10,7 @@ degree that it has in the graph, that layers are in the order of vertices, and t
 """
 
 import contextlib
+import gc
 import hashlib
 import os
 import weakref
@@ -194,6 +195,11 @@ def making(graph: Graph) -> Step:
     return in_turn(graph.making(), Step(kept, kept + 2 * of_offset * n + n))
 
 
+def reading(graph: Graph) -> int:
+    """The host's memory that `load_in_layers` takes, beside pages of files."""
+    return (8 + 3 * csr.offset_dtype(graph.num_arcs)().itemsize) * graph.num_vertices
+
+
 def making_on_gpu(graph: Graph) -> int:
     """The GPU's memory that `put_in_layers` takes."""
     n, m = graph.num_vertices, graph.num_arcs
@@ -233,6 +239,23 @@ def keep_in_layers(graph: Graph, made: GraphInLayers) -> None:
 def drop_layers(graph: Graph) -> None:
     """Give up all graphs in layers that a graph keeps."""
     _kept.pop(graph.itself, None)
+
+
+def give_up_when_short() -> None:
+    """Have graphs in layers given up, of which a part is on a GPU, whenever its memory is short."""
+    spare = cuda_door().spare
+    if _drop_from_gpu not in spare:
+        spare.append(_drop_from_gpu)
+
+
+def _drop_from_gpu() -> None:
+    for graph, kept in list(_kept.items()):
+        for key, made in list(kept.items()):
+            if made.graph.built_on_gpu or made.graph.residents:
+                kept.pop(key, None)
+        if not kept:
+            _kept.pop(graph, None)
+    gc.collect()  # a graph may be in a cycle
 
 
 def key_of(graph: Graph) -> bytes:

@@ -18,6 +18,7 @@ from edgewise.graph.layers import (
     ForeignLayers,
     GraphInLayers,
     file_beside,
+    give_up_when_short,
     keep_in_layers,
     kept_in_layers,
     load_in_layers,
@@ -25,6 +26,7 @@ from edgewise.graph.layers import (
     may_have_layers,
     open_layers,
     put_in_layers,
+    reading,
     save_in_layers,
 )
 from edgewise.schedule import Layered, Schedule
@@ -47,9 +49,12 @@ class Found(NamedTuple):
     seconds: float
 
     def tell(self, run: Execution) -> None:
-        """Explain it as part of a run, whose time it is not."""
+        """Explain it as part of a run, whose time it is not. What such a run has left on a GPU is given up when its
+        memory is short."""
         run.layout_seconds += self.seconds
         run.notes.insert(0, self.how)
+        if run.on_gpu:
+            give_up_when_short()
 
 
 def layers_asked(name: str, schedule: Schedule | None) -> tuple[Layered | None, Schedule]:
@@ -103,6 +108,7 @@ def find_layers(
             if kept is not None:
                 open_layers(path, graph, roots)
                 return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
+            check_limit(f"{name}: reading layers", limit, reading(graph))
             made = load_in_layers(path, graph, roots)
         except ForeignLayers:
             if asked.file != BESIDE:

@@ -49,8 +49,8 @@ from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
 
-#: From so many layers on, sweeps over rows beyond a GPU's memory were faster than runs without layers: 1.1 to 4.2 times,
-#: on ten graphs of 16 to 32,768 layers. On three graphs of 8 to 11 layers they took 1.4 to 1.9 times as long.
+#: From so many layers on, sweeps over rows beyond a GPU's memory were faster than runs without layers: 1.1 to 4 times
+#: on ten graphs of 16 to 32,768 layers. On three graphs of 8 to 11 layers they took up to twice as long.
 _DEEP = 16
 _SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 

@@ -26,6 +26,7 @@ from edgewise.algorithms.common.device_graph import (
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp import cuda_apart
 from edgewise.algorithms.sssp.cuda_layers import sweep
+from edgewise.algorithms.sssp.cuda_ring import Ring as Ring
 from edgewise.algorithms.sssp.cuda_rows import sorted_rows, suit
 from edgewise.algorithms.sssp.cuda_sums import make_sums as make_sums
 from edgewise.algorithms.sssp.path_tree import attach_rest
