@@ -150,12 +150,11 @@ def put_in_layers(graph: Graph, level: Any, roots: np.ndarray) -> GraphInLayers:
     """
     rows = graph.stored
     if graph.built_on_gpu:
-        from edgewise.layout.layers_cuda import count_kinds_on_gpu, move_rows_on_gpu, order_on_gpu
+        from edgewise.layout.layers_cuda import order_on_gpu, rows_and_kinds_on_gpu
 
         with cuda_door().room("making layers", making_on_gpu(graph)):
             order = order_on_gpu(cuda_door().cupy().asarray(level))
-            moved = move_rows_on_gpu(order, rows.offsets, rows.targets, rows.weights)
-            kinds = count_kinds_on_gpu(order, *moved[:2])
+            moved, kinds = rows_and_kinds_on_gpu(order, rows.offsets, rows.targets, rows.weights)
     else:
         order = order_of(level)
         moved = move_rows(order, rows.offsets, rows.targets, rows.weights)

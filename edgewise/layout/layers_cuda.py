@@ -29,6 +29,7 @@ from edgewise.kernels.cuda.device import (
     block_index,
     block_thread,
     cuda,
+    device_function,
     inlined,
     lane,
     num_blocks,
@@ -45,13 +46,16 @@ _TILE = _EACH * THREADS
 
 
 class Moving(NamedTuple):
-    """What the kernel that moves rows takes.
+    """What the kernel that moves rows takes. Arrays that it does not use may be any of their dtype.
 
     Attributes:
         offsets, targets, weights: the rows, in the order of vertices.
         vertices, place: the order.
         moved, to, moved_weights: the rows, in the order of layers, of places; `moved` is given.
-        n, m: vertices and arcs.
+        begins: the first place of each layer, that of what no root reaches, and n.
+        counts: zeros, one for each kind.
+        repeated: zeros; 1 for places to which an arc of their own layer leads.
+        num_layers, n, m: layers, vertices and arcs.
     """
 
     offsets: Offsets
@@ -62,85 +66,75 @@ class Moving(NamedTuple):
     moved: Offsets
     to: Uint32s
     moved_weights: Weights
-    n: int
-    m: int
-
-
-class Counting(NamedTuple):
-    """What the kernel that counts arcs takes.
-
-    Attributes:
-        offsets, targets: the rows, in the order of layers, of places.
-        begins: the first place of each layer, that of what no root reaches, and n.
-        counts: zeros, one for each kind.
-        repeated: zeros; 1 for places to which an arc of their own layer leads.
-        num_layers, reached, m: layers, the places in them, the arcs of these.
-    """
-
-    offsets: Offsets
-    targets: Uint32s
     begins: Int64s
     counts: AtomicInt64s
     repeated: Uint8s
     num_layers: int
-    reached: int
+    n: int
     m: int
 
 
 @inlined
-def _rows_of_tile(first: Any, last: Any, offsets: Any, n: Any, bounds: Any) -> Any:
-    """The rows of the first arc of a tile and of its last one. All threads of the block call it."""
+def _range_of_tile(first: Any, last: Any, values: Any, low: Any, high: Any, bounds: Any) -> Any:
+    """Between which places of ascending values two numbers lie, the last place not counted. All threads of the block
+    call it."""
     if block_thread() == 0:
-        bounds[0] = last_not_after(offsets, first, np.int64(0), n)
+        bounds[0] = last_not_after(values, first, low, high)
     if block_thread() == THREADS - 1:
-        bounds[1] = last_not_after(offsets, last, np.int64(0), n)
+        bounds[1] = last_not_after(values, last, low, high)
     block_barrier()
-    low, high = bounds[0], bounds[1] + 1
+    begin, end = bounds[0], bounds[1] + 1
     block_barrier()
-    return low, high
+    return begin, end
 
 
-def make_move(weighted: bool) -> Any:
-    """The kernel that moves rows, with weights or without."""
+@device_function
+def _kind_of(row: Any, target: Any, layer: Any, it: Any) -> Any:
+    """Whether an arc out of a layer leads ahead, to the same layer, or back, as three numbers; layers were made just
+    now, so that none leads beyond the next one."""
+    if layer == it.num_layers:  # no root reaches it
+        return np.int64(0), np.int64(0), np.int64(0)
+    if target >= it.begins[layer + 1]:
+        return np.int64(1), np.int64(0), np.int64(0)
+    if target < it.begins[layer]:
+        return np.int64(0), np.int64(0), np.int64(1)
+    if target != row and it.repeated[target] == 0:
+        it.repeated[target] = 1
+    return np.int64(0), np.int64(1), np.int64(0)
+
+
+def make_move(weighted: bool, counts: bool) -> Any:
+    """The kernel that moves rows, with weights or without. It may count arcs by their kind, and mark repeated
+    vertices."""
 
     def move_kernel(it):
         bounds = cuda.shared.array(2, INT64)
+        ahead, same, back = np.int64(0), np.int64(0), np.int64(0)
         for tile in range(block_index(), (it.m + _TILE - 1) // _TILE, num_blocks()):
             first, end = tile * _TILE, min((tile + 1) * _TILE, it.m)
-            low, high = _rows_of_tile(first, end - 1, it.moved, it.n, bounds)
+            low, high = _range_of_tile(first, end - 1, it.moved, np.int64(0), it.n, bounds)
+            if counts:
+                layers = np.int64(0), it.num_layers + 1
+                low_layer, high_layer = _range_of_tile(low, high - 1, it.begins, layers[0], layers[1], bounds)
             for arc in range(first + block_thread(), end, THREADS):
                 row = last_not_after(it.moved, arc, low, high)
                 k = np.int64(it.offsets[it.vertices[row]]) + arc - np.int64(it.moved[row])
-                it.to[arc] = it.place[it.targets[k]]
+                target = it.place[it.targets[k]]
+                it.to[arc] = target
                 if weighted:
                     it.moved_weights[arc] = it.weights[k]
+                if counts:
+                    layer = last_not_after(it.begins, row, low_layer, high_layer)
+                    kind = _kind_of(row, np.int64(target), layer, it)
+                    ahead, same, back = ahead + kind[0], same + kind[1], back + kind[2]
+        if counts:
+            ahead, same, back = warp_sum(ahead), warp_sum(same), warp_sum(back)
+            if lane() == 0:
+                atomic_add(it.counts, Kind.AHEAD.value, ahead)
+                atomic_add(it.counts, Kind.SAME.value, same)
+                atomic_add(it.counts, Kind.BACK.value, back)
 
     return move_kernel
-
-
-def count_kernel(it):
-    """Count arcs by their kind, and mark repeated vertices."""
-    bounds = cuda.shared.array(2, INT64)
-    ahead, same, back = np.int64(0), np.int64(0), np.int64(0)
-    for tile in range(block_index(), (it.m + _TILE - 1) // _TILE, num_blocks()):
-        first, end = tile * _TILE, min((tile + 1) * _TILE, it.m)
-        low, high = _rows_of_tile(first, end - 1, it.offsets, it.reached, bounds)
-        for arc in range(first + block_thread(), end, THREADS):
-            row, target = last_not_after(it.offsets, arc, low, high), np.int64(it.targets[arc])
-            layer = last_not_after(it.begins, row, np.int64(0), it.num_layers)
-            if target >= it.begins[layer + 1]:  # it leads to the next layer, for these were made just now
-                ahead += 1
-            elif target < it.begins[layer]:
-                back += 1
-            else:
-                same += 1
-                if target != row and it.repeated[target] == 0:
-                    it.repeated[target] = 1
-    ahead, same, back = warp_sum(ahead), warp_sum(same), warp_sum(back)
-    if lane() == 0:
-        atomic_add(it.counts, Kind.AHEAD.value, ahead)
-        atomic_add(it.counts, Kind.SAME.value, same)
-        atomic_add(it.counts, Kind.BACK.value, back)
 
 
 def move_signature(offsets: np.dtype, weight: np.dtype | None) -> tuple[Any, ...]:
@@ -148,19 +142,9 @@ def move_signature(offsets: np.dtype, weight: np.dtype | None) -> tuple[Any, ...
     return (type_of(Moving, offset=offsets, weight=weight or np.dtype(np.int32)),)
 
 
-def count_signature(offsets: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of `count_kernel`."""
-    return (type_of(Counting, offset=offsets),)
-
-
 @functools.cache
-def _move_kernel(offsets: np.dtype, weight: np.dtype | None) -> Kernel:
-    return fixed_kernel(make_move, move_signature(offsets, weight), weight is not None)
-
-
-@functools.cache
-def _count_kernel(offsets: np.dtype) -> Kernel:
-    return fixed_kernel(count_kernel, count_signature(offsets))
+def _move_kernel(offsets: np.dtype, weight: np.dtype | None, counts: bool) -> Kernel:
+    return fixed_kernel(make_move, move_signature(offsets, weight), weight is not None, counts)
 
 
 def order_on_gpu(level: Any) -> Order:
@@ -171,22 +155,38 @@ def order_on_gpu(level: Any) -> Order:
     """
     xp, n = cupy(), len(level)
     num_layers = int(level.max()) + 1 if n else 0
-    # Unsigned, -1 is the last layer.
-    vertices = xp.argsort(level.view(np.uint32), kind="stable").astype(np.int32)
+    # Unsigned, -1 is the last layer. Short keys have fewer digits to sort by.
+    key = level.astype(np.min_scalar_type(num_layers))
+    vertices = xp.argsort(key, kind="stable").astype(np.int32)
     place = empty(n, np.int32)
     place[vertices] = xp.arange(n, dtype=np.int32)
-    found = xp.searchsorted(level.view(np.uint32)[vertices], xp.arange(num_layers + 1, dtype=np.uint32))
+    found = xp.searchsorted(key[vertices], xp.arange(num_layers + 1).astype(key.dtype))
     return Order(vertices, place, np.append(host_copy(found), n).astype(np.int64))
 
 
 def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> tuple[Any, Any, Any]:
     """`edgewise.layout.layers.move_rows` on the GPU."""
+    return _moved(order, offsets, targets, weights, None)
+
+
+def rows_and_kinds_on_gpu(
+    order: Order, offsets: Any, targets: Any, weights: Any
+) -> tuple[tuple[Any, Any, Any], Kinds]:
+    """`edgewise.layout.layers.move_rows` and `count_kinds` on the GPU, for layers that were made just now."""
+    found = zeros(len(Kind), np.int64), zeros(len(offsets) - 1, np.uint8)
+    rows = _moved(order, offsets, targets, weights, found)
+    return rows, Kinds(host_copy(found[0]), cupy().flatnonzero(found[1]).astype(np.int32), 0)
+
+
+def _moved(order: Order, offsets: Any, targets: Any, weights: Any, found: Any) -> tuple[Any, Any, Any]:
+    """The moved rows. `found`: where arcs are counted and repeated vertices marked, or None."""
     xp, n, m = cupy(), len(offsets) - 1, len(targets)
     moved = zeros(n + 1, offsets.dtype)
     xp.cumsum(xp.diff(offsets)[order.vertices], out=moved[1:])
     to = empty(m, np.int32)
     moved_weights = None if weights is None else empty(m, weights.dtype)
     if m:
+        counts, repeated = found or (zeros(1, np.int64), zeros(1, np.uint8))
         given = Moving(
             offsets=offsets,
             targets=targets,
@@ -196,22 +196,14 @@ def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> 
             moved=moved,
             to=to,
             moved_weights=to if weights is None else moved_weights,
+            begins=xp.asarray(order.begins),
+            counts=counts,
+            repeated=repeated,
+            num_layers=order.num_layers,
             n=n,
             m=m,
         )
         dtype = None if weights is None else np.dtype(weights.dtype)
-        _move_kernel(np.dtype(f"u{offsets.dtype.itemsize}"), dtype).start([given])
+        _move_kernel(np.dtype(f"u{offsets.dtype.itemsize}"), dtype, found is not None).start([given])
         finish()
     return moved, to, moved_weights
-
-
-def count_kinds_on_gpu(order: Order, offsets: Any, targets: Any) -> Kinds:
-    """`edgewise.layout.layers.count_kinds` for layers that were made on the GPU just now."""
-    reached = int(order.begins[-2])
-    m, counts = int(offsets[reached]), zeros(len(Kind), np.int64)
-    repeated = zeros(len(offsets) - 1, np.uint8)
-    if m:
-        begins = cupy().asarray(order.begins)
-        given = Counting(offsets, targets, begins, counts, repeated, order.num_layers, reached, m)
-        _count_kernel(np.dtype(f"u{offsets.dtype.itemsize}")).start([given])
-    return Kinds(host_copy(counts), cupy().flatnonzero(repeated).astype(np.int32), 0)
