@@ -166,7 +166,9 @@ def order_on_gpu(level: Any) -> Order:
 
 def move_rows_on_gpu(order: Order, offsets: Any, targets: Any, weights: Any) -> tuple[Any, Any, Any]:
     """`edgewise.layout.layers.move_rows` on the GPU."""
-    return _moved(order, offsets, targets, weights, None)
+    rows = _moved(order, offsets, targets, weights, None)
+    finish()
+    return rows
 
 
 def rows_and_kinds_on_gpu(
@@ -205,5 +207,4 @@ def _moved(order: Order, offsets: Any, targets: Any, weights: Any, found: Any) -
         )
         dtype = None if weights is None else np.dtype(weights.dtype)
         _move_kernel(np.dtype(f"u{offsets.dtype.itemsize}"), dtype, found is not None).start([given])
-        finish()
     return moved, to, moved_weights
