@@ -50,6 +50,9 @@ class PreparedInLayers:
         self._moved: tuple[Graph, Prepared] | None = None
         check_movable(self._plain.spec)
 
+    def __repr__(self) -> str:
+        return f"<{self.program.__name__} prepared for {self.graph!r} in layers: {self._asked!r}>"
+
     @property
     def program(self) -> type[Program]:
         """The program."""

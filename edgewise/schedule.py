@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from edgewise.errors import ScheduleError
 from edgewise.layout.bucket_sort import LIMIT, SCALES
 from edgewise.text import shown
@@ -146,7 +148,7 @@ _MOST_BINS = 1_000_000
 
 
 def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def _check_bound(balance: object, max_degree: object, bins: object) -> None:
@@ -223,7 +225,7 @@ class Layout:
                 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Layered:
     """The rows of a graph in the order of its breadth-first layers from some roots: those of a layer, and those of the
     next one, lie side by side. Made once, kept with the graph, and in a file if one is named.
@@ -235,10 +237,10 @@ class Layered:
     Reference: Zhu et al. (2019), sections 3 and 4.
 
     Attributes:
-        roots: the user's id of a vertex, or a sequence of them.
+        roots: the user's id of a vertex, or a sequence of them, which is copied.
         file: the name of a file: it is read if it is there, and must then be that of this graph, with these weights,
             and of these roots; else it is written. "beside" stands for one beside the file of a graph that was loaded
-            from one; it is made anew if the graph has changed. None for no file.
+            from one; it is made anew if the graph has changed, or the file is damaged. None for no file.
         min_edges: the fewest edges of a list but the last, at least 1; None for as many as threads run at a time on the
             GPU (equation 1).
     """
@@ -248,6 +250,11 @@ class Layered:
     min_edges: int | None = None
 
     def __post_init__(self) -> None:
+        roots = self.roots.to_numpy() if hasattr(self.roots, "to_numpy") else self.roots
+        if isinstance(roots, np.ndarray):
+            roots = roots.copy()
+            roots.flags.writeable = False
+        object.__setattr__(self, "roots", tuple(roots) if isinstance(roots, list | range) else roots)
         if not (self.file is None or isinstance(self.file, str | os.PathLike)) or self.file == "":
             raise ScheduleError(
                 f"Layered: file is {shown(self.file)}; expected the name of a file, 'beside' or None"
@@ -256,6 +263,22 @@ class Layered:
             raise ScheduleError(
                 f"Layered: min_edges is {shown(self.min_edges)}; expected an integer of at least 1, or None"
             )
+
+    def __repr__(self) -> str:
+        given = ((name, value) for name, value in vars(self).items() if name == "roots" or value is not None)
+        return f"Layered({', '.join(f'{name}={shown(value)}' for name, value in given)})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, Layered) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        """What tells this from others."""
+        roots = tuple(self.roots.tolist()) if isinstance(self.roots, np.ndarray) else self.roots
+        return roots, None if self.file is None else os.fsdecode(self.file), self.min_edges
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Graphs in layers: every arc is there, answers are those without layers, files are reused, made anew or refused."""
 
 import os
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,14 @@ from graph_files import Changed
 
 import edgewise as ew
 from edgewise.algorithms.bfs.layers import layers_at_hand
-from edgewise.errors import MemoryLimitError, ParameterError, ParseError, ScheduleError
+from edgewise.errors import (
+    MemoryLimitError,
+    NotKeptWarning,
+    OutputError,
+    ParameterError,
+    ParseError,
+    ScheduleError,
+)
 from edgewise.graph.layers import drop_layers, kept_in_layers, load_in_layers, put_in_layers, save_in_layers
 from edgewise.layout.layers import joined
 
@@ -178,6 +186,54 @@ def test_a_limit_holds_for_making_layers():
     drop_layers(graph)
     with pytest.raises(MemoryLimitError, match="making layers"):
         ew.bfs(graph, 0, schedule=layered(0), memory_limit=needed - 1, device="cpu")
+
+
+def test_layers_beside_a_graph_that_are_damaged_are_made_anew(tmp_path):
+    GRAPHS["streets"]().save(tmp_path / "g.edgewise")
+    graph, schedule = ew.load(tmp_path / "g.edgewise"), layered(3, file="beside")
+    first = ew.bfs(graph, 3, schedule=schedule)
+    (path,) = tmp_path.glob("*.layers")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    again = ew.bfs(ew.load(tmp_path / "g.edgewise"), 3, schedule=schedule)
+    assert "made in" in again.explain() and path.read_bytes() == whole
+    same_search(again, first)
+
+
+def test_layers_that_cannot_be_written_beside_the_graph_are_kept_with_it(tmp_path, monkeypatch):
+    GRAPHS["streets"]().save(tmp_path / "g.edgewise")
+    graph, schedule = ew.load(tmp_path / "g.edgewise"), layered(3, file="beside")
+
+    def refuse(*_):
+        raise OutputError("no room")
+
+    monkeypatch.setattr("edgewise.algorithms.bfs.layers.save_in_layers", refuse)
+    with pytest.warns(NotKeptWarning, match="bfs: layers are not kept in a file: no room"):
+        found = ew.bfs(graph, 3, schedule=schedule)
+    same_search(found, ew.bfs(graph, 3))
+    with pytest.raises(OutputError):
+        ew.bfs(graph, 3, schedule=layered(3, file=tmp_path / "named"))
+
+
+def test_layered_copies_its_roots_and_can_be_compared_and_written():
+    roots = np.array([3, 5])
+    asked = ew.Layered(roots, min_edges=np.int64(4))
+    roots[:] = 7
+    assert asked.roots.tolist() == [3, 5]
+    assert asked == ew.Layered([3, 5], min_edges=4) == ew.Layered((3, 5), min_edges=4)
+    assert hash(asked) == hash(ew.Layered([3, 5], min_edges=4)) and asked != ew.Layered([3, 5])
+    assert asked != "another" and ew.Layered("a") != ew.Layered(["a"])
+    assert pickle.loads(pickle.dumps(ew.Schedule(layout=asked))) == ew.Schedule(layout=asked)
+    assert repr(ew.Layered(3)) == "Layered(roots=3)"
+    assert repr(ew.Layered([3], "beside", 4)) == "Layered(roots=(3,), file='beside', min_edges=4)"
+    assert len(repr(ew.Layered(range(10**5)))) < 300
+
+
+def test_columns_of_data_frames_are_roots_and_sources(graph):
+    pandas = pytest.importorskip("pandas")
+    sources = pandas.Series([3, 5], index=[8, 9])
+    got = ew.bfs(graph, sources, schedule=ew.Schedule(layout=ew.Layered(sources)))
+    same_search(got, ew.bfs(graph, [3, 5]))
 
 
 def test_a_limit_holds_for_reading_layers(saved):

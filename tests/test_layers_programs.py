@@ -1,6 +1,7 @@
 """Programs over graphs in layers give the answers that they give without; others are refused, with the line."""
 
 import importlib
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -243,6 +244,7 @@ class Given(BFS):
     k = ew.parameter("int64", default=7)
     own = ew.vertex(ew.VERTEX, init=-1)
     friend = ew.edge(ew.VERTEX, init=-1)
+    toll = ew.edge("int64", init=7)
     x = ew.vertex("int64")
     given = ew.vertex("int64", init=ew.REQUIRED)
     combine = ew.MIN
@@ -303,6 +305,12 @@ class Numbers(Given):
         ["state.own[v] = state.x[v]"],
         ["u = v", "u += 1", "state.x[v] = state.given[u]"],
         ["state.x[v] = min(v, 3)"],
+        ["state.x[v] = state.toll[v]"],
+        ["u = -1", "state.x[v] = state.given[u]"],
+        ["u = 3 if state.x[v] > 2 else v", "state.x[v] = state.given[u]"],
+        ["state.own[v] = v if state.x[v] > 2 else 3"],
+        ["u = w = v", "state.x[v] = state.given[u]"],
+        ["u, w = v, state.root", "state.x[v] = state.given[u]"],
     ],
     ids=str,
 )
@@ -314,6 +322,50 @@ def test_numbers_in_the_place_of_vertices_are_refused(body, tmp_path, monkeypatc
     graph = GRAPHS["streets"]()
     with pytest.raises(ProgramError, match=f"vertex_compute in {name}.py, line"):
         ew.prepare(program, graph, schedule=layered(0))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("state.toll[edge.source]", "edge.source is a vertex, and toll has values of edges"),
+        ("state.toll[edge.target]", "edge.target is a vertex, and toll has values of edges"),
+        ("state.given[edge.index]", "edge.index is an edge, and given has values of vertices"),
+        ("state.out_degree[edge.index]", "edge.index is an edge, and out_degree has values of vertices"),
+    ],
+)
+def test_an_index_of_the_other_kind_of_array_is_refused(value, shown, tmp_path, monkeypatch):
+    name = f"mixed{zlib.crc32(value.encode())}"
+    text = NUMBERS.replace("vertex_compute(v, message, state)", "edge_compute(edge, state)")
+    (tmp_path / f"{name}.py").write_text(text.replace("return ew.HALT", "return 1").format(f"return {value}"))
+    monkeypatch.syspath_prepend(tmp_path)
+    program = importlib.import_module(name).Numbers
+    with pytest.raises(ProgramError, match=re.escape(shown)):
+        ew.prepare(program, GRAPHS["streets"](), schedule=layered(0))
+
+
+class Kept(Given):
+    """Vertices in variables that may be -1, and chosen between."""
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        u = -1
+        if message > 500:
+            u = state.root
+        w = v if state.given[v] > 300 else state.root
+        state.own[v] = u if message > 400 else -1
+        if u != -1:
+            state.x[v] = state.given[u] + 1
+        state.x[v] += state.given[w]
+        return ew.HALT
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_vertices_that_are_kept_or_chosen_are_moved(name):
+    graph = GRAPHS[name]()
+    program = Kept(source=0, given=np.random.default_rng(0).integers(0, 1000, graph.num_vertices))
+    got, expected = ew.run(program, graph, schedule=layered(5, 9)), ew.run(program, graph)
+    same(got, expected)
+    assert set(expected.own) == {-1, 3} and got.verify(graph)
 
 
 class BeginsAtVertex(Given):

@@ -254,7 +254,7 @@ class Graph:
         directed: bool = True,
         vertices: Any = None,
     ) -> "Graph":
-        """Make a graph from compressed sparse rows; arrays of the right dtype are shared, not copied.
+        """Make a graph from compressed sparse rows; arrays of the right dtype are shared: they must not change then.
 
         Args:
             offsets: integers, shape (n + 1,), from 0 to m, never falling.
@@ -278,7 +278,7 @@ class Graph:
 
     @classmethod
     def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
-        """Make a graph from a SciPy sparse matrix or array: entry (i, j) is the arc from i to j.
+        """Make a graph from a SciPy sparse matrix or array, as `from_csr`: entry (i, j) is the arc from i to j.
 
         Args:
             matrix: square, any sparse format; stored zeros are edges of weight 0, entries listed twice are

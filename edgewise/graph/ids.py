@@ -39,7 +39,16 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
 
 def is_sequence(ids: Any) -> bool:
     """Whether these are several ids, not one."""
-    return isinstance(ids, list | tuple | range) or (isinstance(ids, np.ndarray) and ids.ndim > 0)
+    return (
+        isinstance(ids, list | tuple | range)
+        or (isinstance(ids, np.ndarray) and ids.ndim > 0)
+        or _is_series(ids)
+    )
+
+
+def _is_series(ids: Any) -> bool:
+    """Whether this is a column of a data frame, or an index of pandas."""
+    return hasattr(ids, "to_numpy") and hasattr(ids, "__len__")
 
 
 def as_id_column(column: Any, name: str) -> np.ndarray:
@@ -184,6 +193,8 @@ class Ids:
 
     def indices_of(self, ids: Any) -> np.ndarray:
         """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
+        if _is_series(ids):
+            ids = ids.to_numpy()
         if isinstance(ids, np.ndarray):
             check_not_masked(ids, "the array of vertices")
             if ids.ndim != 1:

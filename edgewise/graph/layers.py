@@ -41,10 +41,6 @@ MOST_KEPT = 4
 _kept: "weakref.WeakKeyDictionary[Graph, OrderedDict[bytes, GraphInLayers]]" = weakref.WeakKeyDictionary()
 
 
-class ForeignLayers(ParseError):
-    """A file has the layers of another graph, or from other roots."""
-
-
 class MovedGraph(Graph):
     """A graph whose vertices are the places of another one's.
 
@@ -339,18 +335,18 @@ def open_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray) -
     file = GraphFile(path)
     header, other = (
         file.header,
-        f"{file.name} has the layers of another graph, or of this one with other weights",
+        f"{file.name} has the layers of another graph, or of this one with other weights; delete it, or name another",
     )
     if not header.layered:
         raise ParseError(f"{file.name} is the file of a graph, and not of one in layers")
     weights = header.arrays.get("weights")
     said = header.num_vertices, header.num_arcs, header.directed, None if weights is None else weights.dtype
     if said != (graph.num_vertices, graph.num_arcs, graph.directed, graph.weight_dtype):
-        raise ForeignLayers(other)
+        raise ParseError(other)
     if checked_array(file, "graph").tobytes() != key_of(graph):
-        raise ForeignLayers(other)
+        raise ParseError(other)
     if not np.array_equal(checked_array(file, "roots"), roots):
-        raise ForeignLayers(f"{file.name} has layers from other roots")
+        raise ParseError(f"{file.name} has layers from other roots; delete it, or name another")
     return file
 
 

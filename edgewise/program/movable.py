@@ -1,10 +1,10 @@
 """Whether a program may run on a graph whose vertices are numbered otherwise, and what it says then.
 
 Functions see vertices as integers. On a moved graph these are places, so a program may use a vertex as the index of an
-array of the state, compare it with another one by ``==`` or ``!=``, keep it in a variable, or store it in a field of
-`edgewise.program.declare.VERTEX`, each by a plain assignment: that means the same by either number. Anything else would
-give other answers, such as the least label of a component, or the value of vertex 0, and is refused with the line. So
-are random numbers, which depend on the vertex.
+array of vertices, compare it with another one, or with -1, by ``==`` or ``!=``, keep it in a variable, or store it in a
+field of `edgewise.program.declare.VERTEX`, each by a plain assignment: that means the same by either number. Anything
+else would give other answers, such as the least label of a component, or the value of vertex 0, and is refused with the
+line. So are random numbers, which depend on the vertex.
 """
 
 import ast
@@ -17,9 +17,10 @@ from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
 
 _ADVICE = (
-    "a program over layers may use a vertex as an index of the state's arrays, compare it with another by == or !=, or "
-    "store it in a field of ew.VERTEX. To use it as a number, give each vertex its own: number = ew.vertex(int), "
-    "number=np.arange(n); or leave layout at 'auto'"
+    "a program over layers may use a vertex as an index of vertex fields, compare it with another or with -1 by == or "
+    "!=, and keep it by an assignment of its own, x = v, in a variable that only holds vertices or -1, or in a field "
+    "of ew.VERTEX. To use it as a number, give each vertex its own: number = ew.vertex(int), number=np.arange(n); or "
+    "leave layout at 'auto'"
 )
 
 
@@ -59,7 +60,7 @@ class _Uses:
         declared: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
         self._of_vertices = {name for name, each in declared.items() if each.dtype is VERTEX}
         self._parameters = {name for name, each in spec.parameters.items() if each.dtype is VERTEX}
-        self._arrays = {*declared, *STATE_ARRAYS}
+        self._arrays, self._of_arcs = {*declared, *STATE_ARRAYS}, set(spec.edge_fields)
         self._parents = {
             child: node for node in ast.walk(function.tree) for child in ast.iter_child_nodes(node)
         }
@@ -72,7 +73,9 @@ class _Uses:
         for statement in self._function.tree.body:
             for node in ast.walk(statement):
                 if self._is_vertex(node) and not self._is_well_used(node):
-                    raise self._function.refuse(node, f"{ast.unparse(node)} is used as a number; {_ADVICE}")
+                    raise self._function.refuse(
+                        node, f"{ast.unparse(node)} is used as a number here; {_ADVICE}"
+                    )
                 if self._is_arc(node) and not self._is_index(node):
                     raise self._function.refuse(
                         node,
@@ -84,17 +87,25 @@ class _Uses:
                     self._check_stored(node)
 
     def _variables(self) -> set[str]:
-        """The variables that only ever hold a vertex, as far as is known of others."""
+        """The variables that only ever hold a vertex or -1, as far as is known of others."""
         found: dict[str, list[ast.expr]] = {}
         for node in ast.walk(self._function.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 parent = self._parents[node]
                 value = parent.value if isinstance(parent, ast.Assign) and parent.targets == [node] else None
                 found.setdefault(node.id, []).append(value or ast.Constant(0))
-        return {name for name, values in found.items() if all(map(self._is_vertex, values))}
+        return {name for name, values in found.items() if self._are_vertices(values)}
+
+    def _are_vertices(self, values: list[ast.expr]) -> bool:
+        """Whether expressions are vertices or -1, and not all of them are -1."""
+        return all(self._is_vertex(each) or _is_none(each) for each in values) and any(
+            map(self._is_vertex, values)
+        )
 
     def _is_vertex(self, node: ast.AST) -> bool:
-        """Whether an expression is a vertex."""
+        """Whether an expression is a vertex, or may be -1 instead."""
+        if isinstance(node, ast.IfExp):
+            return self._are_vertices([node.body, node.orelse])
         if isinstance(node, ast.Name):
             return node.id == self._vertex or node.id in self._aliases
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -133,8 +144,10 @@ class _Uses:
     def _is_well_used(self, node: ast.AST) -> bool:
         """Whether a vertex is used so that its number does not matter."""
         parent = self._parents[node]
-        if not isinstance(getattr(node, "ctx", None), ast.Load) or self._is_index(node):
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or self._is_index(node):
             return True
+        if isinstance(parent, ast.IfExp) and node is not parent.test:
+            return self._is_vertex(parent) and self._is_well_used(parent)
         if isinstance(parent, ast.Compare):
             others = [each for each in (parent.left, *parent.comparators) if each is not node]
             equality = all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops)
@@ -145,10 +158,19 @@ class _Uses:
         return self._is_vertex(target) or (isinstance(target, ast.Name) and target.id in self._aliases)
 
     def _check_index(self, node: ast.Subscript) -> None:
-        """Refuse an index that is no vertex, or no edge, but a number."""
-        if not (self._is_vertex(node.slice) or self._is_arc(node.slice)):
+        """Refuse an index that is no vertex, or no edge, but a number, and one of the wrong kind of array."""
+        of_arc = self._is_arc(node.slice)
+        if not (of_arc or self._is_vertex(node.slice)):
             raise self._function.refuse(
                 node, f"{ast.unparse(node.slice)} is an index, but a number and no vertex; {_ADVICE}"
+            )
+        name = node.value.attr  # type: ignore[attr-defined]
+        if of_arc != (name in self._of_arcs):
+            kinds = ("an edge", "vertices") if of_arc else ("a vertex", "edges")
+            raise self._function.refuse(
+                node,
+                f"{ast.unparse(node.slice)} is {kinds[0]}, and {name} has values of {kinds[1]}: over layers this would "
+                "be another value",
             )
 
     def _check_stored(self, node: ast.AST) -> None:

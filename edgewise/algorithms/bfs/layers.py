@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import search_memory
-from edgewise.errors import OutputError, ParseError, ScheduleError
+from edgewise.errors import NotKeptWarning, OutputError, ParseError, ScheduleError, warn
 from edgewise.execution import Execution, as_schedule, check_limit
 from edgewise.explain import is_asked
 from edgewise.graph import Graph
 from edgewise.graph.layers import (
-    ForeignLayers,
     GraphInLayers,
     file_beside,
     give_up_when_short,
@@ -93,7 +92,7 @@ def find_layers(
         limit: the bytes of the host's memory that making them may take, or None.
 
     Raises:
-        ParseError: the file is damaged, or that of another graph or of other roots.
+        ParseError: a file that is named is damaged, or that of another graph or of other roots.
         OutputError: it cannot be written.
         MemoryLimitError: more memory is needed than allowed.
         ScheduleError: a file beside that of a graph that has none.
@@ -110,17 +109,23 @@ def find_layers(
                 return Found(kept, f"in {_layers(kept)}, which the graph keeps", 0.0)
             check_limit(f"{name}: reading layers", limit, reading(graph))
             made = load_in_layers(path, graph, roots)
-        except ForeignLayers:
+        except ParseError:  # of another graph, or damaged
             if asked.file != BESIDE:
                 raise
         else:
             keep_in_layers(graph, made)
             return Found(made, f"in {_layers(made)}, read from {path}", time.perf_counter() - started)
     made = kept or _made(name, graph, roots, levels_from, limit)
-    how = f"in {_layers(made)}, made in {time.perf_counter() - started:.3g} s; the graph keeps them"
+    made_in = "" if kept is not None else f"made in {time.perf_counter() - started:.3g} s; "
+    how = f"in {_layers(made)}, {made_in}which the graph keeps"
     if path is not None:
-        save_in_layers(path, graph, made)
-        how += f", and {path}"
+        try:
+            save_in_layers(path, graph, made)
+            how += f", and {path}, written by {time.perf_counter() - started:.3g} s"
+        except OutputError as refused:
+            if asked.file != BESIDE:
+                raise
+            warn(f"{name}: layers are not kept in a file: {refused}", NotKeptWarning)
     return Found(made, how, time.perf_counter() - started)
 
 
