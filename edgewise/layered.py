@@ -91,7 +91,8 @@ class PreparedInLayers:
             return self._plain.run(values, check=True, memory_limit=memory_limit, **how)
         spec, graph = self.spec, self.graph
         found = graph_in_layers(spec.name, graph, self._asked, self._device, memory_limit)
-        limit, moving = as_bytes(f"{spec.name}: memory_limit", memory_limit), self._moving(values)
+        limit = as_bytes(f"{spec.name}: memory_limit", memory_limit)
+        moving = self._moving(values) + found.taken
         started = time.perf_counter()
         try:
             left = None if limit is None else max(0, limit - moving)

@@ -105,9 +105,13 @@ def test_layers_on_a_gpu_are_given_up_when_its_memory_is_short(make):
 def test_a_file_beside_the_graph_is_found_by_itself(tmp_path):
     GRAPHS["lattice"]().save(tmp_path / "g.edgewise")
     first = ew.bfs(ew.load(tmp_path / "g.edgewise"), 7, device="cuda", schedule=layered(7, file="beside"))
-    found = ew.bfs(ew.load(tmp_path / "g.edgewise"), 7, device="cuda")
-    assert "read from" in found.explain()
-    same_search(found, first)
+    graph = ew.load(tmp_path / "g.edgewise")
+    runs = [ew.bfs(graph, 7, device="cuda") for _ in range(30)]
+    taken = ["layers" in run.explain() for run in runs]
+    assert not taken[0] and taken[-1] and taken == sorted(taken)
+    assert sum("read from" in run.explain() for run in runs) == 1
+    for run in runs:
+        same_search(run, first)
 
 
 def test_arcs_that_all_lead_ahead_need_one_sweep():

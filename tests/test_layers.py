@@ -10,7 +10,7 @@ from battery import graphs
 from graph_files import Changed
 
 import edgewise as ew
-from edgewise.algorithms.bfs.layers import layers_at_hand
+from edgewise.algorithms.bfs.layers import layers_at_hand, note_search
 from edgewise.errors import (
     MemoryLimitError,
     NotKeptWarning,
@@ -19,8 +19,9 @@ from edgewise.errors import (
     ParseError,
     ScheduleError,
 )
+from edgewise.graph.file_map import GraphFile
 from edgewise.graph.layers import drop_layers, kept_in_layers, load_in_layers, put_in_layers, save_in_layers
-from edgewise.layout.layers import joined
+from edgewise.layout.layers import Order, joined
 
 GRAPHS = {
     "streets": lambda: ew.generate.lattice(12, 15, removed=0.2, one_way=0.3, seed=1, weights=(1, 9)),
@@ -449,6 +450,52 @@ def test_runs_that_have_no_layers_say_so():
         ew.sssp(signed, 0, schedule=schedule)
     with pytest.raises(ScheduleError, match="makes layers is not explained"):
         ew.explain(ew.bfs, GRAPHS["streets"](), 0, schedule=schedule)
+
+
+def test_a_file_beside_the_graph_is_at_hand_once_it_is_worth_reading(tmp_path):
+    GRAPHS["streets"]().save(tmp_path / "g.edgewise")
+    sources = np.array([3])
+    ew.bfs(ew.load(tmp_path / "g.edgewise"), 3, schedule=layered(3, file="beside"))
+    graph = ew.load(tmp_path / "g.edgewise")
+    note_search(graph, sources, 1.0)  # it was not asked for before
+    assert layers_at_hand(graph, sources) is None
+    note_search(graph, np.array([4]), 1.0)
+    note_search(graph, sources, 1e-9)
+    assert layers_at_hand(graph, sources) is None
+    note_search(graph, sources, 1.0)
+    assert layers_at_hand(graph, sources, 10_000) is None
+    found = layers_at_hand(graph, sources, weights=True)
+    assert "read from" in found.how
+    assert "which the graph keeps" in layers_at_hand(graph, sources).how
+    assert layers_at_hand(graph, sources, 10_000) is None
+
+
+def test_damaged_weights_of_a_file_are_not_kept(saved):
+    graph, path = saved
+    ew.sssp(graph, 3)
+    drop_layers(graph)
+    data = bytearray(path.read_bytes())
+    weights = GraphFile(path).header.arrays["weights"]
+    data[weights.begin] ^= 1
+    path.write_bytes(data)
+    same_search(ew.bfs(graph, 3, schedule=layered(3, file=path)), ew.bfs(graph, 3))  # reads none
+    for _ in range(2):
+        with pytest.raises(ParseError, match="is damaged"):
+            ew.sssp(graph, 3, schedule=layered(3, file=path))
+    got = ew.sssp(graph, 3, schedule=layered(3))
+    assert "made in" in got.explain()
+    np.testing.assert_array_equal(got.distance, ew.sssp(graph, 3).distance)
+
+
+@pytest.mark.parametrize("min_arcs", [1, 4, 2**31 - 1, 2**31, 2**63, 2**70])
+def test_lists_are_joined_whatever_their_length(min_arcs):
+    begins, n = np.array([0, 1, 3, 7, 10, 12]), 12
+    order = Order(np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), begins)
+    offsets = (np.arange(n + 1) * 10**8).astype(np.int32)
+    offsets[-1] = 1_300_000_000
+    found = joined(order, offsets, min_arcs)
+    assert found.tolist() == ([0, 1, 3, 7, 10, 12] if min_arcs < 10**8 else [0, 12])
+    assert joined(order, offsets, 500_000_000).tolist() == [0, 7, 12]
 
 
 def test_a_graph_whose_file_has_a_long_name_has_no_layers_at_hand(tmp_path):

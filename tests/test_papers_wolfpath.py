@@ -39,7 +39,7 @@ def in_layers(edges: Edges, root: int, num_vertices: int, **how: Any) -> list[fl
     source, target, weight = (np.array(column, np.int32) for column in zip(*edges, strict=True))
     graph = ew.Graph.from_edges(source, target, weight, num_vertices=num_vertices)
     found = ew.sssp(graph, root, schedule=ew.Schedule(layout=ew.Layered(root)), **how)
-    assert "the graph keeps them" in found.explain() and found.verify(graph)
+    assert "which the graph keeps" in found.explain() and found.verify(graph)
     none = np.iinfo(found.distance.dtype).max
     return [math.inf if each == none else float(each) for each in found.distance.tolist()]
 
@@ -179,6 +179,10 @@ def rows() -> list[dict[str, object]]:
     memory = known | {"part": "memory", "weight_bytes": 1200}
     found += [memory | {"system": system, "bytes": size} for system, size in sizes.items()]
     trace = known | {"part": "trace", "program": "SSSP"}
+    deep = trace | {"graph": "lattice", "program": "BFS"}
+    found += [deep | {"system": "Layered, whole", "ms": 2}, deep | {"system": "Layered, limit", "ms": 5}]
+    found.append(deep | {"part": "flags", "system": "without layers", "flag": "GPU", "ms": 4})
+    found.append(flags | {"system": "without layers", "flag": "GPU", "program": "BFS", "ms": 2})
     found += [
         trace | {"system": system, "ms": ms}
         for system, ms in (("without layers, limit", 9), ("Layered, limit", 6))
@@ -186,6 +190,7 @@ def rows() -> list[dict[str, object]]:
     found.append(trace | {"system": "kernel", "start_ms": 0, "ms": 4})
     found += [trace | {"system": "copy", "start_ms": start, "ms": 0.5} for start in (-0.25, 1, 2, 3.75)]
     made = known | {"part": "preprocessing"}
+    found.append(made | {"system": "layers, GPU", "seconds": 0.006})
     found.append(made | {"system": "layers, CPU, file", "seconds": 0.02})
     found.append(made | {"system": "CuSha-like", "seconds": 0.01})
     return found
@@ -255,6 +260,13 @@ def test_claims(write: Write, rows: list[dict[str, object]]) -> None:
     assert cells(table, frontier.format("lattice"))[1:] == ["-", "not measured"]
     beyond = "beyond the GPU's memory, over GraphChi (here CPU, file, 4 threads)"
     assert cells(table, beyond)[1:] == ["mean 150.0, 100.0 to 200.0", "**no**"]
+    assert cells(table, "BFS on lattice from layers, ms") == ["goal 7.0", "2.00", "**yes**"]
+    ratio = "BFS on lattice from layers beyond memory / {}"
+    assert cells(table, ratio.format("the search in memory"))[1:] == ["1.25", "**yes**"]
+    assert cells(table, ratio.format("layers in memory"))[1:] == ["2.50", "**no**"]
+    assert cells(table, "making layers on the GPU / the search") == ["goal 3", "2.00", "**yes**"]
+    assert cells(table, "memory of layers / CSR") == ["goal 1.4", "1.25", "**yes**"]
+    assert cells(table, "memory of layers and places / CSR") == ["goal 1.4", "-", "not measured"]
     assert cells(table, "memory of layered edge list / CSR")[1:] == ["mean 1.50, 1.50", "**no**"]
     weighted = cells(table, "memory of layered edge list / CSR, with weights")
     assert weighted[1:] == ["mean 1.29, 1.29", "**yes**"]

@@ -4,8 +4,9 @@ Times are those of events of the driver, on the clock of the GPU: around the lau
 around each copy in the stream of copies (`edgewise.algorithms.sssp.cuda_ring`).
 """
 
+import itertools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -13,9 +14,10 @@ from unittest import mock
 import numpy as np
 
 import edgewise as ew
-from benchmarks.papers.wolfpath_setup import Case
+from benchmarks.papers.wolfpath_setup import PROGRAMS, Case
 from edgewise.algorithms.sssp.cuda import Ring
 from edgewise.errors import MemoryLimitError
+from edgewise.graph.layers import drop_layers
 from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import cupy, finish, host_copy
 
@@ -51,22 +53,28 @@ def traced() -> Iterator[list[Span]]:
 
 
 def trace_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
-    """Shortest paths with the least memory: by sweeps and without layers, and one run by sweeps, traced."""
+    """Runs with the least memory, over layers and without, and one run by sweeps, traced."""
     source, target, weight = (host_copy(column) for column in case.made[1])
     graph = ew.Graph.from_edges(source, target, weight, num_vertices=case.made[0])
-    known, wanted = case.facts | {"part": "trace", "program": "SSSP"}, host_copy(case.distance)
+    known, of_weight = case.facts | {"part": "trace"}, 4 + graph.weights.dtype.itemsize  # type: ignore[union-attr]
     layered = ew.Schedule(layout=ew.Layered(case.root))
-    ew.bfs(graph, case.root, device="cpu", schedule=layered)  # the limit holds for making layers, too
-    for system, schedule in (("without layers, limit", ew.Schedule()), ("Layered, limit", layered)):
+    systems = {"Layered, limit": layered, "without layers, limit": ew.Schedule(), "Layered, whole": layered}
+    for program, (system, schedule) in itertools.product(PROGRAMS, systems.items()):
+        call, field = (ew.sssp, "distance") if program == "SSSP" else (ew.bfs, "level")
+        wanted = host_copy(case.distance if program == "SSSP" else case.level)
+        if schedule is not layered:
+            drop_layers(graph)
         how: dict[str, Any] = {"device": "cuda", "schedule": schedule}
-        try:
-            ew.sssp(graph, case.root, memory_limit=0, **how)
-        except MemoryLimitError as refused:
-            how["memory_limit"] = refused.needed
-        found = [ew.sssp(graph, case.root, **how) for _ in range(repeat + 1)]
-        right = all(np.array_equal(each.distance, wanted) for each in found)
-        milliseconds = 1e3 * statistics.median(each.seconds for each in found[1:])
-        yield known | {"system": system, "ms": milliseconds, "limit": how["memory_limit"], "right": right}
+        if "limit" in system:
+            how["memory_limit"] = least_memory(call, graph, case.root, **how)
+        found = [call(graph, case.root, **how) for _ in range(repeat + 1)]
+        right = all(np.array_equal(getattr(each, field), wanted) for each in found)
+        row = {"program": program, "system": system, "limit": how.get("memory_limit", "")}
+        yield (
+            known | row | {"ms": 1e3 * statistics.median(each.seconds for each in found[1:]), "right": right}
+        )
+    how = {"device": "cuda", "schedule": layered}
+    how["memory_limit"] = least_memory(ew.sssp, graph, case.root, **how)
     with traced() as spans:
         ew.sssp(graph, case.root, **how)
     lasts = {span: cupy().cuda.get_elapsed_time(span[0], span[1]) for span in spans}
@@ -74,6 +82,14 @@ def trace_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
     sweeps = max((span for span in spans if span[2] == "kernel"), key=lasts.__getitem__)
     for span in [sweeps, *(span for span in spans if span[2] == "copy")]:
         begin = cupy().cuda.get_elapsed_time(sweeps[0], span[0])
-        of_weight = 4 + graph.weights.dtype.itemsize  # type: ignore[union-attr]
         row = {"system": span[2], "start_ms": begin, "ms": lasts[span], "bytes": of_weight * span[3]}
-        yield known | row | {"limit": how["memory_limit"]}
+        yield known | row | {"program": "SSSP", "limit": how["memory_limit"]}
+
+
+def least_memory(call: Callable[..., Any], graph: ew.Graph, source: Any, **how: Any) -> int:
+    """The fewest bytes with which a call runs on a GPU."""
+    try:
+        call(graph, source, memory_limit=0, **how)
+    except MemoryLimitError as refused:
+        return int(refused.needed)
+    raise AssertionError("it runs without memory")

@@ -48,7 +48,11 @@ class GraphFile:
         self._file = _opened(self.name)
         self._close = weakref.finalize(self, os.close, self._file)
         self._found = _identity(os.fstat(self._file))
-        self.header: FileHeader = parse_header(self.name, os.pread(self._file, PAGE, 0), self._found[0])
+        try:
+            begin = os.pread(self._file, PAGE, 0)
+        except OSError as error:
+            raise ParseError(f"cannot read {self.name}: {error.strerror}") from None
+        self.header: FileHeader = parse_header(self.name, begin, self._found[0])
         self.lock, self.prints = threading.RLock(), dict[str, int]()
         self._guard = -1
 

@@ -186,7 +186,7 @@ def making(graph: Graph) -> Step:
     n, m = graph.num_vertices, graph.num_arcs
     of_arc = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
     of_offset = csr.offset_dtype(m)().itemsize
-    kept = (8 + of_offset) * n + of_arc * m
+    kept = (12 + of_offset) * n + of_arc * m
     return in_turn(graph.making(), Step(kept, kept + 2 * of_offset * n + n))
 
 
@@ -229,6 +229,13 @@ def keep_in_layers(graph: Graph, made: GraphInLayers) -> None:
     kept[made.roots.tobytes()] = made
     while len(kept) > MOST_KEPT:
         kept.popitem(last=False)
+
+
+def forget_layers(graph: Graph, roots: np.ndarray) -> None:
+    """Give up the graph in layers from these roots, if it is kept with the graph."""
+    kept = _kept.get(graph.itself)
+    if kept is not None:
+        kept.pop(roots.tobytes(), None)
 
 
 def drop_layers(graph: Graph) -> None:
@@ -324,6 +331,12 @@ def load_in_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray
     if kinds.counts[Kind.BEYOND] or kinds.lost:
         raise file.damaged("some of its arcs lead beyond the next layer, or no arc leads to a vertex of one")
     return GraphInLayers(_moved_graph(graph, order, rows), roots, kinds)
+
+
+def num_layers_in(file: GraphFile) -> int:
+    """How many layers a file says that it has."""
+    begins = file.header.arrays.get("begins")
+    return 0 if begins is None else begins.length - 2
 
 
 def open_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray) -> GraphFile:

@@ -135,7 +135,8 @@ def joined(order: Order, offsets: Any, min_arcs: int) -> np.ndarray:
         min_arcs: at least 1.
     """
     begins = order.begins[order.begins < order.begins[-1]]
-    arcs, ends, at = np.append(offsets[begins], offsets[-1:]), [], 0
+    arcs, ends, at = np.append(offsets[begins], offsets[-1:]).astype(np.int64), [], 0
+    min_arcs = min(min_arcs, int(arcs[-1]) + 1)
     while at < len(begins):
         ends.append(at)
         at = int(np.searchsorted(arcs, arcs[at] + min_arcs))

@@ -33,7 +33,7 @@ from edgewise.algorithms.bfs.cpu import (
     search_layers,
     search_memory,
 )
-from edgewise.algorithms.bfs.layers import Found, find_layers, layers_at_hand
+from edgewise.algorithms.bfs.layers import DEEP, Found, Making, find_layers, layers_at_hand, note_search
 from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
@@ -42,7 +42,6 @@ from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
-from edgewise.graph.layers import check_weights
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
 from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
@@ -155,7 +154,8 @@ def bfs(
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
     if asked is not None:
-        found = graph_in_layers("bfs", graph, asked, device, memory_limit, weights=False)
+        after = layers_memory(graph, schedule, True).most
+        found = graph_in_layers("bfs", graph, asked, device, memory_limit, after, weights=False)
         return _over_layers(graph, source, max_depth, limit, found, schedule, how)
 
     def memory(schedule: Schedule) -> int:
@@ -193,14 +193,24 @@ def bfs(
     if len(sources) == 0:
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     chosen = task.admission.chosen
-    if chosen.on_gpu and not chosen.as_program and (at_hand := layers_at_hand(graph, sources)) is not None:
+    searches = chosen.on_gpu and not chosen.as_program
+    least = DEEP if graph.placement is not None else 0
+    if searches and (at_hand := layers_at_hand(graph, sources, least)) is not None:
         return _over_layers(graph, source, max_depth, limit, at_hand, schedule, how)
     levels, run = task.find(graph, sources, limit)
+    if searches:
+        note_search(graph, sources, run.seconds)
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 
 
 def graph_in_layers(
-    name: str, graph: Graph, asked: Layered, device: str, memory_limit: Any, weights: bool = True
+    name: str,
+    graph: Graph,
+    asked: Layered,
+    device: str,
+    memory_limit: Any,
+    after: int = 0,
+    weights: bool = True,
 ) -> Found:
     """The graph in the layers that a schedule asks for, made by a search if they are not at hand.
 
@@ -208,6 +218,7 @@ def graph_in_layers(
         name: what runs, for messages.
         graph, device, memory_limit: as for the run.
         asked: what the schedule says.
+        after: the bytes of the host's memory that the run itself takes.
         weights: whether the run reads weights: those in a file are compared with the graph's.
 
     Raises:
@@ -228,10 +239,7 @@ def graph_in_layers(
             return bfs(graph, ids, device=device, memory_limit=memory_limit).on_device("level")
         return bfs(graph, ids, device="cpu", memory_limit=limit).level
 
-    found = find_layers(name, graph, asked, roots, levels_from, limit)
-    if weights:
-        check_weights(graph, found.made)
-    return found
+    return find_layers(name, graph, asked, roots, weights, Making(levels_from, limit, after))
 
 
 def _indices_of(graph: Graph, ids: Any, what: str) -> np.ndarray:
@@ -263,7 +271,11 @@ def _over_layers(
         work=work,
         rounds=rounds,
         arrays=Arrays.BOTH_WAYS,
-        cpu=Form(search_layers, lambda each: layers_memory(moved, each, from_roots).most, (Push, Pull)),
+        cpu=Form(
+            search_layers,
+            lambda each: layers_memory(moved, each, from_roots).most + found.taken,
+            (Push, Pull),
+        ),
         cuda=Form(
             "bfs.cuda.search_layers",
             lambda _: 20 * n,

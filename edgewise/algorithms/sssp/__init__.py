@@ -22,7 +22,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgewise.algorithms.bfs import Found, graph_in_layers, layers_asked, layers_at_hand
+from edgewise.algorithms.bfs import (
+    DEEP,
+    Found,
+    graph_in_layers,
+    layers_asked,
+    layers_at_hand,
+    note_search,
+)
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value
@@ -36,10 +43,9 @@ from edgewise.algorithms.sssp.cpu import (
 )
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
-from edgewise.errors import MemoryLimitError, ParameterError, ParseError, ScheduleError
+from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
-from edgewise.graph.layers import check_weights
 from edgewise.kernels.costs import levels
 from edgewise.layout.layers import ring_arcs, stage_arcs
 from edgewise.memory import in_turn
@@ -49,9 +55,6 @@ from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
 
-#: From so many layers on, sweeps over rows beyond a GPU's memory were faster than runs without layers: 1.1 to 4 times
-#: on ten graphs of 16 to 32,768 layers. On three graphs of 8 to 11 layers they took up to twice as long.
-_DEEP = 16
 _SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 
@@ -165,7 +168,8 @@ def sssp(
             raise ScheduleError(
                 "sssp: there are negative weights, which do not run over layers; leave layout at 'auto'"
             )
-        found = graph_in_layers("sssp", graph, asked, device, memory_limit)
+        after = layers_memory(graph, dtype, schedule).most
+        found = graph_in_layers("sssp", graph, asked, device, memory_limit, after)
         how |= {"device": device, "schedule": schedule}
         return _over_layers(graph, _index_of(graph, source), dtype, delta, found, asked.min_edges, how)
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
@@ -195,25 +199,18 @@ def sssp(
         program=program,
     )
     start, chosen = _index_of(graph, source), task.admission.chosen
-    sweeps = chosen.on_gpu and not chosen.as_program and not is_signed(graph) and delta == "auto"
-    if sweeps and graph.placement is not None and (deep := _deep_layers(graph, start)) is not None:
-        how |= {"device": "cuda", "schedule": schedule}
-        with suppress(MemoryLimitError):  # it takes a little more than a run without layers
-            return _over_layers(graph, start, dtype, delta, deep, None, how)
+    sources = np.array([start], np.int64)
+    may_sweep = chosen.on_gpu and not chosen.as_program and not is_signed(graph) and delta == "auto"
+    if may_sweep and graph.placement is not None:
+        at_hand = layers_at_hand(graph, sources, DEEP, weights=True)
+        if at_hand is not None:
+            how |= {"device": "cuda", "schedule": schedule}
+            with suppress(MemoryLimitError):  # it takes a little more than a run without layers
+                return _over_layers(graph, start, dtype, delta, at_hand, None, how)
     paths, run = task.find(graph, start, dtype, delta)
+    if run.on_gpu:
+        note_search(graph, sources, run.seconds)
     return SSSPResult(graph, run, start, paths)
-
-
-def _deep_layers(graph: Graph, start: int) -> Found | None:
-    """The graph in layers from the source, if they are at hand, and so many that sweeps beyond a GPU's memory win."""
-    found = layers_at_hand(graph, np.array([start]))
-    if found is None or found.made.order.num_layers < _DEEP:
-        return None
-    try:
-        check_weights(graph, found.made)
-    except ParseError:
-        return None
-    return found
 
 
 def _over_layers(
@@ -233,7 +230,7 @@ def _over_layers(
         work=paths_work(moved),
         rounds=3 * levels(n, graph.num_arcs),
         arrays=Arrays.rows(graph.weighted),
-        cpu=Form(paths_in_layers, lambda each: layers_memory(moved, dtype, each).most, (Push,)),
+        cpu=Form(paths_in_layers, lambda each: layers_memory(moved, dtype, each).most + found.taken, (Push,)),
         cuda=Form(
             "sssp.cuda.paths_in_layers",
             lambda _: n * (_vertex_bytes(moved, dtype) + dtype.itemsize + 4) + _ring_bytes(moved),
