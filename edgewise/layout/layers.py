@@ -6,12 +6,12 @@ place in that order. So the rows of a layer, and those of the next one, lie side
 an arc tell its kind: it goes ahead to the next layer, stays in its layer, or goes back to a layer before. No arc is
 left out. (The paper's algorithm drops arcs back, and those of a second parent.) The order of arcs in a row stays, too.
 
-A vertex to which an arc of its own layer leads is repeated in the next layer: its row is walked again there, for its
-value may have changed since. Of such a vertex only its place is kept once more, and not its row.
+A vertex to which an arc of its own layer leads is marked as repeated. The paper has it once more in the next layer, for
+its value may have changed since; here sweeps walk its row again whenever it has.
 
 Memory. The paper keeps source and target of each arc, 2 m words. Here sources are compressed: places of a layer are
 consecutive, and one offset says where a row begins. With the vertex at each place, that makes m + 2 n words, beside
-m + n of the rows themselves, and one for each repeated vertex.
+m + n of the rows themselves, and one for each repeated vertex; and the place of each vertex is kept beside them.
 
 Reference. Zhu et al., "WolfPath: Accelerating Iterative Traversing-Based Graph Processing on GPU", International
 Journal of Parallel Programming 47 (2019), sections 3.1 and 3.2.

@@ -33,7 +33,8 @@ from edgewise.algorithms.bfs.cpu import (
     search_layers,
     search_memory,
 )
-from edgewise.algorithms.bfs.layers import DEEP, Found, Making, find_layers, layers_at_hand, note_search
+from edgewise.algorithms.bfs.layers import DEEP as DEEP
+from edgewise.algorithms.bfs.layers import Found, Making, find_layers, layers_at_hand, note_search
 from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
@@ -194,8 +195,7 @@ def bfs(
         raise ParameterError("bfs: the list of sources is empty; expected at least one")
     chosen = task.admission.chosen
     searches = chosen.on_gpu and not chosen.as_program
-    least = DEEP if graph.placement is not None else 0
-    if searches and (at_hand := layers_at_hand(graph, sources, least)) is not None:
+    if searches and (at_hand := layers_at_hand(graph, sources)) is not None:
         return _over_layers(graph, source, max_depth, limit, at_hand, schedule, how)
     levels, run = task.find(graph, sources, limit)
     if searches:

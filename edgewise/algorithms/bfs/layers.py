@@ -36,8 +36,8 @@ from edgewise.schedule import Layered, Schedule
 
 #: What `Layered.file` is for a file beside that of the graph.
 BESIDE = "beside"
-#: From so many layers on, runs over them beyond a GPU's memory were faster than runs without: shortest paths 1.1 to 4
-#: times on ten graphs of 16 to 32,768 layers. On three graphs of 8 to 11 layers they took up to twice as long.
+#: From so many layers on, shortest paths over them beyond a GPU's memory were faster than those without, 1.1 to 4 times
+#: on ten graphs of 16 to 32,768 layers. On four graphs of 7 to 11 layers they took 1.4 to 4 times as long.
 DEEP = 16
 #: About the seconds for each byte in which a file of layers is read and checked.
 _READING = 0.75e-9
