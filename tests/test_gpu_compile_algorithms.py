@@ -90,7 +90,7 @@ NAMES = (
     "levels by vertices",
     "sweeps",
     "moved rows",
-    "arcs of layers",
+    "layers",
     "sssp",
     "sssp apart",
     "sssp over sorted rows",
