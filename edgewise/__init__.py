@@ -5,8 +5,8 @@ contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connec
 `betweenness`, `edge_betweenness` for what is ready made.
 """
 
+from edgewise import approx, generate
 from edgewise import early as early
-from edgewise import generate
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.components import connected_components
@@ -92,6 +92,7 @@ __all__ = [
     "WarpMapped",
     "WorkloadDecomposition",
     "aggregator",
+    "approx",
     "betweenness",
     "bfs",
     "build",

@@ -36,6 +36,7 @@ ORDER = [
     {"run"},
     {"algorithms"},
     {"layered"},
+    {"approx"},
     {"__init__"},
     {"cli"},
 ]

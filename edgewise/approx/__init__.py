@@ -1,0 +1,15 @@
+"""Graphs changed so that a GPU runs faster over them, by a stated number of edges that were not there.
+
+Nothing here happens unasked: a function takes a graph and a knob and gives another graph, with what was added, on which
+everything runs as on any graph; `evaluate` measures what that gains and what it costs.
+
+Reference. Singh and Nasre, "Graffix: Efficient Graph Processing with a Tinge of GPU-Specific Approximations", ICPP
+2020.
+"""
+
+from edgewise.approx.degree import normalize_degrees as normalize_degrees
+from edgewise.approx.measure import Evaluation as Evaluation
+from edgewise.approx.measure import evaluate as evaluate
+from edgewise.approx.transformed import Approximate as Approximate
+
+__all__ = ["Approximate", "Evaluation", "evaluate", "normalize_degrees"]

@@ -1,0 +1,210 @@
+"""Degree normalisation: vertices of similar degree lie together, and those that fall a little short get more edges.
+
+Threads of a warp wait for the one with the most edges. So vertices are put into buckets by their out-degree, from a
+power of two to the next, in which they stay in their order. Of each warp, vertices whose degree is nearly the largest
+get edges to vertices two steps away, as long as the paths there, up to a part of the largest degree.
+
+With weights, an added edge is as long as a path that was there: shortest paths, strong components, and the weight of a
+minimum spanning forest (if no weight is negative) stay exact. Searches by steps, PageRank and betweenness change.
+
+Reference. Singh and Nasre (2020), section 4, and 5.4 for the similarity of degrees.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from edgewise.approx.transformed import Added, Approximate
+from edgewise.errors import ParameterError
+from edgewise.graph import Graph, check_graph
+from edgewise.kernels.cache import device_function
+from edgewise.kernels.costs import best_threads
+from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on, sealed
+from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
+from edgewise.text import shown
+
+#: Vertices that a thread takes at a time; paths that are looked at for each edge that is wanted; about the nanoseconds
+#: that a path takes.
+_STEP, _PATHS, _PATH_NS = 64, 64, 5
+
+
+def normalize_degrees(
+    graph: Graph, *, threshold: float = 0.3, fill: float = 0.85, budget: float = 0.03, warp: int = 32
+) -> Approximate:
+    """Put vertices of similar out-degree side by side, and add edges to those that fall a little short.
+
+    A vertex falls short by ``1 - degree / largest``, where `largest` is the largest degree among the vertices of its
+    warp. If it does by at most `threshold`, it gets edges up to ``int(fill * largest)``: to vertices two steps away, in
+    the order of rows, to which it has no edge, at most 64 paths looked at for each edge. The weight of an added edge is
+    the sum of the weights of its path; sums beyond the dtype are left out. O(n + m) on average.
+
+    Args:
+        graph: directed or undirected; in an undirected graph an edge is added to both rows.
+        threshold: from 0, which adds nothing, to 1.
+        fill: from 0 to 1.
+        budget: the most edges that are added, as a fraction of the graph's; vertices come in their new order.
+        warp: how many vertices lie side by side, at least 1.
+
+    Returns:
+        The graph, with what was added.
+
+    Raises:
+        ParameterError: a knob that is not a number in its range.
+    """
+    check_graph("normalize_degrees", graph)
+    knobs = {"threshold": threshold, "fill": fill, "budget": budget}
+    for name, value in knobs.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+            raise ParameterError(
+                f"normalize_degrees: {name} is {shown(value)}; expected a number from 0 to 1"
+            )
+    if isinstance(warp, bool) or not isinstance(warp, int | np.integer) or warp < 1:
+        raise ParameterError(f"normalize_degrees: warp is {shown(warp)}; expected an integer of at least 1")
+    started = time.perf_counter()
+    degree = np.diff(graph.offsets).astype(np.int64)
+    order = order_by_degree(degree)
+    wanted = edges_wanted(degree[order], threshold, fill, int(warp))
+    added = two_steps_away(graph, order, wanted, int(budget * graph.num_edges))
+    seconds = time.perf_counter() - started
+    return Approximate(graph, order, added, "normalize_degrees", {**knobs, "warp": int(warp)}, seconds)
+
+
+def order_by_degree(degree: np.ndarray) -> np.ndarray:
+    """Vertices in buckets of degrees, from a power of two to the next, the largest first; int32."""
+    bucket = np.frexp(degree.astype(np.float64))[1]
+    return np.argsort(-bucket, kind="stable").astype(np.int32)
+
+
+def edges_wanted(degree: np.ndarray, threshold: float, fill: float, warp: int) -> np.ndarray:
+    """How many edges vertices are to get, int64.
+
+    Args:
+        degree: int64, of vertices in their new order.
+        threshold, fill, warp: see `normalize_degrees`.
+    """
+    if len(degree) == 0:
+        return degree
+    largest = np.maximum.reduceat(degree, np.arange(0, len(degree), warp)).repeat(warp)[: len(degree)]
+    short = 1 - degree / np.maximum(largest, 1)
+    missing = (fill * largest).astype(np.int64) - degree
+    return np.where((short > 0) & (short <= threshold) & (missing > 0), missing, 0)
+
+
+def two_steps_away(graph: Graph, order: np.ndarray, wanted: np.ndarray, most: int) -> Added:
+    """Edges from vertices to others that are two steps away.
+
+    Args:
+        graph: the graph.
+        order: vertices, int32.
+        wanted: how many edges each of them is to get, int64.
+        most: how many there may be of all.
+    """
+    chosen = np.flatnonzero(wanted)
+    sources, wanted = order[chosen], np.minimum(wanted[chosen], most)
+    begins = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum(wanted, out=begins[1:])
+    count, targets = np.zeros(len(sources), np.int64), np.empty(begins[-1], np.int32)
+    weights = None if graph.weights is None else np.empty(begins[-1], graph.weights.dtype)
+    if len(sources):
+        work = _PATH_NS * _PATHS * int(begins[-1])
+        threads = best_threads(work, available_threads())
+        longest = int(np.diff(graph.offsets).max()) + int(wanted.max()) + 1
+        seen = np.empty((threads, 1 << int(2 * longest - 1).bit_length()), np.int32)
+        rows = sealed(graph.offsets), sealed(graph.targets), graph.weights
+        bounds = _bounds(graph.weights)
+        given = sealed(sources), sealed(begins), bounds, seen, count, targets, weights
+        launch_on(threads, _find, *rows, *given, long=work > INTERRUPTIBLE)
+    kept = np.arange(begins[-1]) - np.repeat(begins[:-1], wanted) < np.repeat(count, wanted)
+    found = np.repeat(sources, count), targets[kept], None if weights is None else weights[kept]
+    return _cut(Added(*found), graph.directed, most)
+
+
+def _cut(added: Added, directed: bool, most: int) -> Added:
+    """The first edges; of those of an undirected graph that were found from both ends, the first."""
+    first = np.arange(len(added.sources))
+    if not directed:
+        pairs = np.sort(np.stack([added.sources, added.targets]), axis=0).astype(np.int64)
+        first = np.sort(np.unique(pairs[0] << 32 | pairs[1], return_index=True)[1])
+    first = first[:most]
+    weights = None if added.weights is None else added.weights[first]
+    return Added(added.sources[first], added.targets[first], weights)
+
+
+def _bounds(weights: np.ndarray | None) -> np.ndarray:
+    """The least and the largest weight of a dtype; no numbers for floats."""
+    if weights is None or weights.dtype.kind == "f":
+        return np.zeros(0, np.int64)
+    limits = np.iinfo(weights.dtype)
+    return np.array([limits.min, limits.max], np.int64)
+
+
+@team_kernel
+def _find(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    weights: Any,
+    sources: Any,
+    begins: Any,
+    bounds: Any,
+    seen: Any,
+    count: Any,
+    to: Any,
+    lengths: Any,
+) -> None:
+    """Find vertices two steps away from sources, to which there is no edge, in the order of rows."""
+    table = seen[thread]
+    while True:
+        first = claim(control, 0, _STEP, len(sources))
+        if first >= len(sources):
+            return
+        for i in range(first, min(first + _STEP, len(sources))):
+            u, at, end = np.int64(sources[i]), begins[i], begins[i + 1]
+            row, row_end = np.int64(offsets[u]), np.int64(offsets[u + 1])
+            used = 2
+            while used < 2 * (row_end - row + end - at + 1):
+                used *= 2
+            table[:used] = -1
+            _is_new(table, used, u)
+            for k in range(row, row_end):
+                _is_new(table, used, np.int64(targets[k]))
+            left = _PATHS * (end - at)
+            for k in range(row, row_end):
+                x = np.int64(targets[k])
+                for j in range(np.int64(offsets[x]), np.int64(offsets[x + 1])):
+                    if at == end or left == 0:
+                        break
+                    left -= 1
+                    w = np.int64(targets[j])
+                    if weights is not None and not _fits(weights[k], weights[j], bounds):
+                        continue
+                    if _is_new(table, used, w):
+                        to[at] = w
+                        if weights is not None:
+                            lengths[at] = weights[k] + weights[j]
+                        at += 1
+            count[i] = at - begins[i]
+
+
+@device_function
+def _is_new(table: Any, used: Any, v: Any) -> Any:
+    """Put a vertex into a table of a power of two, which has room; whether it was not there."""
+    slot = (v * np.int64(0x9E3779B1) >> 7) & (used - 1)
+    while table[slot] != -1:
+        if table[slot] == v:
+            return False
+        slot = (slot + 1) & (used - 1)
+    table[slot] = v
+    return True
+
+
+@device_function
+def _fits(a: Any, b: Any, bounds: Any) -> Any:
+    """Whether the sum of two weights is one of their dtype, and finite."""
+    if len(bounds) == 0:
+        return np.isfinite(a + b)
+    a, b = np.int64(a), np.int64(b)
+    return bounds[0] - b <= a if b < 0 else a <= bounds[1] - b

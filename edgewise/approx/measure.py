@@ -1,0 +1,161 @@
+"""What an approximate graph gains, and what it costs in exactness: a call on it and on the graph it is made of."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.approx.transformed import Approximate
+from edgewise.errors import ParameterError
+from edgewise.graph import Graph
+from edgewise.result import Result
+from edgewise.text import shown
+
+#: What is compared of the results of algorithms: a value for each vertex, or one number.
+_OF_VERTICES = {"bfs": "level", "sssp": "distance", "pagerank": "rank", "betweenness": "centrality"}
+_NUMBERS = {"scc": "num_components", "components": "num_components", "mst": "total_weight"}
+#: How many of the first vertices are compared.
+_TOP = 100
+
+
+class Difference(NamedTuple):
+    """How much values differ from the exact ones. They are finite for vertices that were reached.
+
+    Attributes:
+        inaccuracy: the mean absolute difference, divided by the mean absolute exact value, over vertices for which both
+            values are finite.
+        largest_error: the largest absolute difference of them.
+        rank_correlation: Spearman's, of them; NaN where all values are one.
+        top_overlap: which fraction of the 100 largest exact values, or half of all if there are fewer, is among as many
+            of the largest others.
+        reachability: for which fraction of the vertices only one value is finite.
+        is_exact: whether all values are the same.
+    """
+
+    inaccuracy: float
+    largest_error: float
+    rank_correlation: float
+    top_overlap: float
+    reachability: float
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A call on an approximate graph beside the same call on the graph that it was made of.
+
+    Attributes:
+        exact_seconds, renumbered_seconds, seconds: medians of `Result.seconds` on the graph itself, in the new order
+            without added edges, and with them.
+        preprocessing_seconds: how long making the graph took.
+        extra_space: the bytes of added edges, as a fraction of the graph's.
+        added: how many edges were added.
+        difference: of the values that are compared: levels, distances, ranks, centralities; or of one number, how many
+            components there are, or the weight of a forest.
+    """
+
+    exact_seconds: float
+    renumbered_seconds: float
+    seconds: float
+    preprocessing_seconds: float
+    extra_space: float
+    added: int
+    difference: Difference
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast the approximate call is."""
+        return self.exact_seconds / self.seconds
+
+    @property
+    def speedup_by_order(self) -> float:
+        """How many times as fast the call is by the new order alone, which is exact."""
+        return self.exact_seconds / self.renumbered_seconds
+
+
+def evaluate(
+    made: Approximate, call: Callable[..., Result], *arguments: Any, repeat: int = 5, **options: Any
+) -> Evaluation:
+    """Run a call on an approximate graph and on the one that it was made of, and compare times and answers.
+
+    Args:
+        made: the approximate graph.
+        call: an algorithm, such as ``ew.pagerank``; it gets a graph, then `arguments` and `options`.
+        arguments, options: the others of the call.
+        repeat: how often each is timed, after one call that is not.
+
+    Returns:
+        An `Evaluation`.
+
+    Raises:
+        ParameterError: a result whose values cannot be compared, or a repeat that is not an integer of at least 1.
+    """
+    if isinstance(repeat, bool) or not isinstance(repeat, int | np.integer) or repeat < 1:
+        raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
+    exact, renumbered, found = (
+        [_called(call, graph, arguments, options) for _ in range(repeat + 1)]
+        for graph in (made.original, made.renumbered, made.graph)
+    )
+    exact_seconds, renumbered_seconds, seconds = (
+        statistics.median(run.seconds for run in runs[1:]) for runs in (exact, renumbered, found)
+    )
+    given = _values(found[0])
+    values = made.in_order(given) if np.ndim(given) else np.atleast_1d(given)
+    return Evaluation(
+        exact_seconds,
+        renumbered_seconds,
+        seconds,
+        made.seconds,
+        made.extra_space,
+        made.num_added,
+        compare(np.atleast_1d(_values(exact[0])), values),
+    )
+
+
+def _called(call: Callable[..., Result], graph: Graph, arguments: Any, options: dict[str, Any]) -> Result:
+    found = call(graph, *arguments, **options)
+    if getattr(found, "algorithm", None) not in {**_OF_VERTICES, **_NUMBERS}:
+        known = ", ".join(sorted({**_OF_VERTICES, **_NUMBERS}))
+        raise ParameterError(f"evaluate got {shown(found)}; expected the result of one of {known}")
+    return found
+
+
+def _values(result: Result) -> Any:
+    """What is compared of a result: float64, shape (n,), NaN for vertices that were not reached; or a number."""
+    if result.algorithm in _NUMBERS:
+        return np.float64(getattr(result, _NUMBERS[result.algorithm]))
+    given = getattr(result, _OF_VERTICES[result.algorithm])
+    found = given.astype(np.float64)
+    if result.algorithm == "bfs":
+        found[given < 0] = np.nan
+    elif result.algorithm == "sssp":
+        found[given == (np.inf if given.dtype.kind == "f" else np.iinfo(given.dtype).max)] = np.nan
+    return found
+
+
+def compare(exact: np.ndarray, found: np.ndarray) -> Difference:
+    """How much values differ.
+
+    Args:
+        exact, found: float64, of one shape; NaN for what is not finite.
+    """
+    from scipy.stats import spearmanr  # which takes long to load
+
+    finite = np.isfinite(exact) & np.isfinite(found)
+    ours, theirs = found[finite], exact[finite]
+    differences, mean = np.abs(ours - theirs), float(np.abs(theirs).mean()) if len(theirs) else 0.0
+    differ = len(ours) > 1 and np.ptp(ours) > 0 and np.ptp(theirs) > 0
+    top = min(_TOP, len(exact) // 2)
+    of_both = [
+        set(np.argsort(np.where(finite, -each, np.inf), kind="stable")[:top]) for each in (exact, found)
+    ]
+    return Difference(
+        inaccuracy=float(differences.mean()) / mean if mean > 0 else float(differences.max(initial=0) > 0),
+        largest_error=float(differences.max(initial=0)),
+        rank_correlation=float(spearmanr(ours, theirs).statistic) if differ else float("nan"),
+        top_overlap=len(of_both[0] & of_both[1]) / top if top else float("nan"),
+        reachability=float(np.mean(np.isfinite(exact) != np.isfinite(found))) if len(exact) else 0.0,
+        is_exact=bool(np.array_equal(exact, found, equal_nan=True)),
+    )

@@ -1,0 +1,120 @@
+"""A graph whose vertices are renumbered and that has more edges, beside the graph that it was made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.errors import GraphError
+from edgewise.graph import Graph
+from edgewise.layout.layers import Order, move_rows
+from edgewise.text import shown
+
+
+class Added(NamedTuple):
+    """Edges that were not there, each once, by the indices of the graph.
+
+    Attributes:
+        sources, targets: int32, shape (k,). In an undirected graph an edge stands for both of its arcs.
+        weights: of the dtype of the graph's, shape (k,), or None.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Approximate:
+    """A graph for approximate answers, and what distinguishes it from the one that it was made of.
+
+    Attributes:
+        original: the graph that was given.
+        order: the vertices of `graph`, as indices of `original`, int32, shape (n,).
+        added: the edges that `original` does not have, by its indices.
+        technique: which one made it.
+        knobs: the values with which it was made, by their names.
+        seconds: how long making it took.
+    """
+
+    original: Graph
+    order: np.ndarray
+    added: Added
+    technique: str
+    knobs: dict[str, Any]
+    seconds: float
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph to run on. It has the user's ids, in another order."""
+        return _made(self.original, self.order, self.added)
+
+    @cached_property
+    def renumbered(self) -> Graph:
+        """The graph in the order of `graph`, without added edges: runs on it are exact."""
+        none = self.added._replace(**{name: each[:0] for name, each in _arrays(self.added).items()})
+        return _made(self.original, self.order, none)
+
+    @property
+    def num_added(self) -> int:
+        """How many edges were added."""
+        return len(self.added.sources)
+
+    @property
+    def extra_space(self) -> float:
+        """The bytes of the rows with the added edges, as a fraction more than those of the original."""
+        return self.graph.nbytes / self.original.nbytes - 1 if self.original.nbytes else 0.0
+
+    def in_order(self, values: Any) -> np.ndarray:
+        """An array with a value for each vertex of `graph` in the order of the vertices of `original`.
+
+        Args:
+            values: shape (n,), such as ``result.distance``.
+
+        Raises:
+            GraphError: an array of another length.
+        """
+        given = np.asarray(values)
+        if given.shape[:1] != self.order.shape:
+            raise GraphError(
+                f"in_order got {shown(values)}; expected a value for each of the {len(self.order):,} vertices"
+            )
+        found = np.empty_like(given)
+        found[self.order] = given
+        return found
+
+    def __repr__(self) -> str:
+        knobs = ", ".join(f"{name}={value}" for name, value in self.knobs.items())
+        return f"<{self.technique}({knobs}): {self.num_added:,} edges added to {self.original!r}>"
+
+
+def _arrays(added: Added) -> dict[str, np.ndarray]:
+    return {name: each for name, each in added._asdict().items() if each is not None}
+
+
+def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
+    """The graph in another order, with more edges: a row has its own arcs first, in their order."""
+    n, place = graph.num_vertices, np.empty(len(order), np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    moved = move_rows(Order(order, place, np.array([0, n])), graph.offsets, graph.targets, graph.weights)
+    ends = place[added.sources], place[added.targets]
+    sources, targets, weights = *ends, added.weights
+    if not graph.directed:
+        sources, targets = np.concatenate(ends), np.concatenate(ends[::-1])
+        weights = None if weights is None else np.concatenate([weights, weights])
+    by_source = np.argsort(sources, kind="stable")
+    more = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(sources, minlength=n), out=more[1:])
+    offsets = moved[0].astype(np.int64) + more
+    of_rows = np.arange(graph.num_arcs) + np.repeat(more[:-1], np.diff(moved[0]))
+    of_added = np.arange(len(sources)) + moved[0][sources[by_source] + 1].astype(np.int64)
+
+    def merged(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        found = np.empty(len(rows) + len(others), rows.dtype)
+        found[of_rows], found[of_added] = rows, others[by_source]
+        return found
+
+    both = None if moved[2] is None or weights is None else merged(moved[2], weights)
+    ids = graph.vertices[order]
+    return Graph.from_csr(offsets, merged(moved[1], targets), both, graph.directed, ids)

@@ -1,0 +1,271 @@
+"""Approximate graphs: what is added, what stays exact, and how answers are compared."""
+
+import itertools
+
+import numpy as np
+import pytest
+from battery import graphs as battery_graphs
+
+import edgewise as ew
+from edgewise.approx.degree import edges_wanted, order_by_degree
+from edgewise.approx.measure import compare
+from edgewise.errors import GraphError, GraphTypeError, ParameterError
+
+GRAPHS = {
+    "skewed": lambda: ew.generate.rmat(9, 6, seed=1, weights=(1, 100)),
+    "skewed, floats": lambda: ew.generate.rmat(8, 4, seed=2, weights=(0.0, 1.0)),
+    "skewed both ways": lambda: ew.generate.rmat(8, 5, seed=3, directed=False, weights=(1, 9)),
+    "streets": lambda: ew.generate.lattice(20, 25, removed=0.2, one_way=0.3, seed=4, weights=(1, 9)),
+    "no weights": lambda: ew.generate.rmat(8, 6, seed=5),
+    "no weights both ways": lambda: ew.generate.rmat(8, 4, seed=6, directed=False),
+}
+KNOBS = {"threshold": 0.6, "fill": 1.0, "budget": 1.0}
+
+
+@pytest.fixture(params=GRAPHS)
+def graph(request):
+    return GRAPHS[request.param]()
+
+
+def arcs_of(graph):
+    """The weights of arcs by their ends, as the user's ids."""
+    ids, weights = graph.vertices, graph.weights
+    ends = zip(ids[graph.sources].tolist(), ids[graph.targets].tolist(), strict=True)
+    found = {}
+    for i, pair in enumerate(ends):
+        found.setdefault(pair, []).append(None if weights is None else weights[i].item())
+    return found
+
+
+def test_all_edges_are_there_and_added_ones_are_paths_of_two(graph):
+    made = ew.approx.normalize_degrees(graph, **KNOBS)
+    before, after = arcs_of(graph), arcs_of(made.graph)
+    assert made.num_added > 0
+    steps = {}
+    for (u, x), weights in before.items():
+        steps.setdefault(u, []).extend((x, weight) for weight in weights)
+    added = 0
+    for (u, w), weights in after.items():
+        if (u, w) in before:
+            assert weights == before[u, w]
+            continue
+        assert u != w and len(weights) == 1
+        lengths = [
+            None if first is None else np.asarray(first + second, graph.weight_dtype).item()
+            for x, first in steps[u]
+            for y, second in steps.get(x, ())
+            if y == w
+        ]
+        if graph.weights is not None and graph.weight_dtype.kind == "f":
+            assert np.isclose(weights[0], lengths).any()
+        else:
+            assert weights[0] in lengths
+        added += 1
+    assert set(before) <= set(after)
+    assert added == made.num_added * (1 if graph.directed else 2)
+    assert made.graph.directed == graph.directed
+    assert sorted(made.graph.vertices.tolist()) == sorted(graph.vertices.tolist())
+
+
+def test_rows_keep_their_own_arcs_in_front(graph):
+    made = ew.approx.normalize_degrees(graph, **KNOBS)
+    place = np.empty_like(made.order)
+    place[made.order] = np.arange(len(place))
+    for new, old in enumerate(made.order.tolist()):
+        row = graph.targets[graph.offsets[old] : graph.offsets[old + 1]]
+        there = made.graph.targets[made.graph.offsets[new] :][: len(row)]
+        np.testing.assert_array_equal(there, place[row])
+
+
+def test_degrees_are_filled_as_asked():
+    degree = np.array([16, 12, 11, 4, 0, 10, 9, 8])
+    assert edges_wanted(degree, 0.3, 0.85, 4).tolist() == [0, 1, 0, 0, 0, 0, 0, 0]
+    assert edges_wanted(degree, 0.4, 0.85, 4).tolist() == [0, 1, 2, 0, 0, 0, 0, 0]
+    assert edges_wanted(degree, 0.4, 1.0, 4).tolist() == [0, 4, 5, 0, 0, 0, 1, 2]
+    assert edges_wanted(degree, 0.0, 1.0, 4).tolist() == [0] * 8
+    assert edges_wanted(degree, 1.0, 1.0, 8).tolist() == [0, 4, 5, 12, 16, 6, 7, 8]
+    assert edges_wanted(np.zeros(3, np.int64), 1.0, 1.0, 2).tolist() == [0, 0, 0]
+    assert edges_wanted(np.zeros(0, np.int64), 1.0, 1.0, 2).tolist() == []
+
+
+def test_vertices_of_similar_degree_lie_side_by_side():
+    order = order_by_degree(np.array([0, 1, 2, 3, 4, 7, 8, 1, 0, 3]))
+    assert order.tolist() == [6, 4, 5, 2, 3, 9, 1, 7, 0, 8]
+
+
+def test_degrees_come_nearer_to_the_largest_and_never_above_what_is_asked(graph):
+    made = ew.approx.normalize_degrees(graph, threshold=0.4, fill=0.9, budget=1.0)
+    before, after = graph.out_degree[made.order], made.graph.out_degree
+    if not graph.directed:
+        assert (after >= before).all()
+        return
+    for begin in range(0, len(before), 32):
+        largest = before[begin : begin + 32].max()
+        grown = after[begin : begin + 32] > before[begin : begin + 32]
+        assert (after[begin : begin + 32][grown] <= 0.9 * largest).all()
+        assert (before[begin : begin + 32][grown] >= 0.6 * largest).all()
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.001, 0.01, 0.1])
+def test_a_budget_holds(graph, budget):
+    made = ew.approx.normalize_degrees(graph, threshold=0.6, fill=1.0, budget=budget)
+    assert made.num_added <= budget * graph.num_edges
+    free = ew.approx.normalize_degrees(graph, threshold=0.6, fill=1.0, budget=1.0)
+    assert made.num_added == min(free.num_added, int(budget * graph.num_edges)) or not graph.directed
+
+
+def answers(graph, in_order):
+    """What algorithms find, by the vertices of the original."""
+    source = 3
+    found = {
+        "distance": in_order(ew.sssp(graph, source).distance),
+        "level": in_order(ew.bfs(graph, source).level),
+        "rank": in_order(ew.pagerank(graph, tol=1e-12).rank),
+        "components": ew.scc(graph).num_components,
+    }
+    if not graph.directed:
+        found["forest"] = ew.mst(graph).total_weight
+    return found
+
+
+def test_the_neutral_knob_gives_the_exact_answers(graph):
+    made = ew.approx.normalize_degrees(graph, threshold=0, budget=1.0)
+    assert made.num_added == 0
+    exact, found = answers(graph, lambda values: values), answers(made.graph, made.in_order)
+    for name in ("distance", "level", "components"):
+        np.testing.assert_array_equal(found[name], exact[name])
+    np.testing.assert_allclose(found["rank"], exact["rank"], rtol=1e-9)
+    assert found.get("forest") == pytest.approx(exact.get("forest"))
+
+
+def test_weighted_paths_components_and_forests_stay_exact_and_nothing_is_reached_that_was_not(graph):
+    made = ew.approx.normalize_degrees(graph, **KNOBS)
+    exact, found = answers(graph, lambda values: values), answers(made.graph, made.in_order)
+    assert found["components"] == exact["components"]
+    np.testing.assert_array_equal(found["level"] >= 0, exact["level"] >= 0)
+    reached = exact["level"] >= 0
+    assert (found["level"][reached] <= exact["level"][reached]).all()
+    if graph.weights is None:
+        assert (found["level"] != exact["level"]).any()
+        return
+    if graph.weight_dtype.kind == "f":
+        np.testing.assert_allclose(found["distance"], exact["distance"], rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(found["distance"], exact["distance"])
+    if not graph.directed:
+        assert found["forest"] == exact["forest"]
+
+
+def test_sums_beyond_the_dtype_are_left_out():
+    heavy = 2**31 - 5
+    sources = [0, 0, 1, 2, *[6] * 5]
+    targets = [1, 2, 4, 5, *range(10, 15)]
+    weights = np.array([heavy, 1, heavy, 1, *[1] * 5], np.int32)
+    made = ew.approx.normalize_degrees(
+        ew.Graph.from_edges(sources, targets, weights, num_vertices=15),
+        threshold=1,
+        fill=1,
+        budget=1.0,
+        warp=16,
+    )
+    assert [each.tolist() for each in made.added] == [[0], [5], [2]]
+    real = ew.Graph.from_edges(
+        sources, targets, (weights * (2e38 / heavy)).astype(np.float32), num_vertices=15
+    )
+    made = ew.approx.normalize_degrees(real, threshold=1, fill=1, budget=1.0, warp=16)
+    assert [each.tolist() for each in made.added[:2]] == [[0], [5]]
+
+
+@pytest.mark.parametrize("name", battery_graphs())
+def test_odd_graphs_are_normalized(name):
+    graph = battery_graphs()[name]
+    made = ew.approx.normalize_degrees(graph, **KNOBS)
+    assert made.graph.num_vertices == graph.num_vertices
+    assert made.graph.num_edges == graph.num_edges + made.num_added
+
+
+def test_the_same_edges_are_added_by_any_number_of_threads(graph, monkeypatch):
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(
+            "edgewise.approx.degree.best_threads", lambda work, most, threads=threads: threads
+        )
+        found.append(ew.approx.normalize_degrees(graph, **KNOBS).added)
+    for one, other in itertools.pairwise(found):
+        for mine, its in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "problem"),
+    [
+        ({"threshold": -0.1}, "threshold is -0.1; expected a number from 0 to 1"),
+        ({"fill": "1"}, "fill is '1'"),
+        ({"budget": float("nan")}, "budget is nan"),
+        ({"budget": True}, "budget is True"),
+        ({"warp": 0}, "warp is 0; expected an integer of at least 1"),
+        ({"warp": 1.5}, "warp is 1.5"),
+    ],
+)
+def test_knobs_that_make_no_sense_are_refused(knobs, problem):
+    with pytest.raises(ParameterError, match=problem):
+        ew.approx.normalize_degrees(GRAPHS["streets"](), **knobs)
+    with pytest.raises(GraphTypeError):
+        ew.approx.normalize_degrees("graph")
+
+
+def test_values_differ_as_they_are_said_to():
+    exact = np.array([0.0, 2, 4, 6, np.nan, 8])
+    found = np.array([0.0, 2, 3, 9, 1, np.nan])
+    told = compare(exact, found)
+    assert told.inaccuracy == pytest.approx((0 + 0 + 1 + 3) / 4 / 3)
+    assert told.largest_error == 3
+    assert told.rank_correlation == pytest.approx(1.0)
+    assert told.reachability == pytest.approx(2 / 6)
+    assert not told.is_exact
+    same = compare(exact, exact)
+    assert same.is_exact and same.inaccuracy == same.reachability == 0 and same.top_overlap == 1
+    assert compare(np.array([5.0]), np.array([6.0])).inaccuracy == pytest.approx(0.2)
+    assert compare(np.zeros(3), np.ones(3)).inaccuracy == 1
+
+
+def test_calls_are_evaluated():
+    made = ew.approx.normalize_degrees(GRAPHS["no weights"](), **KNOBS)
+    found = ew.approx.evaluate(made, ew.bfs, 3, repeat=1)
+    level = made.in_order(ew.bfs(made.graph, 3).level)
+    exact = ew.bfs(made.original, 3).level
+    both = exact >= 0
+    assert found.difference.inaccuracy == pytest.approx(
+        np.abs(level - exact)[both].mean() / exact[both].mean()
+    )
+    assert (
+        found.difference.inaccuracy > 0
+        and not found.difference.is_exact
+        and found.difference.reachability == 0
+    )
+    assert found.added == made.num_added > 0 and found.extra_space > 0
+    assert min(found.exact_seconds, found.renumbered_seconds, found.seconds) > 0
+    assert found.speedup == found.exact_seconds / found.seconds
+    assert found.speedup_by_order == found.exact_seconds / found.renumbered_seconds
+    weighted = ew.approx.normalize_degrees(GRAPHS["skewed"](), **KNOBS)
+    assert ew.approx.evaluate(weighted, ew.sssp, 3, repeat=1).difference.is_exact
+    assert ew.approx.evaluate(weighted, ew.scc, repeat=1, device="cpu").difference.is_exact
+    ranks = ew.approx.evaluate(weighted, ew.pagerank, repeat=2)
+    assert (
+        0 < ranks.difference.inaccuracy < 1
+        and 0 < ranks.difference.rank_correlation < 1
+        and 0 < ranks.difference.top_overlap <= 1
+    )
+    central = ew.approx.evaluate(weighted, ew.betweenness, k=8, repeat=1)
+    assert central.difference.inaccuracy > 0
+
+
+def test_what_cannot_be_evaluated_is_refused():
+    made = ew.approx.normalize_degrees(GRAPHS["streets"]())
+    with pytest.raises(ParameterError, match="repeat is 0"):
+        ew.approx.evaluate(made, ew.bfs, 3, repeat=0)
+    with pytest.raises(ParameterError, match="expected the result of one of"):
+        ew.approx.evaluate(made, lambda graph: 3)
+    with pytest.raises(GraphError, match="expected a value for each of the 500 vertices"):
+        made.in_order(np.zeros(3))
+    assert "edges added to" in repr(made)
