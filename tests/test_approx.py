@@ -2,6 +2,7 @@
 
 import itertools
 
+import networkx as nx
 import numpy as np
 import pytest
 from battery import graphs as battery_graphs
@@ -20,11 +21,26 @@ GRAPHS = {
     "no weights both ways": lambda: ew.generate.rmat(8, 4, seed=6, directed=False),
 }
 KNOBS = {"threshold": 0.6, "fill": 1.0, "budget": 1.0}
+#: Each technique with knobs that add edges, and with those that add none.
+TECHNIQUES = {
+    "degrees": (ew.approx.normalize_degrees, KNOBS, {"threshold": 0, "budget": 1.0}),
+    "clusters": (
+        ew.approx.form_clusters,
+        {"threshold": 0.3, "margin": 0.3, "budget": 1.0},
+        {"threshold": 1.01, "margin": 1.0, "budget": 1.0},
+    ),
+}
 
 
 @pytest.fixture(params=GRAPHS)
 def graph(request):
     return GRAPHS[request.param]()
+
+
+@pytest.fixture(params=TECHNIQUES)
+def technique(request):
+    """A function, and its knobs."""
+    return TECHNIQUES[request.param]
 
 
 def arcs_of(graph):
@@ -37,8 +53,8 @@ def arcs_of(graph):
     return found
 
 
-def test_all_edges_are_there_and_added_ones_are_paths_of_two(graph):
-    made = ew.approx.normalize_degrees(graph, **KNOBS)
+def test_all_edges_are_there_and_added_ones_are_paths_of_two(graph, technique):
+    made = technique[0](graph, **technique[1])
     before, after = arcs_of(graph), arcs_of(made.graph)
     assert made.num_added > 0
     steps = {}
@@ -67,8 +83,8 @@ def test_all_edges_are_there_and_added_ones_are_paths_of_two(graph):
     assert sorted(made.graph.vertices.tolist()) == sorted(graph.vertices.tolist())
 
 
-def test_rows_keep_their_own_arcs_in_front(graph):
-    made = ew.approx.normalize_degrees(graph, **KNOBS)
+def test_rows_keep_their_own_arcs_in_front(graph, technique):
+    made = technique[0](graph, **technique[1])
     place = np.empty_like(made.order)
     place[made.order] = np.arange(len(place))
     for new, old in enumerate(made.order.tolist()):
@@ -107,11 +123,12 @@ def test_degrees_come_nearer_to_the_largest_and_never_above_what_is_asked(graph)
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.001, 0.01, 0.1])
-def test_a_budget_holds(graph, budget):
-    made = ew.approx.normalize_degrees(graph, threshold=0.6, fill=1.0, budget=budget)
+def test_a_budget_holds(graph, technique, budget):
+    make, knobs, _ = technique
+    made = make(graph, **{**knobs, "budget": budget})
     assert made.num_added <= budget * graph.num_edges
-    free = ew.approx.normalize_degrees(graph, threshold=0.6, fill=1.0, budget=1.0)
-    assert made.num_added == min(free.num_added, int(budget * graph.num_edges)) or not graph.directed
+    if make is ew.approx.normalize_degrees and graph.directed:
+        assert made.num_added == min(make(graph, **knobs).num_added, int(budget * graph.num_edges))
 
 
 def answers(graph, in_order):
@@ -128,8 +145,8 @@ def answers(graph, in_order):
     return found
 
 
-def test_the_neutral_knob_gives_the_exact_answers(graph):
-    made = ew.approx.normalize_degrees(graph, threshold=0, budget=1.0)
+def test_the_neutral_knob_gives_the_exact_answers(graph, technique):
+    made = technique[0](graph, **technique[2])
     assert made.num_added == 0
     exact, found = answers(graph, lambda values: values), answers(made.graph, made.in_order)
     for name in ("distance", "level", "components"):
@@ -138,8 +155,10 @@ def test_the_neutral_knob_gives_the_exact_answers(graph):
     assert found.get("forest") == pytest.approx(exact.get("forest"))
 
 
-def test_weighted_paths_components_and_forests_stay_exact_and_nothing_is_reached_that_was_not(graph):
-    made = ew.approx.normalize_degrees(graph, **KNOBS)
+def test_weighted_paths_components_and_forests_stay_exact_and_nothing_is_reached_that_was_not(
+    graph, technique
+):
+    made = technique[0](graph, **technique[1])
     exact, found = answers(graph, lambda values: values), answers(made.graph, made.in_order)
     assert found["components"] == exact["components"]
     np.testing.assert_array_equal(found["level"] >= 0, exact["level"] >= 0)
@@ -177,9 +196,9 @@ def test_sums_beyond_the_dtype_are_left_out():
 
 
 @pytest.mark.parametrize("name", battery_graphs())
-def test_odd_graphs_are_normalized(name):
+def test_odd_graphs_are_changed(name, technique):
     graph = battery_graphs()[name]
-    made = ew.approx.normalize_degrees(graph, **KNOBS)
+    made = technique[0](graph, **technique[1])
     assert made.graph.num_vertices == graph.num_vertices
     assert made.graph.num_edges == graph.num_edges + made.num_added
 
@@ -196,6 +215,71 @@ def test_the_same_edges_are_added_by_any_number_of_threads(graph, monkeypatch):
             np.testing.assert_array_equal(mine, its)
 
 
+def undirected(graph):
+    """The graph as networkx has it, without directions."""
+    found = nx.Graph()
+    found.add_nodes_from(range(graph.num_vertices))
+    found.add_edges_from(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True))
+    found.remove_edges_from(nx.selfloop_edges(found))
+    return found
+
+
+@pytest.mark.parametrize("name", [*battery_graphs(), *GRAPHS])
+def test_clustering_coefficients_are_those_of_networkx(name, monkeypatch):
+    graph = battery_graphs()[name] if name in battery_graphs() else GRAPHS[name]()
+    expected = nx.clustering(undirected(graph))
+    for threads in (1, 3):
+        monkeypatch.setattr("edgewise.approx.coefficients.best_threads", lambda *_, threads=threads: threads)
+        found = ew.approx.clustering_coefficients(graph)
+        np.testing.assert_allclose(found, [expected[v] for v in range(graph.num_vertices)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 5, 2048])
+def test_clusters_are_centres_with_neighbours_of_theirs(graph, size):
+    made = ew.approx.form_clusters(graph, threshold=0.4, margin=0.2, budget=1.0, size=size)
+    near = undirected(graph)
+    begins = made.clusters.tolist()
+    assert begins[0] == 0 and sorted(made.order.tolist()) == list(range(graph.num_vertices))
+    for begin, end in itertools.pairwise(begins):
+        centre, *others = made.order[begin:end].tolist()
+        assert len(others) < size and set(others) <= set(near[centre])
+    rest = made.order[begins[-1] :]
+    assert (np.diff(rest) > 0).all()
+
+
+def test_centres_have_the_coefficient_that_is_asked_for(graph):
+    made = ew.approx.form_clusters(graph, threshold=0.3, margin=0.3, budget=0.05)
+    before, after = undirected(graph), undirected(made.graph)
+    coefficient = ew.approx.clustering_coefficients(made.graph)
+    centres = [
+        # Edges that came later may have given a centre more neighbours.
+        centre
+        for centre in made.clusters[:-1].tolist()
+        if len(after[centre]) == len(before[made.order[centre]])
+    ]
+    assert centres and min(coefficient[centres]) >= 0.3 - 1e-9
+
+
+def test_edges_are_added_where_they_are_missing():
+    """A hub with a path of four among its neighbours: three of six pairs, and two at the inner vertices of the path."""
+    sources, targets = [0, 0, 0, 0, 1, 2, 3], [1, 2, 3, 4, 2, 3, 4]
+    weights = np.array([10, 20, 30, 40, 1, 2, 4])
+    graph = ew.Graph.from_edges(sources, targets, weights, directed=False)
+
+    def added(**knobs):
+        found = ew.approx.form_clusters(graph, budget=1.0, **knobs).added
+        ends = np.sort(np.stack(found[:2]), axis=0).T.tolist()
+        return dict(zip(map(tuple, ends), found.weights.tolist(), strict=True))
+
+    assert added(threshold=0.9, margin=0.2) == {}
+    # The worst neighbours of vertices 2 and 3, and then of the hub.
+    assert added(threshold=0.66, margin=0.2) == {(1, 3): 3, (2, 4): 6, (1, 4): 50}
+    assert added(threshold=0.7, margin=0.04) == {(1, 3): 3, (2, 4): 6}
+    # The hub becomes a centre by edges between vertices that have a common neighbour.
+    assert added(threshold=0.667, margin=0.2) == {(1, 3): 3, (2, 4): 6, (1, 4): 50}
+    assert list(added(threshold=0.5, margin=0, size=2)) == list(added(threshold=0.5, margin=0))
+
+
 @pytest.mark.parametrize(
     ("knobs", "problem"),
     [
@@ -205,13 +289,23 @@ def test_the_same_edges_are_added_by_any_number_of_threads(graph, monkeypatch):
         ({"budget": True}, "budget is True"),
         ({"warp": 0}, "warp is 0; expected an integer of at least 1"),
         ({"warp": 1.5}, "warp is 1.5"),
+        ({"size": 1}, "size is 1; expected an integer of at least 2"),
+        ({"size": 8, "threshold": -1}, "threshold is -1; expected a number of at least 0"),
+        ({"margin": 1.5}, "margin is 1.5; expected a number from 0 to 1"),
     ],
 )
 def test_knobs_that_make_no_sense_are_refused(knobs, problem):
+    make = ew.approx.form_clusters if {"size", "margin"} & set(knobs) else ew.approx.normalize_degrees
     with pytest.raises(ParameterError, match=problem):
-        ew.approx.normalize_degrees(GRAPHS["streets"](), **knobs)
+        make(GRAPHS["streets"](), **knobs)
+
+
+@pytest.mark.parametrize(
+    "call", [ew.approx.normalize_degrees, ew.approx.form_clusters, ew.approx.clustering_coefficients]
+)
+def test_what_is_no_graph_is_refused(call):
     with pytest.raises(GraphTypeError):
-        ew.approx.normalize_degrees("graph")
+        call("graph")
 
 
 def test_values_differ_as_they_are_said_to():
@@ -243,7 +337,9 @@ def test_calls_are_evaluated():
         and not found.difference.is_exact
         and found.difference.reachability == 0
     )
-    assert found.added == made.num_added > 0 and found.extra_space > 0
+    assert found.added == made.num_added > 0
+    of_rows = made.original.offsets.nbytes + made.original.targets.nbytes
+    assert found.extra_space == 4 * made.num_added / of_rows
     assert min(found.exact_seconds, found.renumbered_seconds, found.seconds) > 0
     assert found.speedup == found.exact_seconds / found.seconds
     assert found.speedup_by_order == found.exact_seconds / found.renumbered_seconds

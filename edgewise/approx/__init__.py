@@ -7,9 +7,18 @@ Reference. Singh and Nasre, "Graffix: Efficient Graph Processing with a Tinge of
 2020.
 """
 
+from edgewise.approx.clusters import form_clusters as form_clusters
+from edgewise.approx.coefficients import clustering_coefficients as clustering_coefficients
 from edgewise.approx.degree import normalize_degrees as normalize_degrees
 from edgewise.approx.measure import Evaluation as Evaluation
 from edgewise.approx.measure import evaluate as evaluate
 from edgewise.approx.transformed import Approximate as Approximate
 
-__all__ = ["Approximate", "Evaluation", "evaluate", "normalize_degrees"]
+__all__ = [
+    "Approximate",
+    "Evaluation",
+    "clustering_coefficients",
+    "evaluate",
+    "form_clusters",
+    "normalize_degrees",
+]

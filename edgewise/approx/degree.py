@@ -15,14 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.approx.transformed import Added, Approximate
-from edgewise.errors import ParameterError
+from edgewise.approx.transformed import Added, Approximate, as_count, as_fraction, sum_fits, weight_bounds
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.costs import best_threads
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on, sealed
 from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
-from edgewise.text import shown
 
 #: Vertices that a thread takes at a time; paths that are looked at for each edge that is wanted; about the nanoseconds
 #: that a path takes.
@@ -53,21 +51,16 @@ def normalize_degrees(
         ParameterError: a knob that is not a number in its range.
     """
     check_graph("normalize_degrees", graph)
-    knobs = {"threshold": threshold, "fill": fill, "budget": budget}
-    for name, value in knobs.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-            raise ParameterError(
-                f"normalize_degrees: {name} is {shown(value)}; expected a number from 0 to 1"
-            )
-    if isinstance(warp, bool) or not isinstance(warp, int | np.integer) or warp < 1:
-        raise ParameterError(f"normalize_degrees: warp is {shown(warp)}; expected an integer of at least 1")
+    given = {"threshold": threshold, "fill": fill, "budget": budget}
+    knobs = {name: as_fraction(f"normalize_degrees: {name}", value) for name, value in given.items()}
+    knobs["warp"] = as_count("normalize_degrees: warp", warp, 1)
     started = time.perf_counter()
     degree = np.diff(graph.offsets).astype(np.int64)
     order = order_by_degree(degree)
     wanted = edges_wanted(degree[order], threshold, fill, int(warp))
     added = two_steps_away(graph, order, wanted, int(budget * graph.num_edges))
     seconds = time.perf_counter() - started
-    return Approximate(graph, order, added, "normalize_degrees", {**knobs, "warp": int(warp)}, seconds)
+    return Approximate(graph, order, added, "normalize_degrees", knobs, seconds)
 
 
 def order_by_degree(degree: np.ndarray) -> np.ndarray:
@@ -112,7 +105,7 @@ def two_steps_away(graph: Graph, order: np.ndarray, wanted: np.ndarray, most: in
         longest = int(np.diff(graph.offsets).max()) + int(wanted.max()) + 1
         seen = np.empty((threads, 1 << int(2 * longest - 1).bit_length()), np.int32)
         rows = sealed(graph.offsets), sealed(graph.targets), graph.weights
-        bounds = _bounds(graph.weights)
+        bounds = weight_bounds(graph.weights)
         given = sealed(sources), sealed(begins), bounds, seen, count, targets, weights
         launch_on(threads, _find, *rows, *given, long=work > INTERRUPTIBLE)
     kept = np.arange(begins[-1]) - np.repeat(begins[:-1], wanted) < np.repeat(count, wanted)
@@ -129,14 +122,6 @@ def _cut(added: Added, directed: bool, most: int) -> Added:
     first = first[:most]
     weights = None if added.weights is None else added.weights[first]
     return Added(added.sources[first], added.targets[first], weights)
-
-
-def _bounds(weights: np.ndarray | None) -> np.ndarray:
-    """The least and the largest weight of a dtype; no numbers for floats."""
-    if weights is None or weights.dtype.kind == "f":
-        return np.zeros(0, np.int64)
-    limits = np.iinfo(weights.dtype)
-    return np.array([limits.min, limits.max], np.int64)
 
 
 @team_kernel
@@ -179,7 +164,7 @@ def _find(
                         break
                     left -= 1
                     w = np.int64(targets[j])
-                    if weights is not None and not _fits(weights[k], weights[j], bounds):
+                    if weights is not None and not sum_fits(weights[k], weights[j], bounds):
                         continue
                     if _is_new(table, used, w):
                         to[at] = w
@@ -199,12 +184,3 @@ def _is_new(table: Any, used: Any, v: Any) -> Any:
         slot = (slot + 1) & (used - 1)
     table[slot] = v
     return True
-
-
-@device_function
-def _fits(a: Any, b: Any, bounds: Any) -> Any:
-    """Whether the sum of two weights is one of their dtype, and finite."""
-    if len(bounds) == 0:
-        return np.isfinite(a + b)
-    a, b = np.int64(a), np.int64(b)
-    return bounds[0] - b <= a if b < 0 else a <= bounds[1] - b

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.errors import GraphError
+from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
+from edgewise.kernels.cache import device_function
 from edgewise.layout.layers import Order, move_rows
 from edgewise.text import shown
 
@@ -36,6 +37,7 @@ class Approximate:
         technique: which one made it.
         knobs: the values with which it was made, by their names.
         seconds: how long making it took.
+        clusters: the first vertex of `graph` of each cluster, and the end of the last one, int64; or None.
     """
 
     original: Graph
@@ -44,6 +46,7 @@ class Approximate:
     technique: str
     knobs: dict[str, Any]
     seconds: float
+    clusters: np.ndarray | None = None
 
     @cached_property
     def graph(self) -> Graph:
@@ -63,8 +66,11 @@ class Approximate:
 
     @property
     def extra_space(self) -> float:
-        """The bytes of the rows with the added edges, as a fraction more than those of the original."""
-        return self.graph.nbytes / self.original.nbytes - 1 if self.original.nbytes else 0.0
+        """The bytes of added edges, as a fraction of those of the original's rows."""
+        graph = self.original
+        of_arc = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
+        arcs = self.num_added * (1 if graph.directed else 2)
+        return arcs * of_arc / (graph.offsets.nbytes + of_arc * graph.num_arcs)
 
     def in_order(self, values: Any) -> np.ndarray:
         """An array with a value for each vertex of `graph` in the order of the vertices of `original`.
@@ -118,3 +124,34 @@ def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
     both = None if moved[2] is None or weights is None else merged(moved[2], weights)
     ids = graph.vertices[order]
     return Graph.from_csr(offsets, merged(moved[1], targets), both, graph.directed, ids)
+
+
+def as_fraction(what: str, value: Any) -> float:
+    """A number from 0 to 1. Raises ParameterError."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+        raise ParameterError(f"{what} is {shown(value)}; expected a number from 0 to 1")
+    return value  # type: ignore[return-value]
+
+
+def as_count(what: str, value: Any, least: int) -> int:
+    """An integer of at least `least`. Raises ParameterError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(f"{what} is {shown(value)}; expected an integer of at least {least}")
+    return int(value)
+
+
+def weight_bounds(weights: np.ndarray | None) -> np.ndarray:
+    """The least and the largest weight of a dtype, for `sum_fits`; no numbers for floats."""
+    if weights is None or weights.dtype.kind == "f":
+        return np.zeros(0, np.int64)
+    limits = np.iinfo(weights.dtype)
+    return np.array([limits.min, limits.max], np.int64)
+
+
+@device_function
+def sum_fits(a: Any, b: Any, bounds: Any) -> Any:
+    """Whether the sum of two weights is one of their dtype, and finite."""
+    if len(bounds) == 0:
+        return np.isfinite(a + b)
+    a, b = np.int64(a), np.int64(b)
+    return bounds[0] - b <= a if b < 0 else a <= bounds[1] - b
