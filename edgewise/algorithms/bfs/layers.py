@@ -179,8 +179,9 @@ def layers_at_hand(graph: Graph, sources: np.ndarray, least: int = 0, weights: b
 
 def note_search(graph: Graph, sources: np.ndarray, seconds: float) -> None:
     """Note the time of a search from vertices for which there is a file that was not worth reading yet."""
-    spent, key = _spent.get(graph.itself, {}), np.unique(sources).tobytes()
-    if key in spent:
+    spent = _spent.get(graph.itself)
+    key = np.unique(sources).tobytes() if spent else b""
+    if spent and key in spent:
         spent[key] += seconds
 
 
