@@ -1,8 +1,8 @@
 """Approximate graphs: what calls gain on them, and how far their answers are off.
 
-`python -m benchmarks.approx --output FILE.csv` normalises degrees of R-MAT graphs and of a lattice by two thresholds, and
-evaluates PageRank, breadth-first search and shortest paths, with a thread for each vertex and with the default schedule.
-Times are medians of `Result.seconds`; making the graph is apart.
+`python -m benchmarks.approx --output FILE.csv` normalises degrees of R-MAT graphs and of a lattice by two thresholds,
+and evaluates PageRank, breadth-first search and shortest paths, with a thread for each vertex and with the default
+schedule. Times are medians of `Result.seconds`; making the graph is apart.
 """
 
 import argparse

@@ -356,6 +356,45 @@ def test_calls_are_evaluated():
     assert central.difference.inaccuracy > 0
 
 
+class Strength(ew.Program):
+    """The sum of the weights of in-edges."""
+
+    strength = ew.vertex("float64")
+    weight = ew.edge(ew.WEIGHT, default=1)
+    combine = ew.SUM
+    message = "float64"
+    max_supersteps = 1
+
+    @staticmethod
+    def initialize(v, state):
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.weight
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.strength[v] = message
+        return ew.HALT
+
+
+def test_programs_are_evaluated_by_a_field():
+    made = ew.approx.normalize_degrees(GRAPHS["skewed"](), **KNOBS)
+    told = ew.approx.evaluate(made, lambda graph: ew.run(Strength, graph), field="strength", repeat=1)
+    exact = ew.run(Strength, made.original).strength
+    found = made.in_order(ew.run(Strength, made.graph).strength)
+    assert told.difference.inaccuracy == pytest.approx(np.abs(found - exact).mean() / exact.mean())
+    assert told.difference.largest_error == np.abs(found - exact).max() > 0
+    steps = ew.approx.evaluate(made, ew.bfs, 3, field="num_reached", repeat=1)
+    assert steps.difference.is_exact
+    with pytest.raises(ParameterError, match="has no numbers by the name 'other'"):
+        ew.approx.evaluate(made, ew.bfs, 3, field="other", repeat=1)
+    with pytest.raises(ParameterError, match="source_index has the shape"):
+        both = ew.approx.normalize_degrees(GRAPHS["skewed both ways"](), **KNOBS)
+        ew.approx.evaluate(both, ew.mst, field="source_index", repeat=1)
+
+
 def test_what_cannot_be_evaluated_is_refused():
     made = ew.approx.normalize_degrees(GRAPHS["streets"]())
     with pytest.raises(ParameterError, match="repeat is 0"):

@@ -9,7 +9,6 @@ import numpy as np
 
 from edgewise.approx.transformed import Approximate
 from edgewise.errors import ParameterError
-from edgewise.graph import Graph
 from edgewise.result import Result
 from edgewise.text import shown
 
@@ -76,33 +75,41 @@ class Evaluation:
 
 
 def evaluate(
-    made: Approximate, call: Callable[..., Result], *arguments: Any, repeat: int = 5, **options: Any
+    made: Approximate,
+    call: Callable[..., Result],
+    *arguments: Any,
+    field: str | None = None,
+    repeat: int = 5,
+    **options: Any,
 ) -> Evaluation:
     """Run a call on an approximate graph and on the one that it was made of, and compare times and answers.
 
     Args:
         made: the approximate graph.
-        call: an algorithm, such as ``ew.pagerank``; it gets a graph, then `arguments` and `options`.
+        call: an algorithm, such as ``ew.pagerank``, or a function that runs a program; it gets a graph, then
+            `arguments` and `options`, which may be ids, but not arrays in the order of vertices.
         arguments, options: the others of the call.
+        field: the name of what is compared of the result, a number for each vertex, or one; None for what an algorithm
+            is for.
         repeat: how often each is timed, after one call that is not.
 
     Returns:
         An `Evaluation`.
 
     Raises:
-        ParameterError: a result whose values cannot be compared, or a repeat that is not an integer of at least 1.
+        ParameterError: a result without such values, or a repeat that is not an integer of at least 1.
     """
     if isinstance(repeat, bool) or not isinstance(repeat, int | np.integer) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
     exact, renumbered, found = (
-        [_called(call, graph, arguments, options) for _ in range(repeat + 1)]
+        [call(graph, *arguments, **options) for _ in range(repeat + 1)]
         for graph in (made.original, made.renumbered, made.graph)
     )
+    wanted, given = (_values(runs[0], field) for runs in (exact, found))
+    values = made.in_order(given) if np.ndim(given) else np.atleast_1d(given)
     exact_seconds, renumbered_seconds, seconds = (
         statistics.median(run.seconds for run in runs[1:]) for runs in (exact, renumbered, found)
     )
-    given = _values(found[0])
-    values = made.in_order(given) if np.ndim(given) else np.atleast_1d(given)
     return Evaluation(
         exact_seconds,
         renumbered_seconds,
@@ -110,28 +117,36 @@ def evaluate(
         made.seconds,
         made.extra_space,
         made.num_added,
-        compare(np.atleast_1d(_values(exact[0])), values),
+        compare(np.atleast_1d(wanted), values),
     )
 
 
-def _called(call: Callable[..., Result], graph: Graph, arguments: Any, options: dict[str, Any]) -> Result:
-    found = call(graph, *arguments, **options)
-    if getattr(found, "algorithm", None) not in {**_OF_VERTICES, **_NUMBERS}:
-        known = ", ".join(sorted({**_OF_VERTICES, **_NUMBERS}))
-        raise ParameterError(f"evaluate got {shown(found)}; expected the result of one of {known}")
-    return found
+def _values(result: Result, field: str | None) -> Any:
+    """What is compared of a result: float64, shape (n,), NaN for vertices that were not reached; or a number.
 
-
-def _values(result: Result) -> Any:
-    """What is compared of a result: float64, shape (n,), NaN for vertices that were not reached; or a number."""
-    if result.algorithm in _NUMBERS:
-        return np.float64(getattr(result, _NUMBERS[result.algorithm]))
-    given = getattr(result, _OF_VERTICES[result.algorithm])
-    found = given.astype(np.float64)
-    if result.algorithm == "bfs":
+    Raises:
+        ParameterError: it has no such values.
+    """
+    algorithm = getattr(result, "algorithm", None)
+    known = {**_OF_VERTICES, **_NUMBERS}
+    if field is None and algorithm not in known:
+        raise ParameterError(
+            f"evaluate got {shown(result)}; expected the result of one of {', '.join(sorted(known))}, or a field"
+        )
+    name = known[str(algorithm)] if field is None else field
+    try:
+        given = np.asarray(getattr(result, name))
+        found = given.astype(np.float64)
+    except (AttributeError, TypeError, ValueError):
+        raise ParameterError(f"evaluate: {shown(result)} has no numbers by the name {shown(name)}") from None
+    if found.shape not in ((), (result.graph.num_vertices,)):
+        raise ParameterError(
+            f"evaluate: {name} has the shape {found.shape}; expected a number, or one for each vertex"
+        )
+    if name == "level":
         found[given < 0] = np.nan
-    elif result.algorithm == "sssp":
-        found[given == (np.inf if given.dtype.kind == "f" else np.iinfo(given.dtype).max)] = np.nan
+    elif name == "distance" and given.dtype.kind == "i":
+        found[given == np.iinfo(given.dtype).max] = np.nan
     return found
 
 
