@@ -131,6 +131,15 @@ def test_a_budget_holds(graph, technique, budget):
         assert made.num_added == min(make(graph, **knobs).num_added, int(budget * graph.num_edges))
 
 
+def test_edges_are_looked_for_some_at_a_time(graph, monkeypatch):
+    whole = ew.approx.normalize_degrees(graph, threshold=1.0, fill=1.0, budget=0.5).added
+    monkeypatch.setattr("edgewise.approx.degree._AT_A_TIME", 1)
+    parts = ew.approx.normalize_degrees(graph, threshold=1.0, fill=1.0, budget=0.5).added
+    assert 0 < len(whole.sources) <= graph.num_edges // 2
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def answers(graph, in_order):
     """What algorithms find, by the vertices of the original."""
     source = 3

@@ -23,8 +23,8 @@ from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on, sealed
 from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 
 #: Vertices that a thread takes at a time; paths that are looked at for each edge that is wanted; about the nanoseconds
-#: that a path takes.
-_STEP, _PATHS, _PATH_NS = 64, 64, 5
+#: that a path takes; edges that are looked for at a time, at least.
+_STEP, _PATHS, _PATH_NS, _AT_A_TIME = 64, 64, 5, 2**20
 
 
 def normalize_degrees(
@@ -95,22 +95,46 @@ def two_steps_away(graph: Graph, order: np.ndarray, wanted: np.ndarray, most: in
     """
     chosen = np.flatnonzero(wanted)
     sources, wanted = order[chosen], np.minimum(wanted[chosen], most)
+    upto, parts, found, first = np.cumsum(wanted), list[Added](), 0, 0
+    while first < len(sources) and found < most:
+        # As many vertices at a time as want as many edges as there may be, or one.
+        before = upto[first] - wanted[first]
+        last = max(first + 1, int(np.searchsorted(upto, before + max(most, _AT_A_TIME), "right")))
+        parts.append(_found(graph, sources[first:last], wanted[first:last]))
+        found, first = found + len(parts[-1].sources), last
+        # Both ends of an edge of an undirected graph may have found it.
+        if not graph.directed:
+            parts = [_cut(_joined(graph, parts), False, most)]
+            found = len(parts[0].sources)
+    return _cut(_joined(graph, parts), graph.directed, most)
+
+
+def _joined(graph: Graph, parts: list[Added]) -> Added:
+    """Edges one after the other."""
+    none = np.empty(0, np.int32)
+    sources, targets = (np.concatenate([none, *(part[end] for part in parts)]) for end in (0, 1))
+    if graph.weights is None:
+        return Added(sources, targets, None)
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Added(sources, targets, np.concatenate([graph.weights[:0], *weights]))
+
+
+def _found(graph: Graph, sources: np.ndarray, wanted: np.ndarray) -> Added:
+    """Edges from some vertices, as many as each of them wants, or as there are."""
     begins = np.zeros(len(sources) + 1, np.int64)
     np.cumsum(wanted, out=begins[1:])
     count, targets = np.zeros(len(sources), np.int64), np.empty(begins[-1], np.int32)
     weights = None if graph.weights is None else np.empty(begins[-1], graph.weights.dtype)
-    if len(sources):
-        work = _PATH_NS * _PATHS * int(begins[-1])
-        threads = best_threads(work, available_threads())
-        longest = int(np.diff(graph.offsets).max()) + int(wanted.max()) + 1
-        seen = np.empty((threads, 1 << int(2 * longest - 1).bit_length()), np.int32)
-        rows = sealed(graph.offsets), sealed(graph.targets), graph.weights
-        bounds = weight_bounds(graph.weights)
-        given = sealed(sources), sealed(begins), bounds, seen, count, targets, weights
-        launch_on(threads, _find, *rows, *given, long=work > INTERRUPTIBLE)
+    work = _PATH_NS * _PATHS * int(begins[-1])
+    threads = best_threads(work, available_threads())
+    longest = int((np.diff(graph.offsets)[sources] + wanted).max()) + 1
+    seen = np.empty((threads, 1 << int(2 * longest - 1).bit_length()), np.int32)
+    rows = sealed(graph.offsets), sealed(graph.targets), graph.weights
+    bounds = weight_bounds(graph.weights)
+    given = sealed(sources), sealed(begins), bounds, seen, count, targets, weights
+    launch_on(threads, _find, *rows, *given, long=work > INTERRUPTIBLE)
     kept = np.arange(begins[-1]) - np.repeat(begins[:-1], wanted) < np.repeat(count, wanted)
-    found = np.repeat(sources, count), targets[kept], None if weights is None else weights[kept]
-    return _cut(Added(*found), graph.directed, most)
+    return Added(np.repeat(sources, count), targets[kept], None if weights is None else weights[kept])
 
 
 def _cut(added: Added, directed: bool, most: int) -> Added:
