@@ -5,8 +5,10 @@ contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connec
 `betweenness`, `edge_betweenness` for what is ready made.
 """
 
+from edgewise import early as early  # first, for Ctrl-C during the imports
+
+# isort: split
 from edgewise import approx, generate
-from edgewise import early as early
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.components import connected_components
