@@ -298,6 +298,9 @@ def test_edges_are_added_where_they_are_missing():
         ({"budget": True}, "budget is True"),
         ({"warp": 0}, "warp is 0; expected an integer of at least 1"),
         ({"warp": 1.5}, "warp is 1.5"),
+        ({"warp": 10**30}, "warp is 10+; expected an integer of at least 1, below 2"),
+        ({"threshold": np.complex64(0.3)}, "threshold is .*; expected a number from 0 to 1"),
+        ({"margin": 0.1, "threshold": "0.5"}, "threshold is '0.5'; expected a number of at least 0"),
         ({"size": 1}, "size is 1; expected an integer of at least 2"),
         ({"size": 8, "threshold": -1}, "threshold is -1; expected a number of at least 0"),
         ({"margin": 1.5}, "margin is 1.5; expected a number from 0 to 1"),
@@ -330,6 +333,11 @@ def test_values_differ_as_they_are_said_to():
     assert same.is_exact and same.inaccuracy == same.reachability == 0 and same.top_overlap == 1
     assert compare(np.array([5.0]), np.array([6.0])).inaccuracy == pytest.approx(0.2)
     assert compare(np.zeros(3), np.ones(3)).inaccuracy == 1
+    reached = np.full(1000, np.nan)
+    reached[:60] = np.arange(60.0)
+    turned = reached.copy()
+    turned[:60] = turned[:60][::-1]
+    assert compare(reached, turned).top_overlap == 0
 
 
 def test_calls_are_evaluated():
@@ -361,7 +369,7 @@ def test_calls_are_evaluated():
         and 0 < ranks.difference.rank_correlation < 1
         and 0 < ranks.difference.top_overlap <= 1
     )
-    central = ew.approx.evaluate(weighted, ew.betweenness, k=8, repeat=1)
+    central = ew.approx.evaluate(weighted, ew.betweenness, sources=[1, 2, 3, 5, 8], repeat=1)
     assert central.difference.inaccuracy > 0
 
 
@@ -399,9 +407,66 @@ def test_programs_are_evaluated_by_a_field():
     assert steps.difference.is_exact
     with pytest.raises(ParameterError, match="has no numbers by the name 'other'"):
         ew.approx.evaluate(made, ew.bfs, 3, field="other", repeat=1)
-    with pytest.raises(ParameterError, match="source_index has the shape"):
+    with pytest.raises(ParameterError, match="weight has the shape"):
         both = ew.approx.normalize_degrees(GRAPHS["skewed both ways"](), **KNOBS)
-        ew.approx.evaluate(both, ew.mst, field="source_index", repeat=1)
+        ew.approx.evaluate(both, ew.mst, field="weight", repeat=1)
+
+
+class Large(Strength):
+    """Integers that float64 does not tell apart."""
+
+    strength = ew.vertex("int64")
+    message = "int64"
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.strength[v] = 2**60 + message
+        return ew.HALT
+
+
+class Draws(Strength):
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.strength[v] = ew.random(v, state)
+        return ew.HALT
+
+
+def test_what_depends_on_the_numbers_of_vertices_is_not_compared():
+    made = ew.approx.normalize_degrees(GRAPHS["skewed"](), **KNOBS)
+    large = ew.approx.evaluate(made, lambda graph: ew.run(Large, graph), field="strength", repeat=1)
+    assert not large.difference.is_exact
+    central = ew.approx.normalize_degrees(GRAPHS["skewed"](), threshold=0)
+    told = ew.approx.evaluate(central, ew.betweenness, sources=[1, 2, 3, 5, 8], repeat=1)
+    assert told.difference.inaccuracy < 1e-12
+    for call, options, problem in (
+        (ew.betweenness, {"k": 8}, "k draws other sources"),
+        (ew.scc, {"field": "component"}, "indices or times"),
+        (ew.sssp, {"source": 3, "field": "parent_index"}, "indices or times"),
+        (ew.scc, {"field": "seconds"}, "indices or times"),
+        (lambda graph: ew.run(Draws, graph), {"field": "strength"}, "draws random numbers"),
+        (3, {}, "expected an Approximate and a call"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            ew.approx.evaluate(made, call, repeat=1, **options)
+    with pytest.raises(ParameterError, match="expected an Approximate and a call"):
+        ew.approx.evaluate(GRAPHS["skewed"](), ew.scc)
+    with pytest.raises(GraphError, match="masked"):
+        made.in_order(np.ma.masked_less(np.arange(512), 3))
+    assert made == made and made != central
+
+
+def test_limits_that_are_met_exactly_count():
+    sources = [0] * 10 + [1] * 7 + [2, 3]
+    targets = [*range(2, 12), *range(2, 9), 20, 21]
+    graph = ew.Graph.from_edges(sources, targets, num_vertices=32)
+    assert ew.approx.normalize_degrees(graph, threshold=0.3, budget=1.0).num_added == 1
+    ends = [(0, i) for i in range(1, 6)] + list(itertools.combinations(range(1, 6), 2))[:7]
+    graph = ew.Graph.from_edges(*zip(*ends, strict=True), directed=False)
+    assert ew.approx.form_clusters(graph, threshold=0.8, margin=0.1, budget=1.0).num_added > 0
 
 
 def test_what_cannot_be_evaluated_is_refused():

@@ -15,13 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.approx.coefficients import Neighbours, neighbours, triangles
-from edgewise.approx.transformed import Added, Approximate, as_count, as_fraction, sum_fits, weight_bounds
-from edgewise.errors import ParameterError
+from edgewise.approx.transformed import (
+    Added,
+    Approximate,
+    as_count,
+    as_fraction,
+    as_real,
+    part_of,
+    sum_fits,
+    weight_bounds,
+)
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch_on, sealed
 from edgewise.kernels.cpu.team import team_kernel
-from edgewise.text import shown
 
 #: The most neighbours of a vertex that may be a centre: pairs of them are looked at one by one.
 MOST_NEIGHBOURS = 128
@@ -52,28 +59,24 @@ def form_clusters(
         ParameterError: a knob that is not a number in its range.
     """
     check_graph("form_clusters", graph)
-    if (
-        isinstance(threshold, bool)
-        or not isinstance(threshold, int | float | np.number)
-        or not threshold >= 0
-    ):
-        raise ParameterError(
-            f"form_clusters: threshold is {shown(threshold)}; expected a number of at least 0"
-        )
-    knobs = {"threshold": threshold, "margin": as_fraction("form_clusters: margin", margin)}
-    knobs |= {
-        "budget": as_fraction("form_clusters: budget", budget),
-        "size": as_count("form_clusters: size", size, 2),
-    }
+    threshold = as_real("form_clusters: threshold", threshold, np.inf, "a number of at least 0")
+    margin, budget = (
+        as_fraction("form_clusters: margin", margin),
+        as_fraction("form_clusters: budget", budget),
+    )
+    size = as_count("form_clusters: size", size, 2)
+    knobs = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
     started = time.perf_counter()
     near = neighbours(graph)
     degree, found = near.degree, triangles(near)
     pairs = degree * (degree - 1) // 2
     coefficient = found / np.maximum(pairs, 1)
     fits = (degree >= 2) & (degree <= MOST_NEIGHBOURS)
-    centres = _by_coefficient(coefficient, fits & (coefficient >= threshold - margin) & (threshold <= 1))
+    centres = _by_coefficient(
+        coefficient, fits & (coefficient >= threshold - margin - 1e-12) & (threshold <= 1)
+    )
     wanted = np.ceil(threshold * pairs[centres] - 1e-9).astype(np.int64)
-    added, reached = edges_in_clusters(graph, near, centres, wanted, int(budget * graph.num_edges))
+    added, reached = edges_in_clusters(graph, near, centres, wanted, int(part_of(budget, graph.num_edges)))
     order, clusters = _order(near, centres[reached], size)
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "form_clusters", knobs, seconds, clusters)

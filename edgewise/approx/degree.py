@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.approx.transformed import Added, Approximate, as_count, as_fraction, sum_fits, weight_bounds
+from edgewise.approx.transformed import (
+    Added,
+    Approximate,
+    as_count,
+    as_fraction,
+    part_of,
+    sum_fits,
+    weight_bounds,
+)
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.costs import best_threads
@@ -38,7 +46,8 @@ def normalize_degrees(
     the sum of the weights of its path; sums beyond the dtype are left out. O(n + m) on average.
 
     Args:
-        graph: directed or undirected; in an undirected graph an edge is added to both rows.
+        graph: directed or undirected; in an undirected graph an edge is added to both rows, so the degree of its other
+            end may pass what was asked for.
         threshold: from 0, which adds nothing, to 1.
         fill: from 0 to 1.
         budget: the most edges that are added, as a fraction of the graph's; vertices come in their new order.
@@ -52,13 +61,15 @@ def normalize_degrees(
     """
     check_graph("normalize_degrees", graph)
     given = {"threshold": threshold, "fill": fill, "budget": budget}
-    knobs = {name: as_fraction(f"normalize_degrees: {name}", value) for name, value in given.items()}
+    knobs: dict[str, Any] = {
+        name: as_fraction(f"normalize_degrees: {name}", value) for name, value in given.items()
+    }
     knobs["warp"] = as_count("normalize_degrees: warp", warp, 1)
     started = time.perf_counter()
     degree = np.diff(graph.offsets).astype(np.int64)
     order = order_by_degree(degree)
-    wanted = edges_wanted(degree[order], threshold, fill, int(warp))
-    added = two_steps_away(graph, order, wanted, int(budget * graph.num_edges))
+    wanted = edges_wanted(degree[order], knobs["threshold"], knobs["fill"], int(warp))
+    added = two_steps_away(graph, order, wanted, int(part_of(knobs["budget"], graph.num_edges)))
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "normalize_degrees", knobs, seconds)
 
@@ -80,8 +91,8 @@ def edges_wanted(degree: np.ndarray, threshold: float, fill: float, warp: int) -
         return degree
     largest = np.maximum.reduceat(degree, np.arange(0, len(degree), warp)).repeat(warp)[: len(degree)]
     short = 1 - degree / np.maximum(largest, 1)
-    missing = (fill * largest).astype(np.int64) - degree
-    return np.where((short > 0) & (short <= threshold) & (missing > 0), missing, 0)
+    missing = part_of(fill, largest) - degree
+    return np.where((short > 0) & (short <= threshold + 1e-12) & (missing > 0), missing, 0)
 
 
 def two_steps_away(graph: Graph, order: np.ndarray, wanted: np.ndarray, most: int) -> Added:

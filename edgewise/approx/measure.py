@@ -24,11 +24,11 @@ class Difference(NamedTuple):
 
     Attributes:
         inaccuracy: the mean absolute difference, divided by the mean absolute exact value, over vertices for which both
-            values are finite.
+            values are finite; 1 if all exact values are 0, and others are not.
         largest_error: the largest absolute difference of them.
         rank_correlation: Spearman's, of them; NaN where all values are one.
-        top_overlap: which fraction of the 100 largest exact values, or half of all if there are fewer, is among as many
-            of the largest others.
+        top_overlap: which fraction of the 100 largest exact values of these vertices, or of the larger half if there
+            are fewer than 200, is among as many of the largest others; NaN for fewer than two.
         reachability: for which fraction of the vertices only one value is finite.
         is_exact: whether all values are the same.
     """
@@ -97,16 +97,28 @@ def evaluate(
         An `Evaluation`.
 
     Raises:
-        ParameterError: a result without such values, or a repeat that is not an integer of at least 1.
+        ParameterError: no approximate graph or no call; a result without such values, or with some that depend on how
+            vertices are numbered: indices, labels, and what is drawn at random; or a repeat that is not an integer of
+            at least 1.
     """
+    if not isinstance(made, Approximate) or not callable(call):
+        raise ParameterError(
+            f"evaluate got {shown(made)} and {shown(call)}; expected an Approximate and a call, such as ew.pagerank"
+        )
+    if options.get("k") is not None:
+        raise ParameterError(
+            "evaluate: k draws other sources where vertices are numbered otherwise; give their ids: sources=[...]"
+        )
     if isinstance(repeat, bool) or not isinstance(repeat, int | np.integer) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
     exact, renumbered, found = (
         [call(graph, *arguments, **options) for _ in range(repeat + 1)]
         for graph in (made.original, made.renumbered, made.graph)
     )
-    wanted, given = (_values(runs[0], field) for runs in (exact, found))
-    values = made.in_order(given) if np.ndim(given) else np.atleast_1d(given)
+    wanted, given = (_given(runs[0], field) for runs in (exact, found))
+    values = made.in_order(given) if np.ndim(given) else given
+    difference = compare(_finite(wanted, exact[0], field), _finite(values, found[0], field))
+    same = np.array_equal(wanted, values, equal_nan=wanted.dtype.kind == "f")
     exact_seconds, renumbered_seconds, seconds = (
         statistics.median(run.seconds for run in runs[1:]) for runs in (exact, renumbered, found)
     )
@@ -117,36 +129,54 @@ def evaluate(
         made.seconds,
         made.extra_space,
         made.num_added,
-        compare(np.atleast_1d(wanted), values),
+        difference._replace(is_exact=bool(same)),
     )
 
 
-def _values(result: Result, field: str | None) -> Any:
-    """What is compared of a result: float64, shape (n,), NaN for vertices that were not reached; or a number.
+def _name_of(result: Result, field: str | None) -> str:
+    """The name of what is compared of a result.
 
     Raises:
-        ParameterError: it has no such values.
+        ParameterError: it has nothing to compare, or what has another meaning where vertices are numbered otherwise.
     """
-    algorithm = getattr(result, "algorithm", None)
-    known = {**_OF_VERTICES, **_NUMBERS}
+    algorithm, known = getattr(result, "algorithm", None), {**_OF_VERTICES, **_NUMBERS}
     if field is None and algorithm not in known:
         raise ParameterError(
             f"evaluate got {shown(result)}; expected the result of one of {', '.join(sorted(known))}, or a field"
         )
+    prepared = getattr(result, "_prepared", None)
+    if prepared is not None and prepared.spec.draws:
+        raise ParameterError(
+            "evaluate: a program that draws random numbers draws others for vertices in another order"
+        )
     name = known[str(algorithm)] if field is None else field
+    if name == "component" or name.endswith(("_index", "seconds")):
+        raise ParameterError(f"evaluate: {shown(name)} has indices or times, whose differences mean nothing")
+    return name
+
+
+def _given(result: Result, field: str | None) -> np.ndarray:
+    """What is compared of a result as it is: shape (n,), or a number. Raises ParameterError."""
+    name = _name_of(result, field)
     try:
-        given = np.asarray(getattr(result, name))
-        found = given.astype(np.float64)
+        found = np.asarray(getattr(result, name))
+        found.astype(np.float64)
     except (AttributeError, TypeError, ValueError):
         raise ParameterError(f"evaluate: {shown(result)} has no numbers by the name {shown(name)}") from None
     if found.shape not in ((), (result.graph.num_vertices,)):
         raise ParameterError(
             f"evaluate: {name} has the shape {found.shape}; expected a number, or one for each vertex"
         )
+    return found
+
+
+def _finite(given: np.ndarray, result: Result, field: str | None) -> np.ndarray:
+    """The values as float64, shape (n,) or (1,); NaN for vertices that were not reached."""
+    name, found = _name_of(result, field), np.atleast_1d(given).astype(np.float64)
     if name == "level":
-        found[given < 0] = np.nan
+        found[np.atleast_1d(given) < 0] = np.nan
     elif name == "distance" and given.dtype.kind == "i":
-        found[given == np.iinfo(given.dtype).max] = np.nan
+        found[np.atleast_1d(given) == np.iinfo(given.dtype).max] = np.nan
     return found
 
 
@@ -162,10 +192,8 @@ def compare(exact: np.ndarray, found: np.ndarray) -> Difference:
     ours, theirs = found[finite], exact[finite]
     differences, mean = np.abs(ours - theirs), float(np.abs(theirs).mean()) if len(theirs) else 0.0
     differ = len(ours) > 1 and np.ptp(ours) > 0 and np.ptp(theirs) > 0
-    top = min(_TOP, len(exact) // 2)
-    of_both = [
-        set(np.argsort(np.where(finite, -each, np.inf), kind="stable")[:top]) for each in (exact, found)
-    ]
+    top = min(_TOP, len(ours) // 2)
+    of_both = [set(np.argsort(-each, kind="stable")[:top]) for each in (theirs, ours)]
     return Difference(
         inaccuracy=float(differences.mean()) / mean if mean > 0 else float(differences.max(initial=0) > 0),
         largest_error=float(differences.max(initial=0)),

@@ -26,7 +26,7 @@ class Added(NamedTuple):
     weights: np.ndarray | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Approximate:
     """A graph for approximate answers, and what distinguishes it from the one that it was made of.
 
@@ -79,8 +79,10 @@ class Approximate:
             values: shape (n,), such as ``result.distance``.
 
         Raises:
-            GraphError: an array of another length.
+            GraphError: an array of another length, or a masked one.
         """
+        if np.ma.isMaskedArray(values):
+            raise GraphError("in_order got a masked array; fill it first, with .filled(value)")
         given = np.asarray(values)
         if given.shape[:1] != self.order.shape:
             raise GraphError(
@@ -126,18 +128,31 @@ def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
     return Graph.from_csr(offsets, merged(moved[1], targets), both, graph.directed, ids)
 
 
+def as_real(what: str, value: Any, most: float, expected: str) -> float:
+    """A number from 0 to `most`. Raises ParameterError, with what was expected."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not (real and 0 <= value <= most):
+        raise ParameterError(f"{what} is {shown(value)}; expected {expected}")
+    return float(value)
+
+
 def as_fraction(what: str, value: Any) -> float:
     """A number from 0 to 1. Raises ParameterError."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise ParameterError(f"{what} is {shown(value)}; expected a number from 0 to 1")
-    return value  # type: ignore[return-value]
+    return as_real(what, value, 1, "a number from 0 to 1")
 
 
 def as_count(what: str, value: Any, least: int) -> int:
-    """An integer of at least `least`. Raises ParameterError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(f"{what} is {shown(value)}; expected an integer of at least {least}")
+    """An integer of at least `least` that int32 holds. Raises ParameterError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**31:
+        raise ParameterError(
+            f"{what} is {shown(value)}; expected an integer of at least {least}, below 2**31"
+        )
     return int(value)
+
+
+def part_of(fraction: float, whole: Any) -> Any:
+    """A fraction of integers, rounded down, but not because a product of floats fell a little short."""
+    return np.floor(fraction * np.asarray(whole) + 1e-9).astype(np.int64)
 
 
 def weight_bounds(weights: np.ndarray | None) -> np.ndarray:
