@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise.errors import ScheduleError
 from edgewise.layout.bucket_sort import LIMIT, SCALES
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 
@@ -148,7 +149,7 @@ _MOST_BINS = 1_000_000
 
 
 def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
+    return is_integer(value) and bool(value >= least)  # type: ignore[operator]
 
 
 def _check_bound(balance: object, max_degree: object, bins: object) -> None:

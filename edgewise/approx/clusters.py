@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.approx.coefficients import Neighbours, neighbours, triangles
+from edgewise.algorithms.common.numbers import as_float
+from edgewise.approx.coefficients import Neighbours, keys_of_arcs, neighbours, triangles
 from edgewise.approx.transformed import (
     Added,
     Approximate,
     as_count,
     as_fraction,
-    as_real,
     part_of,
     sum_fits,
     weight_bounds,
@@ -59,7 +59,7 @@ def form_clusters(
         ParameterError: a knob that is not a number in its range.
     """
     check_graph("form_clusters", graph)
-    threshold = as_real("form_clusters: threshold", threshold, np.inf, "a number of at least 0")
+    threshold = as_float("form_clusters: threshold", threshold, "a number of at least 0", most=np.inf)
     margin, budget = (
         as_fraction("form_clusters: margin", margin),
         as_fraction("form_clusters: budget", budget),
@@ -129,7 +129,7 @@ def edges_in_clusters(
     Returns:
         The edges, and which of the vertices are centres now.
     """
-    keys = graph.sources.astype(np.int64) << 32 | graph.targets
+    keys = keys_of_arcs(graph.sources, graph.targets)
     order = np.argsort(keys, kind="stable")
     weights = np.zeros(0, np.int32) if graph.weights is None else graph.weights[order]
     it = Growing(

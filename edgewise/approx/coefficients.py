@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.graph import Graph, check_graph
+from edgewise.graph.csr import row_of_arcs
 from edgewise.kernels.costs import best_threads
 from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE, launch_on, sealed
@@ -53,7 +54,11 @@ def clustering_coefficients(graph: Graph) -> np.ndarray:
 def neighbours(graph: Graph) -> Neighbours:
     """The neighbours of all vertices. O(m log m)."""
     ends = graph.sources, graph.targets
-    keys = np.concatenate([_keys(*ends), _keys(*ends[::-1])]) if graph.directed else _keys(*ends)
+    keys = (
+        np.concatenate([keys_of_arcs(*ends), keys_of_arcs(*ends[::-1])])
+        if graph.directed
+        else keys_of_arcs(*ends)
+    )
     keys = keys[keys >> 32 != keys & 0xFFFFFFFF]
     keys.sort()
     keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
@@ -63,7 +68,7 @@ def neighbours(graph: Graph) -> Neighbours:
 def triangles(given: Neighbours) -> np.ndarray:
     """How many triangles each vertex is in, int64, shape (n,)."""
     degree, n = given.degree, len(given.offsets) - 1
-    sources = np.repeat(np.arange(n, dtype=np.int32), degree)
+    sources = row_of_arcs(given.offsets)
     lower = degree[sources] < degree[given.targets]
     ahead = lower | ((degree[sources] == degree[given.targets]) & (sources < given.targets))
     offsets, targets = _rows(sources[ahead], given.targets[ahead], n)
@@ -86,7 +91,7 @@ def triangles(given: Neighbours) -> np.ndarray:
     return found
 
 
-def _keys(sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def keys_of_arcs(sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Arcs as numbers that are in the order of their sources, then their targets."""
     return sources.astype(np.int64) << 32 | targets
 

@@ -66,9 +66,9 @@ def normalize_degrees(
     }
     knobs["warp"] = as_count("normalize_degrees: warp", warp, 1)
     started = time.perf_counter()
-    degree = np.diff(graph.offsets).astype(np.int64)
+    degree = graph.out_degree.astype(np.int64)
     order = order_by_degree(degree)
-    wanted = edges_wanted(degree[order], knobs["threshold"], knobs["fill"], int(warp))
+    wanted = edges_wanted(degree[order], knobs["threshold"], knobs["fill"], knobs["warp"])
     added = two_steps_away(graph, order, wanted, int(part_of(knobs["budget"], graph.num_edges)))
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "normalize_degrees", knobs, seconds)

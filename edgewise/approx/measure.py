@@ -9,6 +9,8 @@ import numpy as np
 
 from edgewise.approx.transformed import Approximate
 from edgewise.errors import ParameterError
+from edgewise.graph import Graph
+from edgewise.numeric import is_integer
 from edgewise.result import Result
 from edgewise.text import shown
 
@@ -109,19 +111,22 @@ def evaluate(
         raise ParameterError(
             "evaluate: k draws other sources where vertices are numbered otherwise; give their ids: sources=[...]"
         )
-    if isinstance(repeat, bool) or not isinstance(repeat, int | np.integer) or repeat < 1:
+    if not is_integer(repeat) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
-    exact, renumbered, found = (
-        [call(graph, *arguments, **options) for _ in range(repeat + 1)]
-        for graph in (made.original, made.renumbered, made.graph)
-    )
-    wanted, given = (_given(runs[0], field) for runs in (exact, found))
+
+    def timed(graph: Graph) -> tuple[np.ndarray, str, float]:
+        """What is compared of the first result, its name, and the median of the others' seconds; no result is kept."""
+        first = call(graph, *arguments, **options)
+        name = _name_of(first, field)
+        times = (call(graph, *arguments, **options).seconds for _ in range(repeat))
+        return _given(first, name), name, statistics.median(times)
+
+    wanted, name, exact_seconds = timed(made.original)
+    _, _, renumbered_seconds = timed(made.renumbered)
+    given, _, seconds = timed(made.graph)
     values = made.in_order(given) if np.ndim(given) else given
-    difference = compare(_finite(wanted, exact[0], field), _finite(values, found[0], field))
+    difference = compare(_finite(wanted, name), _finite(values, name))
     same = np.array_equal(wanted, values, equal_nan=wanted.dtype.kind == "f")
-    exact_seconds, renumbered_seconds, seconds = (
-        statistics.median(run.seconds for run in runs[1:]) for runs in (exact, renumbered, found)
-    )
     return Evaluation(
         exact_seconds,
         renumbered_seconds,
@@ -155,9 +160,8 @@ def _name_of(result: Result, field: str | None) -> str:
     return name
 
 
-def _given(result: Result, field: str | None) -> np.ndarray:
+def _given(result: Result, name: str) -> np.ndarray:
     """What is compared of a result as it is: shape (n,), or a number. Raises ParameterError."""
-    name = _name_of(result, field)
     try:
         found = np.asarray(getattr(result, name))
         found.astype(np.float64)
@@ -170,9 +174,9 @@ def _given(result: Result, field: str | None) -> np.ndarray:
     return found
 
 
-def _finite(given: np.ndarray, result: Result, field: str | None) -> np.ndarray:
+def _finite(given: np.ndarray, name: str) -> np.ndarray:
     """The values as float64, shape (n,) or (1,); NaN for vertices that were not reached."""
-    name, found = _name_of(result, field), np.atleast_1d(given).astype(np.float64)
+    found = np.atleast_1d(given).astype(np.float64)
     if name == "level":
         found[np.atleast_1d(given) < 0] = np.nan
     elif name == "distance" and given.dtype.kind == "i":

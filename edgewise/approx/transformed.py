@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.numbers import as_float
 from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
 from edgewise.layout.layers import Order, move_rows
+from edgewise.numeric import is_integer
 from edgewise.text import shown
 
 
@@ -128,22 +130,14 @@ def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
     return Graph.from_csr(offsets, merged(moved[1], targets), both, graph.directed, ids)
 
 
-def as_real(what: str, value: Any, most: float, expected: str) -> float:
-    """A number from 0 to `most`. Raises ParameterError, with what was expected."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not (real and 0 <= value <= most):
-        raise ParameterError(f"{what} is {shown(value)}; expected {expected}")
-    return float(value)
-
-
 def as_fraction(what: str, value: Any) -> float:
     """A number from 0 to 1. Raises ParameterError."""
-    return as_real(what, value, 1, "a number from 0 to 1")
+    return as_float(what, value, "a number from 0 to 1", most=1)
 
 
 def as_count(what: str, value: Any, least: int) -> int:
     """An integer of at least `least` that int32 holds. Raises ParameterError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value < 2**31:
+    if not (is_integer(value) and least <= value < 2**31):
         raise ParameterError(
             f"{what} is {shown(value)}; expected an integer of at least {least}, below 2**31"
         )

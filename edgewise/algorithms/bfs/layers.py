@@ -164,16 +164,17 @@ def layers_at_hand(graph: Graph, sources: np.ndarray, least: int = 0, weights: b
     if kept is not None:
         return _as_kept(kept) if kept.order.num_layers >= least else None
     path = file_beside(graph, sources)
+    if path is None:
+        return None
     try:
-        if path is None or not _exists(path):
-            return None
+        size = path.stat().st_size
         spent = _spent.setdefault(graph.itself, {})
-        if spent.setdefault(sources.tobytes(), 0.0) < _READING * path.stat().st_size:
+        if spent.setdefault(sources.tobytes(), 0.0) < _READING * size:
             return None
         if num_layers_in(open_layers(path, graph, sources)) < least:
             return None
         return _read(path, graph, sources, weights)
-    except (OSError, OutputError, ParseError):
+    except (OSError, ParseError):
         return None
 
 
