@@ -18,7 +18,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.memory import RefusedBySystem, as_bytes
 from edgewise.numeric import is_integer
 from edgewise.progress import progress_bar
-from edgewise.schedule import Buffered, Layout, Pull, Push, Schedule, View
+from edgewise.schedule import Buffered, Layout, Pull, Push, Replicated, Schedule, View
 from edgewise.text import shown
 
 Progress = bool | Callable[[int], None] | None
@@ -304,6 +304,11 @@ def admit(
             "write the algorithm as a Program, which runs with every delivery"
         )
     check_schedule(name, schedule, on_gpu)
+    if isinstance(schedule.balance, Replicated) and not schedule.balance.is_of(graph):
+        raise ScheduleError(
+            f"{name}: balance is {schedule.balance}, made for another graph than {graph!r}; expected the balance of the "
+            "approximate graph that it runs on"
+        )
     threads = threads_of(name, schedule)
     pages = FilePages()
     if not on_gpu and memory_limit is not None:
@@ -485,7 +490,8 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
     if not _is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View)):
         raise ScheduleError(
             f"{name}: balance is {shown(schedule.balance)}; only runs on a GPU can be told who does which edges, by "
-            f"{', '.join(f'{kind.__name__}()' for kind in get_args(View))}. Leave it at 'auto'"
+            f"{', '.join(f'{kind.__name__}()' for kind in get_args(View) if kind is not Replicated)}, or by the "
+            "balance of an approximate graph. Leave it at 'auto'"
         )
 
 

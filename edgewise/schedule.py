@@ -1,6 +1,7 @@
 """Schedules: how a run is carried out, never what it computes."""
 
 import os
+import weakref
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -144,6 +145,58 @@ class HierarchicalProcessing:
             )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Replicated:
+    """A thread for each slot of a table, on a GPU: a vertex has several, each with some of its edges.
+
+    Approximate graphs have such a balance (`edgewise.approx.coalesce`): threads that lie side by side then reach
+    vertices that lie side by side. Where vertices gather, one thread has each. It belongs to one graph.
+
+    Reference: Singh and Nasre, ICPP 2020, section 2.3.
+
+    Attributes:
+        graph: the graph, which is not kept alive.
+        vertex: int32, shape (s,): the vertex of each slot, -1 for none.
+        first, end: integers, shape (s,): which arcs a slot has, first to end - 1. Each arc of the graph is in one slot
+            of its vertex.
+    """
+
+    graph: Any
+    vertex: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_slots(self.graph, self.vertex, self.first, self.end)
+        object.__setattr__(self, "graph", weakref.ref(self.graph.itself))
+
+    def __repr__(self) -> str:
+        return f"Replicated({len(self.vertex):,} slots)"
+
+    def is_of(self, graph: Any) -> bool:
+        """Whether it is that of a graph."""
+        return self.graph() is graph.itself
+
+
+def _check_slots(graph: Any, vertex: Any, first: Any, end: Any) -> None:
+    """Refuse slots that have not each arc of a graph once, at its vertex."""
+    if not all(hasattr(graph, name) for name in ("itself", "offsets", "num_arcs")):
+        raise ScheduleError(f"Replicated: graph is {shown(graph)}; expected an edgewise.Graph")
+    for name, values in (("vertex", vertex), ("first", first), ("end", end)):
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "i" or values.shape != (len(vertex),):
+            raise ScheduleError(f"Replicated: {name} is {shown(values)}; expected an integer for each slot")
+    n, used = graph.num_vertices, np.flatnonzero(first < end)
+    used = used[np.argsort(first[used], kind="stable")]
+    begins, ends, of = first[used], end[used], vertex[used]
+    tiles = np.array_equal(np.append(begins, graph.num_arcs), np.append(0, ends))
+    if (first > end).any() or not tiles or (len(of) and not 0 <= of.min() <= of.max() < n):
+        raise ScheduleError("Replicated: the slots have some arc twice or not at all; expected each once")
+    if (begins < graph.offsets[of]).any() or (ends > graph.offsets[of + 1]).any():
+        raise ScheduleError("Replicated: a slot has arcs of another vertex; expected those of its own")
+    if len(vertex) and not -1 <= vertex.min() <= vertex.max() < n:
+        raise ScheduleError(f"Replicated: a slot has no vertex of the graph; expected -1 to {n - 1:,}")
+
+
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000
 
@@ -176,6 +229,7 @@ View = (
     | MergePath
     | NodeSplitting
     | HierarchicalProcessing
+    | Replicated
 )
 Balance = View | Literal["auto"]
 
@@ -289,9 +343,10 @@ class Schedule:
     Attributes:
         delivery: `Push()`, `Pull()`, `Buffered()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: which threads do which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
-            `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()` or `HierarchicalProcessing()`,
-            with which algorithms run as programs; or "auto": eight lanes for each vertex that sends, or equal blocks of
-            edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
+            `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, or
+            the `Replicated` of an approximate graph, with which algorithms run as programs; or "auto": eight lanes for
+            each vertex that sends, or equal blocks of edges if one has many; where vertices gather, lanes by degree, or
+            equal blocks of edges.
         layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches,
             shortest paths and programs, `Layered`, on the CPU, too. Or "auto": on a GPU, searches from vertices for
             which there are layers read their levels from these.

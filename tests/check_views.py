@@ -7,6 +7,7 @@ Run in numba's simulator, it checks what one lane and one block do; tests/test_g
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from replicated import replicated
 
 from edgewise import schedule
 from edgewise.balance.block import make_block_mapped
@@ -65,6 +66,7 @@ STRATEGIES = {
     "hierarchy by 3": schedule.HierarchicalProcessing(3),
     "hierarchy of 2": schedule.HierarchicalProcessing(5, depth=2),
     "hierarchy of 0": schedule.HierarchicalProcessing(depth=0),
+    "slots": replicated,
 }
 NAMES = (*VIEWS, *OTHERS, *STRATEGIES)
 #: Degrees at which a view may change its mind, and others.
@@ -298,15 +300,16 @@ def make_strategy_kernel(balance, pulls):
     return strategy_kernel
 
 
-def check_strategy(balance, degrees):
+def check_strategy(choice, degrees):
     """Check a strategy on a graph whose vertices have these out-degrees, and on the reversed graph, gathering."""
     xp, n = cuda_memory.cupy(), len(degrees)
-    strategy = strategy_of(balance)
     own = np.repeat(np.arange(n), degrees)
     other = np.random.default_rng(1).integers(0, n, len(own))
     for pulls in (False, True):
         graph = Graph.from_edges(*((other, own) if pulls else (own, other)), num_vertices=n)
         graph.make_in_edges()
+        balance = choice(graph) if choice is replicated else choice
+        strategy = strategy_of(balance)
         offsets = np.dtype(f"u{graph.stored.offsets.itemsize}")
         plan_type = cuda_arguments.type_of(strategy.arrays, offset=offsets)
         kinds = (cuda_arguments.type_of(Visiting, offset=offsets, plan=plan_type),)

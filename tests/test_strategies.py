@@ -4,7 +4,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from replicated import replicated
 
+import edgewise as ew
 from edgewise import schedule
 from edgewise.layout.slots import own_ends
 
@@ -22,6 +24,10 @@ check_views = pytest.importorskip("check_views", exc_type=ImportError)
 @pytest.fixture(autouse=True)
 def numpy_for_cupy(monkeypatch):
     monkeypatch.setattr(split.cuda_memory, "cupy", lambda: np)
+
+
+#: A graph for choices that belong to one.
+GRAPH = ew.generate.uniform(40, 300, seed=4)
 
 
 def offsets_of(degrees):
@@ -83,21 +89,28 @@ def test_heavy_vertices_come_by_degree(bound):
     assert found.tolist() == expected
 
 
+def choices():
+    """A choice of each kind."""
+    of_graph = replicated(GRAPH)
+    return [of_graph if kind is schedule.Replicated else kind() for kind in get_args(schedule.View)]
+
+
 def test_every_choice_of_a_schedule_has_a_strategy():
-    for choice in ("auto", *(kind() for kind in get_args(schedule.View))):
+    for choice in ("auto", *choices()):
         strategy = registry.strategy_of(choice)
         assert isinstance(strategy, contract.Strategy)
         assert strategy.any_order == isinstance(choice, schedule.EdgeBased)
 
 
 def test_the_contract_is_checked_for_every_strategy():
-    checked = {type(choice) for choice in check_views.STRATEGIES.values()}
+    given = check_views.STRATEGIES.values()
+    checked = {schedule.Replicated if each is replicated else type(each) for each in given}
     assert checked == {str, *get_args(schedule.View)} == set(registry.STRATEGIES)
     assert len(set(check_views.NAMES)) == len(check_views.NAMES)
 
 
 def test_code_depends_on_lanes_and_chunking_and_not_on_bounds():
-    keys = [registry.strategy_of(kind()).code_key for kind in get_args(schedule.View)]
+    keys = [registry.strategy_of(choice).code_key for choice in choices()]
     assert len(set(keys)) == len(keys)
     for one, other, same in (
         (schedule.NodeSplitting(), schedule.NodeSplitting(3), True),

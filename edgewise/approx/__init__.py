@@ -8,6 +8,7 @@ Reference. Singh and Nasre, "Graffix: Efficient Graph Processing with a Tinge of
 """
 
 from edgewise.approx.clusters import form_clusters as form_clusters
+from edgewise.approx.coalesce import coalesce as coalesce
 from edgewise.approx.coefficients import clustering_coefficients as clustering_coefficients
 from edgewise.approx.degree import normalize_degrees as normalize_degrees
 from edgewise.approx.measure import Evaluation as Evaluation
@@ -18,6 +19,7 @@ __all__ = [
     "Approximate",
     "Evaluation",
     "clustering_coefficients",
+    "coalesce",
     "evaluate",
     "form_clusters",
     "normalize_degrees",

@@ -20,6 +20,7 @@ from edgewise.approx.transformed import (
     Approximate,
     as_count,
     as_fraction,
+    cut,
     part_of,
     sum_fits,
     weight_bounds,
@@ -115,9 +116,9 @@ def two_steps_away(graph: Graph, order: np.ndarray, wanted: np.ndarray, most: in
         found, first = found + len(parts[-1].sources), last
         # Both ends of an edge of an undirected graph may have found it.
         if not graph.directed:
-            parts = [_cut(_joined(graph, parts), False, most)]
+            parts = [cut(_joined(graph, parts), False, most)]
             found = len(parts[0].sources)
-    return _cut(_joined(graph, parts), graph.directed, most)
+    return cut(_joined(graph, parts), graph.directed, most)
 
 
 def _joined(graph: Graph, parts: list[Added]) -> Added:
@@ -146,17 +147,6 @@ def _found(graph: Graph, sources: np.ndarray, wanted: np.ndarray) -> Added:
     launch_on(threads, _find, *rows, *given, long=work > INTERRUPTIBLE)
     kept = np.arange(begins[-1]) - np.repeat(begins[:-1], wanted) < np.repeat(count, wanted)
     return Added(np.repeat(sources, count), targets[kept], None if weights is None else weights[kept])
-
-
-def _cut(added: Added, directed: bool, most: int) -> Added:
-    """The first edges; of those of an undirected graph that were found from both ends, the first."""
-    first = np.arange(len(added.sources))
-    if not directed:
-        pairs = np.sort(np.stack([added.sources, added.targets]), axis=0).astype(np.int64)
-        first = np.sort(np.unique(pairs[0] << 32 | pairs[1], return_index=True)[1])
-    first = first[:most]
-    weights = None if added.weights is None else added.weights[first]
-    return Added(added.sources[first], added.targets[first], weights)
 
 
 @team_kernel

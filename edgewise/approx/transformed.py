@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.numbers import as_float
+from edgewise.approx.copies import Copies, Slots, in_slots
 from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
+from edgewise.graph.csr import Rows
 from edgewise.kernels.cache import device_function
 from edgewise.layout.layers import Order, move_rows
 from edgewise.numeric import is_integer
+from edgewise.schedule import Replicated, Schedule
 from edgewise.text import shown
 
 
@@ -40,6 +43,7 @@ class Approximate:
         knobs: the values with which it was made, by their names.
         seconds: how long making it took.
         clusters: the first vertex of `graph` of each cluster, and the end of the last one, int64; or None.
+        copies: the slots of threads, with replicas of vertices, see `balance`; or None.
     """
 
     original: Graph
@@ -49,17 +53,55 @@ class Approximate:
     knobs: dict[str, Any]
     seconds: float
     clusters: np.ndarray | None = None
+    copies: Copies | None = None
 
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """The graph to run on. It has the user's ids, in another order."""
-        return _made(self.original, self.order, self.added)
+        return self._graph_and_slots[0]
 
     @cached_property
     def renumbered(self) -> Graph:
         """The graph in the order of `graph`, without added edges: runs on it are exact."""
         none = self.added._replace(**{name: each[:0] for name, each in _arrays(self.added).items()})
-        return _made(self.original, self.order, none)
+        return self._graph_of(_rows(self.original, self.order, none))
+
+    @cached_property
+    def balance(self) -> Replicated:
+        """A balance for runs on `graph`, on a GPU: a thread for each slot, so replicas send for their vertices.
+
+        Raises:
+            ParameterError: the technique makes no slots.
+        """
+        graph, slots = self._graph_and_slots
+        if self.copies is None or slots is None:
+            raise ParameterError(
+                f"{self.technique} makes no slots of threads; leave balance at 'auto', or use approx.coalesce"
+            )
+        return Replicated(graph, self.copies.vertex, slots.first, slots.end)
+
+    @property
+    def schedule(self) -> Schedule:
+        """A schedule for runs on `graph` with `balance`.
+
+        Raises:
+            ParameterError: as for `balance`.
+        """
+        return Schedule(balance=self.balance)
+
+    @cached_property
+    def _graph_and_slots(self) -> tuple[Graph, Slots | None]:
+        """The graph to run on, and the arcs of its slots, if it has some."""
+        rows = _rows(self.original, self.order, self.added)
+        if self.copies is None:
+            return self._graph_of(rows), None
+        slots = in_slots(rows, self.copies)
+        return self._graph_of(slots.rows), slots
+
+    def _graph_of(self, rows: Rows) -> Graph:
+        """A graph of rows in the new order."""
+        ids = self.original.vertices[self.order]
+        return Graph.from_csr(rows.offsets, rows.targets, rows.weights, self.original.directed, ids)
 
     @property
     def num_added(self) -> int:
@@ -68,11 +110,16 @@ class Approximate:
 
     @property
     def extra_space(self) -> float:
-        """The bytes of added edges, as a fraction of those of the original's rows."""
+        """The bytes of added edges and of the table of slots, as a fraction of those of the original's rows.
+
+        All slots count that a run with `balance` has beside the graph: the vertices' own, too, and those not used.
+        """
         graph = self.original
         of_arc = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
         arcs = self.num_added * (1 if graph.directed else 2)
-        return arcs * of_arc / (graph.offsets.nbytes + of_arc * graph.num_arcs)
+        slots = 0 if self.copies is None else len(self.copies.vertex)
+        of_slots = slots * (4 + 2 * graph.offsets.itemsize)
+        return (arcs * of_arc + of_slots) / (graph.offsets.nbytes + of_arc * graph.num_arcs)
 
     def in_order(self, values: Any) -> np.ndarray:
         """An array with a value for each vertex of `graph` in the order of the vertices of `original`.
@@ -103,8 +150,8 @@ def _arrays(added: Added) -> dict[str, np.ndarray]:
     return {name: each for name, each in added._asdict().items() if each is not None}
 
 
-def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
-    """The graph in another order, with more edges: a row has its own arcs first, in their order."""
+def _rows(graph: Graph, order: np.ndarray, added: Added) -> Rows:
+    """The rows of a graph in another order, with more edges: a row has its own arcs first, in their order."""
     n, place = graph.num_vertices, np.empty(len(order), np.int32)
     place[order] = np.arange(n, dtype=np.int32)
     moved = move_rows(Order(order, place, np.array([0, n])), graph.offsets, graph.targets, graph.weights)
@@ -126,8 +173,18 @@ def _made(graph: Graph, order: np.ndarray, added: Added) -> Graph:
         return found
 
     both = None if moved[2] is None or weights is None else merged(moved[2], weights)
-    ids = graph.vertices[order]
-    return Graph.from_csr(offsets, merged(moved[1], targets), both, graph.directed, ids)
+    return Rows(offsets, merged(moved[1], targets), both)
+
+
+def cut(added: Added, directed: bool, most: int) -> Added:
+    """The first edges; of those of an undirected graph that were found from both ends, the first."""
+    first = np.arange(len(added.sources))
+    if not directed:
+        pairs = np.sort(np.stack([added.sources, added.targets]), axis=0).astype(np.int64)
+        first = np.sort(np.unique(pairs[0] << 32 | pairs[1], return_index=True)[1])
+    first = first[:most]
+    weights = None if added.weights is None else added.weights[first]
+    return Added(added.sources[first], added.targets[first], weights)
 
 
 def as_fraction(what: str, value: Any) -> float:

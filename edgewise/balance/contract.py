@@ -75,12 +75,14 @@ class GraphRows(NamedTuple):
         kept: ``kept(inward, what, needed, make, *arguments)``: the result of ``make(offsets, *arguments)`` for the
             offsets of out-edges or, inward, of in-edges, on the GPU. The first call makes it, which takes `needed`
             bytes; the graph keeps it. `what` names it in messages. Raises MemoryLimitError if the GPU has no room.
+        is_of: ``is_of(choice)``: whether a choice that belongs to one graph belongs to this one.
     """
 
     num_vertices: int
     num_arcs: int
     offsets: np.dtype
     kept: Callable[..., Any]
+    is_of: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)

@@ -10,27 +10,33 @@ from edgewise.primitives.deal import list_nothing
 from edgewise.schedule import Balance
 
 
-def make_mapped(view: Any, bodies: Bodies) -> Traversal:
-    """The functions of a view's strategy."""
-    gather = bodies.gather
+def make_pull(view: Any, gather: Any) -> Any:
+    """The function `Traversal.pull_all` by which vertices gather with the lanes of a view."""
 
     @device_function
     def gather_whole(v, first, end, step, lanes, context):
         gather(v, first, end, step, lanes, np.int64(WHOLE), context)
 
-    scatter_all, gather_all = view(bodies.scatter, True), view(gather_whole, False)
-
-    @device_function
-    def push_all(listed, count, counter, generation, context, run):
-        scatter_all(listed, np.int64(0), count, run.graph.offsets, run.scratch, context)
-        return generation
+    gather_all = view(gather_whole, False)
 
     @device_function
     def pull_all(low, high, generation, context, run):
         gather_all(run.graph.in_sources, low, high, run.graph.in_offsets, run.scratch, context)
         return generation
 
-    return Traversal(list_nothing, push_all, pull_all)
+    return pull_all
+
+
+def make_mapped(view: Any, bodies: Bodies) -> Traversal:
+    """The functions of a view's strategy."""
+    scatter_all = view(bodies.scatter, True)
+
+    @device_function
+    def push_all(listed, count, counter, generation, context, run):
+        scatter_all(listed, np.int64(0), count, run.graph.offsets, run.scratch, context)
+        return generation
+
+    return Traversal(list_nothing, push_all, make_pull(view, bodies.gather))
 
 
 class NoArrays(NamedTuple):

@@ -95,6 +95,37 @@ def split_vertices(offsets: Any, max_degree: int) -> Children:
     return Children(first.astype(np.uint32), begin, parent.astype(np.uint32), split.astype(np.uint32))
 
 
+def make_units(units_of: Any, note: Any, unit: Any, scatter: Any) -> tuple[Any, Any]:
+    """The function that lists the units of active vertices, and one that pushes those listed, with a lane for each.
+
+    Args:
+        units_of: ``units_of(v, plan)``: the number of the first unit of a vertex, and how many units it has.
+        note: ``note(position, number, plan)``: put the unit of a number into the list.
+        unit: ``unit(entry, plan)``: the vertex of an entry of the list, and where its arcs begin and end.
+        scatter: see `Bodies`.
+    """
+
+    @device_function
+    def list_units(v, active, counter, run):
+        first, count = np.int64(0), np.int64(0)
+        if active:
+            first, count = units_of(v, run.plan)
+        position = reserve(count, run.control, counter)
+        for i in range(count):
+            note(position + i, first + i, run.plan)
+        return degree(v, run.graph.offsets) if active else np.int64(0)
+
+    @device_function
+    def push_listed(units, context, run):
+        for begin in range(thread_index() - lane(), units, num_threads()):
+            i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
+            if i < units:
+                v, start, end = unit(np.int64(run.plan.listed[i]), run.plan)
+            scatter(v, start, end, np.int64(1), np.int64(1), context)
+
+    return list_units, push_listed
+
+
 def make_splitting(bodies: Bodies) -> Traversal:
     """The functions of the strategy."""
     scatter, gather, join = bodies.scatter, bodies.gather, bodies.join
@@ -105,23 +136,22 @@ def make_splitting(bodies: Bodies) -> Traversal:
         return np.int64(children.parent[c]), np.int64(children.begin[c]), np.int64(children.begin[c + 1])
 
     @device_function
-    def list_units(v, active, counter, run):
-        first, count = np.int64(0), np.int64(0)
-        if active:
-            first, count = np.int64(run.plan.out.first[v]), degree(v, run.plan.out.first)
-        position = reserve(count, run.control, counter)
-        for i in range(count):
-            run.plan.listed[position + i] = first + i
-        return degree(v, run.graph.offsets) if active else np.int64(0)
+    def units_of(v, plan):
+        return np.int64(plan.out.first[v]), degree(v, plan.out.first)
+
+    @device_function
+    def note(position, number, plan):
+        plan.listed[position] = number
+
+    @device_function
+    def out_unit(c, plan):
+        return unit(c, plan.out)
+
+    list_units, push_listed = make_units(units_of, note, out_unit, scatter)
 
     @device_function
     def push_all(listed, count, counter, generation, context, run):
-        units = run.control[counter]
-        for begin in range(thread_index() - lane(), units, num_threads()):
-            i, v, start, end = begin + lane(), np.int64(-1), np.int64(0), np.int64(0)
-            if i < units:
-                v, start, end = unit(np.int64(run.plan.listed[i]), run.plan.out)
-            scatter(v, start, end, np.int64(1), np.int64(1), context)
+        push_listed(run.control[counter], context, run)
         return generation
 
     @device_function

@@ -12,6 +12,7 @@ from edgewise.balance.grouped import make_grouped
 from edgewise.balance.hierarchical import HierarchicalStrategy
 from edgewise.balance.mapped import MappedStrategy
 from edgewise.balance.node_splitting import NodeSplittingStrategy
+from edgewise.balance.replicated import ReplicatedStrategy
 from edgewise.balance.workload_decomposition import DecomposedStrategy
 from edgewise.primitives.by_degree import make_binned
 from edgewise.schedule import (
@@ -22,6 +23,7 @@ from edgewise.schedule import (
     HierarchicalProcessing,
     MergePath,
     NodeSplitting,
+    Replicated,
     ThreadMapped,
     WarpMapped,
     WorkloadDecomposition,
@@ -39,6 +41,7 @@ STRATEGIES: dict[type, Callable[[Any], Strategy]] = {
     MergePath: partial(DecomposedStrategy, cost=1),
     NodeSplitting: NodeSplittingStrategy,
     HierarchicalProcessing: HierarchicalStrategy,
+    Replicated: ReplicatedStrategy,
 }
 
 
