@@ -306,8 +306,8 @@ def admit(
     check_schedule(name, schedule, on_gpu)
     if isinstance(schedule.balance, Replicated) and not schedule.balance.is_of(graph):
         raise ScheduleError(
-            f"{name}: balance is {schedule.balance}, made for another graph than {graph!r}; expected the balance of the "
-            "approximate graph that it runs on"
+            f"{name}: balance is {schedule.balance}, made for another graph than {graph!r}; expected the balance of "
+            "the approximate graph that this runs on"
         )
     threads = threads_of(name, schedule)
     pages = FilePages()

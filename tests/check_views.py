@@ -7,7 +7,7 @@ Run in numba's simulator, it checks what one lane and one block do; tests/test_g
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from replicated import replicated
+from replicated import balance_for, replicated
 
 from edgewise import schedule
 from edgewise.balance.block import make_block_mapped
@@ -308,7 +308,7 @@ def check_strategy(choice, degrees):
     for pulls in (False, True):
         graph = Graph.from_edges(*((other, own) if pulls else (own, other)), num_vertices=n)
         graph.make_in_edges()
-        balance = choice(graph) if choice is replicated else choice
+        balance = balance_for(graph, choice)
         strategy = strategy_of(balance)
         offsets = np.dtype(f"u{graph.stored.offsets.itemsize}")
         plan_type = cuda_arguments.type_of(strategy.arrays, offset=offsets)

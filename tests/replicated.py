@@ -5,6 +5,16 @@ import numpy as np
 import edgewise as ew
 
 
+def balance_for(graph, balance):
+    """A balance, made for a graph if it is `replicated`."""
+    return replicated(graph) if balance is replicated else balance
+
+
+def name_of(balance):
+    """The name of a balance, or of what makes it."""
+    return getattr(balance, "__name__", str(balance))
+
+
 def replicated(graph):
     """Slots of a graph in any order: each row cut at some places, and slots without arcs."""
     random = np.random.default_rng(3)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from replicated import balance_for, replicated
 from simulator import pretend
 from test_engines import PROGRAMS, Components, Least, Widest, assert_same
 
@@ -19,17 +20,18 @@ GRAPHS = {
 DELIVERIES = (ew.Schedule(ew.Push()), ew.Schedule(ew.Pull()))
 #: Ways of giving arcs out that a program can be told to take, for programs that push, and for such that only pull.
 BALANCED = {
-    "bfs": [ew.ThreadMapped(), ew.EdgeBased(), ew.HierarchicalProcessing(2)],
-    "sssp": [ew.NodeSplitting(2), ew.WorkloadDecomposition(), ew.EdgeBased(chunking=False)],
+    "bfs": [ew.ThreadMapped(), ew.EdgeBased(), ew.HierarchicalProcessing(2), replicated],
+    "sssp": [ew.NodeSplitting(2), ew.WorkloadDecomposition(), ew.EdgeBased(chunking=False), replicated],
     "float sums": [
         ew.BlockMapped(),
         ew.NodeSplitting(3),
         ew.MergePath(),
         ew.HierarchicalProcessing(2, depth=2),
+        replicated,
     ],
     "user combiner": [ew.NodeSplitting(), ew.WorkloadDecomposition(), ew.HierarchicalProcessing(2**63)],
     "logic and aggregates": [ew.NodeSplitting(1), ew.MergePath(), ew.EdgeBased()],
-    "edge fields": [ew.WorkloadDecomposition(), ew.HierarchicalProcessing(1)],
+    "edge fields": [ew.WorkloadDecomposition(), ew.HierarchicalProcessing(1), replicated],
 }
 #: Parameters with which a program ends sooner: here, a superstep takes a second.
 SHORTER = {"pagerank": {"tol": 1.0}}
@@ -100,7 +102,7 @@ def main():
             expected = Prepared(program, graph, "cpu").reference(values, program.max_supersteps)
             ways = DELIVERIES[1:] if name in ("float sums", "user combiner") else DELIVERIES  # always pulled
             balanced = [
-                ew.Schedule(way.delivery, balance=balance)
+                ew.Schedule(way.delivery, balance=balance_for(graph, balance))
                 for way in ways
                 for balance in BALANCED.get(name, [])
                 if graph is GRAPHS["random"] or graph.num_vertices == 17

@@ -11,6 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from replicated import balance_for, replicated
 from simulated_warps import with_warps
 from simulator import pretend
 from test_engines import SSSP
@@ -43,6 +44,7 @@ BALANCES = (
     ew.MergePath(),
     ew.HierarchicalProcessing(2),
     ew.Binned(),
+    replicated,
 )
 
 
@@ -154,6 +156,7 @@ def compare_forest(graph, symmetrize=True):
 
 def both(algorithm, graph, *args, balance, delivery="auto", **options):
     """The result of an algorithm as a program on the GPU, verified, and that on the CPU."""
+    balance = balance_for(graph, balance)
     schedule = ew.Schedule(delivery, balance=balance)
     got = algorithm(graph, *args, device="cuda", schedule=schedule, **options)
     assert balance == "auto" or f"balance {balance}" in got.explain()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from replicated import balance_for, name_of, replicated
 from test_engines import (
     GRAPHS,
     PROGRAMS,
@@ -84,6 +85,7 @@ BALANCES = (
     ew.NodeSplitting(5),
     ew.HierarchicalProcessing(),
     ew.HierarchicalProcessing(9, depth=3),
+    replicated,
 )
 
 
@@ -91,7 +93,7 @@ BALANCES = (
 IN_ORDER = ("pagerank", "float sums", "user combiner")
 
 
-@pytest.mark.parametrize("balance", BALANCES, ids=str)
+@pytest.mark.parametrize("balance", BALANCES, ids=name_of)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_strategy_agrees_with_the_cpu(name, balance):
     program, values = PROGRAMS[name]
@@ -102,7 +104,8 @@ def test_every_strategy_agrees_with_the_cpu(name, balance):
     for graph in (LARGE["hubs"](), ew.generate.star(5000, weights=(1, 9))):
         expected = Prepared(program, graph, "cpu")(**values)
         for delivery in (ew.Push(), ew.Pull()):
-            result = Prepared(program, graph, "cuda", ew.Schedule(delivery, balance=balance))(**values)
+            schedule = ew.Schedule(delivery, balance=balance_for(graph, balance))
+            result = Prepared(program, graph, "cuda", schedule)(**values)
             for field, want in expected.fields.items():
                 tolerance = {"float32": 1e-4, "float64": 1e-9}.get(str(want.dtype), 0)
                 np.testing.assert_allclose(result.fields[field], want, rtol=tolerance, atol=1e-12)

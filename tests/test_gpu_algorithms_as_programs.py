@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 from gpu_cases import FOREST, LARGE, SMALL, as_program, chain_of_cycles, graphs, same
+from replicated import balance_for, name_of
 from test_gpu import BALANCES
 
 import edgewise as ew
@@ -39,7 +40,7 @@ def on_the_cpu(algorithm, name):
     return graph, arguments, algorithm(graph, *arguments, device="cpu")
 
 
-@pytest.mark.parametrize("balance", BALANCES, ids=str)
+@pytest.mark.parametrize("balance", BALANCES, ids=name_of)
 @pytest.mark.parametrize("algorithm", EXACT, ids=lambda algorithm: algorithm.__name__)
 def test_every_algorithm_runs_with_every_strategy(algorithm, balance):
     if algorithm is ew.pagerank and isinstance(balance, ew.EdgeBased):
@@ -48,7 +49,7 @@ def test_every_algorithm_runs_with_every_strategy(algorithm, balance):
         return
     for name in (*(name for name, graph in SMALL.items() if graph.num_vertices), *BALANCED):
         graph, arguments, expected = on_the_cpu(algorithm, name)
-        got = as_program(algorithm, graph, *arguments, balance=balance)
+        got = as_program(algorithm, graph, *arguments, balance=balance_for(graph, balance))
         same(name, got, expected, *EXACT[algorithm])
         if algorithm is ew.pagerank:
             np.testing.assert_allclose(got.rank, expected.rank, rtol=1e-9, err_msg=name)

@@ -9,6 +9,7 @@ import kept_messages
 import numpy as np
 import pytest
 import test_draws
+from replicated import replicated
 from test_engines import PROGRAMS
 
 import edgewise as ew
@@ -92,6 +93,7 @@ def test_asynchronous_programs_compile(name, capability):
         ("bfs", NEWEST_MEASURED, ew.Schedule(balance=ew.NodeSplitting())),
         ("float sums", OLDEST, ew.Schedule(balance=ew.NodeSplitting())),
         ("bfs", (10, 0), ew.Schedule(balance=ew.EdgeBased())),
+        ("bfs", OLDEST, ew.Schedule(balance=replicated(ew.generate.star(9)))),
         pytest.param(
             "logic and aggregates",
             (8, 0),

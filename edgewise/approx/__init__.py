@@ -10,10 +10,12 @@ Reference. Singh and Nasre, "Graffix: Efficient Graph Processing with a Tinge of
 from edgewise.approx.clusters import form_clusters as form_clusters
 from edgewise.approx.coalesce import coalesce as coalesce
 from edgewise.approx.coefficients import clustering_coefficients as clustering_coefficients
+from edgewise.approx.confluence import mean_confluence as mean_confluence
 from edgewise.approx.degree import normalize_degrees as normalize_degrees
 from edgewise.approx.measure import Evaluation as Evaluation
 from edgewise.approx.measure import evaluate as evaluate
 from edgewise.approx.transformed import Approximate as Approximate
+from edgewise.approx.transformed import load as load
 
 __all__ = [
     "Approximate",
@@ -22,5 +24,7 @@ __all__ = [
     "coalesce",
     "evaluate",
     "form_clusters",
+    "load",
+    "mean_confluence",
     "normalize_degrees",
 ]

@@ -1,5 +1,6 @@
 """A graph whose vertices are renumbered and that has more edges, beside the graph that it was made of."""
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.copies import Copies, Slots, in_slots
+from edgewise.approx.saved import load_arrays, save_arrays
 from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
@@ -141,9 +143,47 @@ class Approximate:
         found[self.order] = given
         return found
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph that was given, and what was added, to a folder, for `load`. Nothing is pickled.
+
+        Each of its two files appears when it is complete and on the disk.
+
+        Args:
+            path: of the folder, which is made if it is not there.
+
+        Raises:
+            OutputError: the place cannot be written, or the disk is full.
+        """
+        told = {"technique": self.technique, "knobs": self.knobs, "seconds": self.seconds, "chunk": None}
+        arrays = {"order": self.order, **_arrays(self.added)}
+        if self.clusters is not None:
+            arrays["clusters"] = self.clusters
+        if self.copies is not None:
+            told["chunk"] = self.copies.chunk
+            arrays |= {"vertex": self.copies.vertex, "to": self.copies.to}
+        save_arrays(path, self.original, told, arrays)
+
     def __repr__(self) -> str:
         knobs = ", ".join(f"{name}={value}" for name, value in self.knobs.items())
         return f"<{self.technique}({knobs}): {self.num_added:,} edges added to {self.original!r}>"
+
+
+def load(path: str | os.PathLike[str]) -> Approximate:
+    """Read what `Approximate.save` has written. The graph that was given stays in its file, see `edgewise.load`.
+
+    All that is read is checked, but for this: that edges were not there before, and are as long as a path.
+
+    Args:
+        path: of the folder.
+
+    Raises:
+        ParseError: there are no such files, or they are damaged, of a newer version, or not of one graph.
+    """
+    graph, told, arrays = load_arrays(path)
+    added = Added(arrays["sources"], arrays["targets"], arrays.get("weights"))
+    copies = None if told["chunk"] is None else Copies(told.pop("chunk"), arrays["vertex"], arrays["to"])
+    told.pop("chunk", None)
+    return Approximate(graph, arrays["order"], added, **told, clusters=arrays.get("clusters"), copies=copies)
 
 
 def _arrays(added: Added) -> dict[str, np.ndarray]:

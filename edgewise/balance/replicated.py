@@ -72,10 +72,12 @@ def table_of(offsets: Any, choice: Replicated | None) -> Table:
     used = used[np.argsort(vertex[used], kind="stable")]
     first = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(vertex[used], minlength=n), out=first[1:])
-    indices = (first, used, vertex, np.array([len(vertex)]))
-    first, used, vertex, size = (cuda_memory.copy_of(each.astype(np.uint32)) for each in indices)
-    arcs = (cuda_memory.copy_of(each.astype(offsets.dtype)) for each in (begin, end))
-    return Table(first, used, vertex, *arcs, size)
+
+    def there(values: np.ndarray, dtype: Any = np.uint32) -> Any:
+        return cuda_memory.copy_of(values.astype(dtype))
+
+    arcs = there(begin, offsets.dtype), there(end, offsets.dtype)
+    return Table(there(first), there(used), there(vertex), arcs[0], arcs[1], there(np.array([len(vertex)])))
 
 
 def make_replicated(bodies: Bodies) -> Traversal:
