@@ -183,7 +183,8 @@ def _check_slots(graph: Any, vertex: Any, first: Any, end: Any) -> None:
     if not all(hasattr(graph, name) for name in ("itself", "offsets", "num_arcs")):
         raise ScheduleError(f"Replicated: graph is {shown(graph)}; expected an edgewise.Graph")
     for name, values in (("vertex", vertex), ("first", first), ("end", end)):
-        if not isinstance(values, np.ndarray) or values.dtype.kind != "i" or values.shape != (len(vertex),):
+        is_right = isinstance(values, np.ndarray) and values.dtype.kind == "i" and values.ndim == 1
+        if not is_right or values.shape != vertex.shape:
             raise ScheduleError(f"Replicated: {name} is {shown(values)}; expected an integer for each slot")
     n, used = graph.num_vertices, np.flatnonzero(first < end)
     used = used[np.argsort(first[used], kind="stable")]

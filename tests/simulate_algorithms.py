@@ -208,6 +208,20 @@ def compare_options():
         raise AssertionError(f"{schedule} is not refused")
 
 
+def compare_coalesced():
+    """Graphs with replicas by their slots, where few vertices send and where all do; not those of another graph."""
+    for graph in (GRAPHS["random"], GRAPHS["both ways"], GRAPHS["star out"]):
+        made = ew.approx.coalesce(graph, chunk=4, threshold=0.25, extra=2, budget=1.0)
+        assert made.copies.num_replicas > 0
+        same(*both(ew.bfs, made.graph, 0, balance=made.balance), "level", "parent_index", "supersteps")
+        same(*both(ew.sssp, made.graph, 0, balance=made.balance), "distance", "parent_index")
+        got = ew.sssp(made.graph, 0, device="cuda", schedule=made.schedule)
+        same(got, ew.sssp(made.graph, 0, device="cpu"), "distance")
+        assert f"of {len(made.copies.vertex):,} have edges" in got.explain()
+        with pytest.raises(ScheduleError, match="made for another graph than"):
+            ew.bfs(made.original, 0, device="cuda", schedule=made.schedule)
+
+
 def compare_negative_weights():
     """Distances, parents and supersteps with negative weights, and a negative cycle."""
     random = np.random.default_rng(6)
@@ -338,6 +352,7 @@ def main():
             compare_balanced(GRAPHS[name], balances)
             print(name, flush=True)
         compare_options()
+        compare_coalesced()
         return
     for name, graph in GRAPHS.items():
         compare(graph)

@@ -144,3 +144,31 @@ def test_pagerank_as_a_program_with_all_its_options(balance):
         assert np.abs(got.rank.astype(float) - expected.rank).sum() <= 3e-6
     with pytest.raises(ScheduleError, match="delivery is Push"):
         as_program(ew.pagerank, graph, balance=balance, delivery=ew.Push())
+
+
+@pytest.mark.parametrize("threshold", [0.25, 0.6])
+@pytest.mark.parametrize("name", ["lattice", "hubs"])
+def test_replicas_send_for_their_vertices(name, threshold):
+    """Runs by slots, on graphs with replicas: as on the CPU, which has none."""
+    made = ew.approx.coalesce(LARGE[name](), threshold=threshold, extra=2)
+    assert made.copies.num_replicas > 0
+    for algorithm, arrays in EXACT.items():
+        arguments = (0,) if algorithm in (ew.bfs, ew.sssp) else ()
+        got = as_program(algorithm, made.graph, *arguments, balance=made.balance)
+        expected = algorithm(made.graph, *arguments, device="cpu")
+        same(name, got, expected, *arrays)
+    pushed = as_program(ew.sssp, made.graph, 0, balance=made.balance, delivery=ew.Push())
+    np.testing.assert_array_equal(pushed.distance, ew.sssp(made.graph, 0, device="cpu").distance)
+    told = ew.approx.evaluate(
+        made,
+        lambda graph: ew.sssp(
+            graph,
+            graph.vertices.min(),
+            device="cuda",
+            schedule=made.schedule if graph is made.graph else None,
+        ),
+        repeat=1,
+    )
+    assert told.difference.is_exact
+    with pytest.raises(ScheduleError, match="made for another graph than"):
+        ew.bfs(made.original, 0, device="cuda", schedule=made.schedule)

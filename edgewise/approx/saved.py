@@ -33,7 +33,7 @@ _NEEDED: dict[str, np.dtype] = {
     "sources": _INDICES,
     "targets": _INDICES,
 }
-_POSSIBLE = {"clusters": np.dtype(np.int64), "vertex": _INDICES, "to": _INDICES}
+_POSSIBLE: dict[str, np.dtype] = {"clusters": np.dtype(np.int64), "vertex": _INDICES, "to": _INDICES}
 #: The kinds of what is told as JSON, beside `version`.
 _TOLD: dict[str, tuple[type, ...]] = {
     "technique": (str,),
