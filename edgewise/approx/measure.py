@@ -51,7 +51,7 @@ class Evaluation:
         exact_seconds, renumbered_seconds, seconds: medians of `Result.seconds` on the graph itself, in the new order
             without added edges, and with them.
         preprocessing_seconds: how long making the graph took.
-        extra_space: the bytes of added edges, as a fraction of the graph's.
+        extra_space: the bytes of added edges and of slots, as a fraction of the graph's.
         added: how many edges were added.
         difference: of the values that are compared: levels, distances, ranks, centralities; or of one number, how many
             components there are, or the weight of a forest.
