@@ -194,7 +194,10 @@ def _problem(n: int, chunk: int | None, arrays: dict[str, np.ndarray]) -> str | 
     )
     assert order is not None and sources is not None and targets is not None
     weights = arrays.get("weights", sources)
-    if len(order) != n or not _are_within(order, 0, n) or len(np.unique(order)) != n:
+    there = np.zeros(n, np.bool_)
+    if len(order) == n and _are_within(order, 0, n):
+        there[order] = True
+    if len(order) != n or not there.all():
         return "its order has not each vertex once"
     if not len(sources) == len(targets) == len(weights):
         return "its added edges are not as many as their ends or weights"
