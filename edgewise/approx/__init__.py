@@ -11,20 +11,28 @@ from edgewise.approx.clusters import form_clusters as form_clusters
 from edgewise.approx.coalesce import coalesce as coalesce
 from edgewise.approx.coefficients import clustering_coefficients as clustering_coefficients
 from edgewise.approx.confluence import mean_confluence as mean_confluence
+from edgewise.approx.core import Core as Core
+from edgewise.approx.core import core_graph as core_graph
 from edgewise.approx.degree import normalize_degrees as normalize_degrees
 from edgewise.approx.measure import Evaluation as Evaluation
 from edgewise.approx.measure import evaluate as evaluate
+from edgewise.approx.refine import Refined as Refined
+from edgewise.approx.refine import two_phase as two_phase
 from edgewise.approx.transformed import Approximate as Approximate
 from edgewise.approx.transformed import load as load
 
 __all__ = [
     "Approximate",
+    "Core",
     "Evaluation",
+    "Refined",
     "clustering_coefficients",
     "coalesce",
+    "core_graph",
     "evaluate",
     "form_clusters",
     "load",
     "mean_confluence",
     "normalize_degrees",
+    "two_phase",
 ]

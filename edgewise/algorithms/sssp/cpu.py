@@ -83,14 +83,44 @@ def paths_in_layers(
     """
     (place,) = made.places_of(np.array([start])).tolist()
     by_place, _, supersteps = shortest_paths(made.graph, place, dtype, delta, run)
-    distance, arcs = by_place[made.order.place], arcs_of(graph)
+    distance = by_place[made.order.place]
     del by_place
+    return distance, parents_of(graph, start, distance, run), supersteps
+
+
+def parents_of(graph: Graph, start: int, distance: np.ndarray, run: Execution) -> np.ndarray:
+    """Parents for final distances, int32, shape (n,); -1 for the source and for vertices that were not reached.
+
+    Args:
+        graph: with weights of at least 0.
+        start: the source.
+        distance: shape (n,), of the dtype of `distance_dtype`.
+        run: the run that this is part of.
+
+    Raises:
+        GraphError: a distance is beyond the floats of this dtype.
+    """
     refuse_overflow(graph, start, distance)
-    parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), unreached_value(dtype)
+    parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), unreached_value(distance.dtype)
+    arcs = arcs_of(graph)
     run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
-    if may_have_orphans(graph, dtype):
+    if may_have_orphans(graph, distance.dtype):
         attach_rest(arcs, distance, parent, start, unreached, run)
-    return distance, parent.view(np.int32), supersteps
+    return parent.view(np.int32)
+
+
+def parents_by_level(graph: Graph, level: np.ndarray, run: Execution) -> np.ndarray:
+    """Parents for final levels, int32, shape (n,), as `parents_of` for edges of length 1.
+
+    Args:
+        graph: its weights are not looked at.
+        level: int32, shape (n,); the largest integer for vertices that were not reached.
+        run: the run that this is part of.
+    """
+    parent, arcs = np.full(graph.num_vertices, NONE, np.uint32), arcs_of(graph)
+    arcs = arcs._replace(weights=np.empty(0, np.int32))
+    run.launch(nearer_parents, arcs, level, parent, unreached_value(level.dtype), work=2 * graph.num_arcs)
+    return parent.view(np.int32)
 
 
 def layers_memory(moved: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
