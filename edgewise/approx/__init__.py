@@ -18,6 +18,11 @@ from edgewise.approx.measure import Evaluation as Evaluation
 from edgewise.approx.measure import evaluate as evaluate
 from edgewise.approx.refine import Refined as Refined
 from edgewise.approx.refine import two_phase as two_phase
+from edgewise.approx.suggestions import Suggested as Suggested
+from edgewise.approx.suggestions import Suggestion as Suggestion
+from edgewise.approx.suggestions import suggest as suggest
+from edgewise.approx.sweeping import Sweep as Sweep
+from edgewise.approx.sweeping import sweep as sweep
 from edgewise.approx.transformed import Approximate as Approximate
 from edgewise.approx.transformed import load as load
 
@@ -26,6 +31,9 @@ __all__ = [
     "Core",
     "Evaluation",
     "Refined",
+    "Suggested",
+    "Suggestion",
+    "Sweep",
     "clustering_coefficients",
     "coalesce",
     "core_graph",
@@ -34,5 +42,7 @@ __all__ = [
     "load",
     "mean_confluence",
     "normalize_degrees",
+    "suggest",
+    "sweep",
     "two_phase",
 ]

@@ -10,17 +10,17 @@ Reference. Singh and Nasre (2020), section 3. Clustering coefficients are those 
 """
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.coefficients import Neighbours, keys_of_arcs, neighbours, triangles
 from edgewise.approx.transformed import (
     Added,
     Approximate,
     as_count,
     as_fraction,
+    as_knob,
     part_of,
     sum_fits,
     weight_bounds,
@@ -32,10 +32,17 @@ from edgewise.kernels.cpu.team import team_kernel
 
 #: The most neighbours of a vertex that may be a centre: pairs of them are looked at one by one.
 MOST_NEIGHBOURS = 128
+#: The least and the largest threshold that "auto" takes.
+_LEAST, _LARGEST = 0.6, 0.9
 
 
 def form_clusters(
-    graph: Graph, *, threshold: float = 0.7, margin: float = 0.1, budget: float = 0.06, size: int = 2048
+    graph: Graph,
+    *,
+    threshold: float | Literal["auto"] = 0.7,
+    margin: float = 0.1,
+    budget: float = 0.06,
+    size: int = 2048,
 ) -> Approximate:
     """Put well-connected vertices side by side, and add edges among them.
 
@@ -47,7 +54,8 @@ def form_clusters(
 
     Args:
         graph: directed or undirected; in an undirected graph an edge is added to both rows.
-        threshold: at least 0; above 1 nothing is a centre, and nothing is added.
+        threshold: at least 0; above 1 nothing is a centre, and nothing is added. "auto" for `auto_threshold`, a number
+            that is in `knobs` then.
         margin: from 0 to 1.
         budget: the most edges that are added, as a fraction of the graph's.
         size: the most vertices of a cluster, at least 2: a number for each has to fit in shared memory.
@@ -59,19 +67,21 @@ def form_clusters(
         ParameterError: a knob that is not a number in its range.
     """
     check_graph("form_clusters", graph)
-    threshold = as_float("form_clusters: threshold", threshold, "a number of at least 0", most=np.inf)
+    threshold = as_knob("form_clusters: threshold", threshold, most=np.inf, auto=True)
     margin, budget = (
         as_fraction("form_clusters: margin", margin),
         as_fraction("form_clusters: budget", budget),
     )
     size = as_count("form_clusters: size", size, 2)
-    knobs = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
     started = time.perf_counter()
     near = neighbours(graph)
     degree, found = near.degree, triangles(near)
     pairs = degree * (degree - 1) // 2
     coefficient = found / np.maximum(pairs, 1)
     fits = (degree >= 2) & (degree <= MOST_NEIGHBOURS)
+    if threshold == "auto":
+        threshold = auto_threshold(coefficient[fits])
+    knobs = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
     centres = _by_coefficient(
         coefficient, fits & (coefficient >= threshold - margin - 1e-12) & (threshold <= 1)
     )
@@ -80,6 +90,21 @@ def form_clusters(
     order, clusters = _order(near, centres[reached], size)
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "form_clusters", knobs, seconds, clusters)
+
+
+def auto_threshold(coefficient: np.ndarray) -> float:
+    """A threshold by the guidelines of the paper (section 5.3): by the average coefficient, and high for all graphs.
+
+    It is the mean plus the standard deviation, so that centres are the better connected vertices of any graph, in
+    hundredths, from 0.6 to 0.9. The paper gives no formula; this one, and its limits, are set here.
+
+    Args:
+        coefficient: of the vertices that may be centres.
+    """
+    if len(coefficient) == 0:
+        return _LARGEST
+    high = round(float(coefficient.mean() + coefficient.std()), 2)
+    return min(max(high, _LEAST), _LARGEST)
 
 
 def _by_coefficient(coefficient: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -232,6 +232,14 @@ def as_fraction(what: str, value: Any) -> float:
     return as_float(what, value, "a number from 0 to 1", most=1)
 
 
+def as_knob(what: str, value: Any, most: float, auto: bool = False) -> Any:
+    """A number from 0 to `most`, which may be infinite, or "auto" if that is allowed. Raises ParameterError."""
+    if auto and isinstance(value, str) and value == "auto":
+        return value
+    expected = "a number of at least 0" if most == np.inf else f"a number from 0 to {most:g}"
+    return as_float(what, value, f"{expected}, or 'auto'" if auto else expected, most=most)
+
+
 def as_count(what: str, value: Any, least: int) -> int:
     """An integer of at least `least` that int32 holds. Raises ParameterError."""
     if not (is_integer(value) and least <= value < 2**31):
