@@ -201,6 +201,28 @@ def test_nothing_is_chosen_if_nothing_is_faster_or_accurate_enough():
     assert far.best is None and "the least inaccuracy is 10.00%, and 5.00% was asked for" in far.reason
 
 
+def test_what_is_chosen_is_tried_again():
+    far, slow, lucky, steady = (
+        suggestion(9.0, 0.2),
+        suggestion(0.9, 0.0),
+        suggestion(2.0, 0.01),
+        suggestion(1.5, 0.0),
+    )
+    asked = []
+
+    def again(each):
+        asked.append(each)
+        return suggestion(1.02, 0.01) if each is lucky else each
+
+    found = suggestions._confirmed([far, slow, lucky, steady], 0.05, again)
+    assert asked == [lucky, steady]
+    assert [each.speedup for each in found] == [1.5, 1.02, 0.9, 9.0]
+    assert suggestions._confirmed([far], 0.05, again) == (far,)
+    assert suggestions._confirmed([slow, far], 0.05, again) == (slow, far)
+    assert suggestions._confirmed([lucky], 0.05, again)[0].speedup == 1.02
+    assert asked == [lucky, steady, lucky]
+
+
 def test_programs_are_tried_by_a_field():
     graph = skewed()
     strength = ew.approx.suggest(

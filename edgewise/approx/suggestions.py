@@ -89,7 +89,8 @@ def suggest(
 
     A sample predicts only roughly: its rim has fewer edges than the graph, and a small graph fits in caches where the
     whole one does not. Evaluate what is suggested on the graph itself (`edgewise.approx.evaluate`) before it is relied
-    on. If the whole graph is no larger than `size`, it is the sample. O(n + m) for the sample, beside the calls.
+    on. What would be chosen is tried a second time, and the lower one of its speed-ups counts. If the whole graph is no
+    larger than `size`, it is the sample. O(n + m) for the sample, beside the calls.
 
     Args:
         graph: directed or undirected.
@@ -117,22 +118,60 @@ def suggest(
     if start is None and call in (bfs, sssp):
         start = arguments[0] if arguments else options.get("source")
     sample = sample_of(graph, size, start)
-    found = []
-    for technique in LADDERS:
-        swept = sweep(sample, technique, call, *arguments, field=field, repeat=repeat, **options)
-        found += [
-            Suggestion(
-                technique,
-                {swept.knob: step.value},
-                max(step.inaccuracy, step.reachability),
-                step.speedup,
-                step.speedup_by_order,
-                step.added / max(1, sample.num_edges),
-            )
-            for step in swept.steps
-        ]
-    found.sort(key=lambda each: (each.inaccuracy > most, -each.speedup))
-    return _chosen(tuple(found), most, sample)
+    found = [
+        each
+        for technique in LADDERS
+        for each in _tried(technique, None, sample, call, arguments, field, repeat, options)
+    ]
+
+    def again(each: Suggestion) -> Suggestion:
+        """A suggestion with the lower one of its speed-up and that of a second trial."""
+        (second,) = _tried(each.technique, each.knobs, sample, call, arguments, field, repeat, options)
+        return min(each, second, key=lambda one: one.speedup)
+
+    return _chosen(_confirmed(found, most, again), most, sample)
+
+
+def _tried(
+    technique: Technique,
+    knobs: dict[str, Any] | None,
+    sample: Graph,
+    call: Callable[..., Result],
+    arguments: tuple[Any, ...],
+    field: str | None,
+    repeat: int,
+    options: dict[str, Any],
+) -> list[Suggestion]:
+    """A technique with one value of its knob, or with all of its ladder, on a sample."""
+    values = None if knobs is None else tuple(knobs.values())
+    swept = sweep(sample, technique, call, *arguments, values=values, field=field, repeat=repeat, **options)
+    return [
+        Suggestion(
+            technique,
+            {swept.knob: step.value},
+            max(step.inaccuracy, step.reachability),
+            step.speedup,
+            step.speedup_by_order,
+            step.added / max(1, sample.num_edges),
+        )
+        for step in swept.steps
+    ]
+
+
+def _confirmed(
+    found: list[Suggestion], most: float, again: Callable[[Suggestion], Suggestion]
+) -> tuple[Suggestion, ...]:
+    """Suggestions in their order, of which the first is tried again if it would be chosen, until one stays the first.
+
+    The fastest of many owes some of its speed-up to chance.
+    """
+    trials = [(each, False) for each in found]
+    while True:
+        trials.sort(key=lambda trial: (trial[0].inaccuracy > most, -trial[0].speedup))
+        first, is_confirmed = trials[0]
+        if is_confirmed or first.inaccuracy > most or first.speedup < WORTH:
+            return tuple(each for each, _ in trials)
+        trials[0] = again(first), True
 
 
 def _chosen(found: tuple[Suggestion, ...], most: float, sample: Graph) -> Suggested:
