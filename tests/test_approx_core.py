@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from battery import graphs as battery_graphs
+from simulated import simulated
 
 import edgewise as ew
 from edgewise.errors import GraphTypeError, ParameterError
@@ -228,6 +229,13 @@ def test_the_same_edges_are_found_by_any_number_of_threads(graph, threads, monke
     expected = ew.approx.core_graph(graph, num_sources=3, fraction=1).arcs
     monkeypatch.setattr("edgewise.approx.core.best_threads", lambda *_: threads)
     np.testing.assert_array_equal(ew.approx.core_graph(graph, num_sources=3, fraction=1).arcs, expected)
+
+
+def test_cores_begin_exact_answers_in_the_simulator_within_and_beyond_the_memory():
+    pytest.importorskip(
+        "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+    )
+    assert simulated("simulate_cores.py") == ["one way", "both ways"]
 
 
 def test_most_vertices_of_a_skewed_graph_are_right_at_once():

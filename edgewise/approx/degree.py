@@ -19,7 +19,6 @@ from edgewise.approx.transformed import (
     Added,
     Approximate,
     as_count,
-    as_fraction,
     as_knob,
     cut,
     part_of,
