@@ -9,7 +9,7 @@ from battery import graphs as battery_graphs
 from simulated import simulated
 
 import edgewise as ew
-from edgewise.errors import GraphTypeError, ParameterError
+from edgewise.errors import GraphTypeError, ParameterError, ScheduleError
 
 GRAPHS = {
     "skewed": lambda: ew.generate.rmat(10, 8, seed=1, weights=(1, 100)),
@@ -238,6 +238,16 @@ def test_cores_begin_exact_answers_in_the_simulator_within_and_beyond_the_memory
     assert simulated("simulate_cores.py") == ["one way", "both ways"]
 
 
+def test_a_row_of_the_benchmark_says_what_was_measured():
+    cores = importlib.import_module("benchmarks.cores")
+    graph = GRAPHS["skewed"]()
+    row = cores.row_of("skewed", graph, ew.sssp, 2, "cpu")
+    assert set(row) == set(cores.FIELDS) and row["vertices"] == 1024
+    assert row["core_fraction"] == round(ew.approx.core_graph(graph).fraction, 4)
+    assert 0 < row["least_share_right"] <= row["share_right"] <= 1
+    assert row["both_ms"] >= row["core_ms"] > 0 and row["exact_ms"] > 0
+
+
 def test_most_vertices_of_a_skewed_graph_are_right_at_once():
     graph = ew.generate.rmat(14, 16, weights=(1, 100))
     core = ew.approx.core_graph(graph)
@@ -315,3 +325,6 @@ def test_what_makes_no_sense_is_refused():
             call()
     with pytest.raises(GraphTypeError):
         ew.approx.core_graph("graph")
+    with pytest.raises(ScheduleError, match="does not run over layers"):
+        layout = ew.Layered(roots=[3])
+        ew.approx.two_phase(core, ew.sssp, 3, schedule=ew.Schedule(layout=layout))

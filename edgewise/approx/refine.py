@@ -12,7 +12,7 @@ that have ever been active, is a run of the program on the graph in which messag
 late; those along edges of the core come twice, and the second is no better than the first. So it ends as any other
 run does. Integers are the same; so are floats, as the least, over all paths, of sums rounded from left to right.
 
-Reference. Jiang et al. (2024), section 2. Its test that spares vertices by the triangle inequality is left out.
+Reference. Jiang et al. (2024). What they do besides, to spare vertices in the second phase, is left out.
 """
 
 import time
@@ -29,7 +29,7 @@ from edgewise.algorithms.sssp import SSSPResult, sssp
 from edgewise.algorithms.sssp.cpu import parents_by_level, parents_of
 from edgewise.approx.core import Core, distances
 from edgewise.engine.lowering.binding import bind, initial_vertex_value
-from edgewise.errors import ParameterError
+from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import available_threads
@@ -48,7 +48,7 @@ from edgewise.program.inspect import Specification, specification
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.run import Prepared, instance_of, run
-from edgewise.schedule import Schedule
+from edgewise.schedule import Layered, Schedule
 from edgewise.text import listed, shown
 
 #: What a program sees of a graph that its core has otherwise.
@@ -121,10 +121,13 @@ def two_phase(
         ParameterError: no core, another call, negative weights, components of a directed graph, or a program that a
             core cannot begin: one that is not asynchronous, has aggregates, proceed, resume, edge fields that it writes
             or a limit of supersteps, or reads supersteps, degrees, the number of arcs, or the index of an edge.
-        ProgramError, GraphError, MemoryLimitError: as the call itself.
+        ScheduleError: a layout in layers, or as the call itself.
+        ProgramError, GraphError, MemoryLimitError: as the call itself, on the core or on the graph.
     """
     if not isinstance(core, Core):
         raise ParameterError(f"two_phase got {shown(core)}; expected a core: ew.approx.core_graph(graph)")
+    if isinstance(getattr(schedule, "layout", None), Layered):
+        raise ScheduleError("two_phase: a refinement does not run over layers; leave layout at 'auto'")
     how: dict[str, Any] = {"device": device, "schedule": schedule, "memory_limit": memory_limit}
     if isinstance(call, Program) or (isinstance(call, type) and issubclass(call, Program)):
         _check_arguments("a program", arguments, 0)
