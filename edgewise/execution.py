@@ -5,7 +5,7 @@ import operator
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from edgewise.errors import DeviceWarning, MemoryLimitError, ParameterError, ScheduleError, warn
 from edgewise.explain import carried_over, is_asked, stop
@@ -18,7 +18,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.memory import RefusedBySystem, as_bytes
 from edgewise.numeric import is_integer
 from edgewise.progress import progress_bar
-from edgewise.schedule import Buffered, Layout, Pull, Push, Replicated, Schedule, View
+from edgewise.schedule import Buffered, Clustered, Pull, Push, Replicated, Schedule, check_schedule, is_auto
 from edgewise.text import shown
 
 Progress = bool | Callable[[int], None] | None
@@ -140,6 +140,7 @@ def choose(
     rounds: float,
     arrays: Arrays = Arrays.ROWS,
     programmed: bool = False,
+    by_clusters: bool = False,
 ) -> Chosen:
     """Where a run goes: on the GPU if it is asked for, and with "auto" where it would end sooner there.
 
@@ -157,6 +158,7 @@ def choose(
         rounds: about how often all threads would wait for each other.
         arrays: the graph's arrays that a GPU would need.
         programmed: whether it is a program: these have a message buffer on a CPU, too.
+        by_clusters: whether it is an algorithm that runs by clusters, not as a program.
 
     Raises:
         ScheduleError: an unknown device, or a `schedule` that is not a Schedule.
@@ -165,16 +167,17 @@ def choose(
     schedule = as_schedule(name, schedule)
     if not isinstance(device, str) or device not in ("auto", "cpu", "cuda"):
         raise ScheduleError(f"{name}: device is {shown(device)}; expected 'auto', 'cpu' or 'cuda'")
-    told = not (_is_auto(schedule.balance) and _is_auto(schedule.layout))
+    told = not (is_auto(schedule.balance) and is_auto(schedule.layout))
+    clustered = by_clusters and isinstance(schedule.balance, Clustered)
     buffered = isinstance(schedule.delivery, Buffered)
     if device == "cuda":
         cuda_door()
-        return Chosen(schedule, True, told or buffered)
+        return Chosen(schedule, True, (told and not clustered) or buffered)
     if device == "cpu" or schedule.num_threads is not None:
         return Chosen(schedule, False, False)
     if told or (buffered and not programmed):
         on_gpu = cuda_problem() is None
-        return Chosen(schedule, on_gpu, on_gpu)
+        return Chosen(schedule, on_gpu, on_gpu and (buffered or not clustered))
     here, there = costs.copy_time(graph.needed_on_host), costs.gpu_time(work, rounds)
     if here + work < there:
         note = f"on the CPU: about {costs.written(here + work)}, too little to ask for a GPU"
@@ -297,7 +300,7 @@ def admit(
             "supersteps done"
         )
     schedule, on_gpu = chosen.schedule, chosen.on_gpu
-    if not _is_auto(schedule.delivery) and not isinstance(schedule.delivery, deliveries):
+    if not is_auto(schedule.delivery) and not isinstance(schedule.delivery, deliveries):
         possible = " or ".join(f"{kind.__name__}()" for kind in deliveries) or "no manual delivery"
         raise ScheduleError(
             f"{name}: delivery is {shown(schedule.delivery)}; this algorithm has {possible}. Leave it at 'auto', or "
@@ -444,7 +447,7 @@ def as_schedule(name: str, schedule: Schedule | None) -> Schedule:
     if schedule is not None and not isinstance(schedule, Schedule):
         raise ScheduleError(f"{name}: schedule is {shown(schedule)}; expected an edgewise.Schedule")
     schedule = schedule or Schedule()
-    if not (_is_auto(schedule.delivery) or isinstance(schedule.delivery, Push | Pull | Buffered)):
+    if not (is_auto(schedule.delivery) or isinstance(schedule.delivery, Push | Pull | Buffered)):
         raise ScheduleError(
             f"{name}: delivery is {shown(schedule.delivery)}; expected 'auto', Push(), Pull() or Buffered()"
         )
@@ -463,38 +466,3 @@ def threads_of(name: str, schedule: Schedule | None) -> int:
         ScheduleError: as `as_schedule`.
     """
     return as_schedule(name, schedule).num_threads or available_threads()
-
-
-def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
-    """Refuse a balance or a layout that is unknown, or on a CPU, or that contradicts the rest of the schedule.
-
-    Raises:
-        ScheduleError: with what is possible.
-    """
-    if not _is_auto(schedule.layout):
-        if not (on_gpu and isinstance(schedule.layout, Layout)):
-            raise ScheduleError(
-                f"{name}: layout is {shown(schedule.layout)}; only runs on a GPU can be told where edges lie, by "
-                "edgewise.Layout(), and only bfs, sssp and programs run over edgewise.Layered(). Leave it at 'auto'"
-            )
-        if isinstance(schedule.delivery, Push):
-            raise ScheduleError(
-                f"{name}: a layout says where what vertices gather over lies, and Push() has them gather nothing; set "
-                "delivery to Pull() or Buffered()"
-            )
-        if not _is_auto(schedule.balance) and not isinstance(schedule.delivery, Buffered):
-            raise ScheduleError(
-                f"{name}: a layout says who gathers over which edges, and so does balance={shown(schedule.balance)}; "
-                "give one of them, or set delivery to Buffered(), where the balance says who sends"
-            )
-    if not _is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View)):
-        raise ScheduleError(
-            f"{name}: balance is {shown(schedule.balance)}; only runs on a GPU can be told who does which edges, by "
-            f"{', '.join(f'{kind.__name__}()' for kind in get_args(View) if kind is not Replicated)}, or by the "
-            "balance of an approximate graph. Leave it at 'auto'"
-        )
-
-
-def _is_auto(choice: Any) -> bool:
-    """Whether a part of a schedule is "auto". Only strings are compared with it: arrays, say, cannot be."""
-    return isinstance(choice, str) and choice == "auto"

@@ -23,7 +23,6 @@ from edgewise.execution import (
     as_integer,
     as_schedule,
     check_limit,
-    check_schedule,
     choose,
     is_final,
     rest_of,
@@ -41,7 +40,7 @@ from edgewise.program.declarations import refusal
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import specification
 from edgewise.program_result import ProgramResult
-from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.schedule import Buffered, Pull, Push, Schedule, check_schedule
 from edgewise.text import shown
 
 #: A guess at the work of a program, in passes over all vertices and arcs.

@@ -3,7 +3,7 @@
 import os
 import weakref
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -198,6 +198,18 @@ def _check_slots(graph: Any, vertex: Any, first: Any, end: Any) -> None:
         raise ScheduleError(f"Replicated: a slot has no vertex of the graph; expected -1 to {n - 1:,}")
 
 
+@dataclass(frozen=True)
+class Clustered:
+    """Clusters of up to 2048 vertices, each of which a block keeps in shared memory until nothing changes, on a GPU.
+
+    For searches, and shortest paths with weights of at least 0. Clusters are grown once for a graph. It pays where few
+    arcs lead from one to another, as on roads and lattices, and is chosen there by itself from the second run on. The
+    whole graph has to lie on the GPU.
+
+    It takes 32 bytes for each vertex, and four weights; making it takes about 100, and 8 for each arc.
+    """
+
+
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000
 
@@ -232,7 +244,7 @@ View = (
     | HierarchicalProcessing
     | Replicated
 )
-Balance = View | Literal["auto"]
+Balance = View | Clustered | Literal["auto"]
 
 
 @dataclass(frozen=True)
@@ -345,9 +357,9 @@ class Schedule:
         delivery: `Push()`, `Pull()`, `Buffered()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: which threads do which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, or
-            the `Replicated` of an approximate graph, with which algorithms run as programs; or "auto": eight lanes for
-            each vertex that sends, or equal blocks of edges if one has many; where vertices gather, lanes by degree, or
-            equal blocks of edges.
+            the `Replicated` of an approximate graph, with which algorithms run as programs; `Clustered()` for searches
+            and shortest paths; or "auto": eight lanes for each vertex that sends, or equal blocks of edges if one has
+            many; where vertices gather, lanes by degree, or equal blocks of edges.
         layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches,
             shortest paths and programs, `Layered`, on the CPU, too. Or "auto": on a GPU, searches from vertices for
             which there are layers read their levels from these.
@@ -359,3 +371,44 @@ class Schedule:
     num_threads: int | None = None
     balance: Balance = "auto"
     layout: Layout | Layered | Literal["auto"] = "auto"
+
+
+def is_auto(choice: Any) -> bool:
+    """Whether a part of a schedule is "auto". Only strings are compared with it: arrays, say, cannot be."""
+    return isinstance(choice, str) and choice == "auto"
+
+
+def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
+    """Refuse a balance or a layout that is unknown, or on a CPU, or that contradicts the rest of the schedule.
+
+    Raises:
+        ScheduleError: with what is possible.
+    """
+    if not is_auto(schedule.layout):
+        if not (on_gpu and isinstance(schedule.layout, Layout)):
+            raise ScheduleError(
+                f"{name}: layout is {shown(schedule.layout)}; only runs on a GPU can be told where edges lie, by "
+                "edgewise.Layout(), and only bfs, sssp and programs run over edgewise.Layered(). Leave it at 'auto'"
+            )
+        if isinstance(schedule.delivery, Push):
+            raise ScheduleError(
+                f"{name}: a layout says where what vertices gather over lies, and Push() has them gather nothing; set "
+                "delivery to Pull() or Buffered()"
+            )
+        if not is_auto(schedule.balance) and not isinstance(schedule.delivery, Buffered):
+            raise ScheduleError(
+                f"{name}: a layout says who gathers over which edges, and so does balance={shown(schedule.balance)}; "
+                "give one of them, or set delivery to Buffered(), where the balance says who sends"
+            )
+    if isinstance(schedule.balance, Clustered) and not is_auto(schedule.delivery):
+        raise ScheduleError(
+            f"{name}: delivery is {shown(schedule.delivery)}, and runs by clusters have none; leave it, or balance, at "
+            "'auto'"
+        )
+    if not is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View | Clustered)):
+        kinds = (*(kind for kind in get_args(View) if kind is not Replicated), Clustered)
+        raise ScheduleError(
+            f"{name}: balance is {shown(schedule.balance)}; only runs on a GPU can be told who does which edges, by "
+            f"{', '.join(f'{kind.__name__}()' for kind in kinds)}, or by the balance of an approximate graph. Leave it "
+            "at 'auto'"
+        )

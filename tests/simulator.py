@@ -32,9 +32,9 @@ class SimulatedKernel:
 
     blocks = 1
 
-    def __init__(self, function, kinds, shared_bytes=0):
+    def __init__(self, function, kinds, shared_bytes=0, threads=cuda_device.THREADS):
         self._kernel, self._kinds = cuda.jit(function), kinds
-        self._shape = 1, cuda_device.THREADS, 0, shared_bytes
+        self._shape = 1, threads, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say, if they are not yet."""
@@ -155,9 +155,9 @@ def room(name, needed):
     yield
 
 
-def fixed_kernel(function, kinds, *variant, shared_bytes=0):
+def fixed_kernel(function, kinds, *variant, shared_bytes=0, threads=cuda_device.THREADS):
     """A kernel of edgewise's own."""
-    return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes)
+    return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes, threads)
 
 
 def _shared_array(shared, shape, dtype):

@@ -13,7 +13,7 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.primitives.direction import AUTO, PULL, PUSH, SUM_RATIO
 from edgewise.program.inspect import Specification
-from edgewise.schedule import Balance, Buffered, Layout, Pull, Push, Schedule
+from edgewise.schedule import Balance, Buffered, Clustered, Layout, Pull, Push, Schedule
 
 
 class Delivery(NamedTuple):
@@ -64,11 +64,16 @@ def stops_early(spec: Specification, message: np.dtype) -> bool:
 
 
 def check_delivery(spec: Specification, schedule: Schedule) -> None:
-    """Refuse a delivery that combines messages if the program asks for all of them.
+    """Refuse a delivery that combines messages if the program asks for all of them, and what only algorithms have.
 
     Raises:
         ScheduleError: with what is possible.
     """
+    if isinstance(schedule.balance, Clustered):
+        raise ScheduleError(
+            f"{spec.name}: Clustered() is for searches and shortest paths with weights of at least 0, and this runs as "
+            "a program; leave balance at 'auto'"
+        )
     if spec.keeps_messages and isinstance(schedule.delivery, Push | Pull):
         raise ScheduleError(
             f"{spec.name}: {type(schedule.delivery).__name__}() combines messages two at a time, and combine = "
@@ -84,7 +89,7 @@ def decide(
     Args:
         spec: the program.
         message: the dtype of messages.
-        schedule: one that `edgewise.execution.check_schedule` accepts.
+        schedule: one that `edgewise.schedule.check_schedule` accepts.
         in_edges: whether the graph has in-edges, or is to have them.
         on_gpu: whether the run is on a GPU.
     """

@@ -38,7 +38,7 @@ from edgewise.algorithms.bfs.layers import Found, Making, find_layers, layers_at
 from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
-from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
@@ -58,7 +58,7 @@ class BFSResult(Result):
         level: int32, shape (n,): arcs on a shortest path from the nearest source; -1 where there is none.
         parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
         max_depth: the highest level looked for, or None.
-        supersteps: the number of levels that were expanded.
+        supersteps: the number of levels that were expanded; by clusters, the number of visits to them.
     """
 
     algorithm = "bfs"
@@ -136,9 +136,9 @@ def bfs(
         source: the user's id of a vertex, or a list of ids: levels count from the nearest.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
-            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance, a `Layout` or a
-            buffer makes it run as a program. With `Layered` from these sources, levels are read from the layers, and
-            nothing is searched; so they are by default, once there are such layers.
+            ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance other than
+            `Clustered`, a `Layout` or a buffer makes it run as a program. With `Layered` from these sources, levels
+            are read from the layers, and nothing is searched; so they are by default, once there are such layers.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -182,13 +182,14 @@ def bfs(
         cpu=Form(search, memory, (Push, Pull)),
         cuda=Form(
             "bfs.cuda.search",
-            lambda _: 8 * graph.num_vertices,
+            lambda each: 8 * graph.num_vertices + bytes_by_clusters(graph, each),
             (Push, Pull),
             Arrays.BOTH_WAYS,
             _list_bytes(graph),
             heads=True,
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
+        by_clusters=True,
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
     if len(sources) == 0:

@@ -26,7 +26,12 @@ import numpy as np
 
 from edgewise.algorithms.bfs.cuda_layers import by_vertices, read_levels
 from edgewise.algorithms.bfs.cuda_layers import vertices_there as vertices_there
+from edgewise.algorithms.bfs.cuda_parents import find_parent, is_on_level
+from edgewise.algorithms.bfs.cuda_parents import make_parents as make_parents
+from edgewise.algorithms.bfs.cuda_parents import parents_kernel as parents_kernel
+from edgewise.algorithms.bfs.cuda_parents import parents_signature as parents_signature
 from edgewise.algorithms.bfs.direction import forced_direction
+from edgewise.algorithms.common.by_clusters import keys_by_clusters, rows_for
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype
 from edgewise.algorithms.common.heads import heads_for, in_heads
 from edgewise.execution import Execution
@@ -53,7 +58,17 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import CANCEL, PROGRESS, empty, pinned, signals, wait, written_forms, zeros
+from edgewise.kernels.cuda.memory import (
+    CANCEL,
+    PROGRESS,
+    empty,
+    full,
+    pinned,
+    signals,
+    wait,
+    written_forms,
+    zeros,
+)
 from edgewise.primitives.block_queues import (
     FEW_CONTROL,
     FEW_EDGES,
@@ -70,7 +85,6 @@ from edgewise.primitives.block_queues import (
 from edgewise.primitives.control import TURNS, host_words, turns_after
 from edgewise.primitives.deal import add_to_total, degree, list_pieces, make_walk, most_pieces
 from edgewise.primitives.direction import AUTO, PULL, SEARCH_RATIO, pays_to_pull
-from edgewise.primitives.first_match import make_find
 from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.primitives.warp_buffers import make_outbox
 
@@ -193,40 +207,26 @@ def _count(edges: Any, found: Any, tally: Any, control: Any, turn: Any) -> None:
 
 
 @device_function
-def _is_on_level(u: Any, depth: Any, level: Any) -> Any:
-    return level[u] == depth
-
-
-_find = make_find(_is_on_level)
-
-
-@device_function
-def _find_parent(wanted: Any, v: Any, depth: Any, graph: Any, level: Any) -> Any:
-    """The first in-neighbour on a level, or -1, for the vertices of those lanes that want it. All lanes take part."""
-    return _find(wanted, v, depth, graph.in_offsets, graph.in_sources, level)
-
-
-@device_function
 def _find_in_row(wanted: Any, v: Any, depth: Any, it: Any) -> Any:
-    return _find_parent(wanted, v, depth, it.graph, it.level)
+    return find_parent(wanted, v, depth, it.graph, it.level)
 
 
 @device_function
 def _find_from_head(wanted: Any, v: Any, depth: Any, it: Any) -> Any:
-    """`_find_parent` where the first in-neighbours lie apart from the others."""
+    """`find_parent` where the first in-neighbours lie apart from the others."""
     found, i = np.int64(-1), HEADS * v
     while wanted and i < HEADS * (v + 1):
         head = it.heads[i]
-        if head == NO_VERTEX or _is_on_level(head, depth, it.level):
+        if head == NO_VERTEX or is_on_level(head, depth, it.level):
             wanted = False
             if head != NO_VERTEX:
                 found = np.int64(head)
         i += 1
-    rest = _find_parent(wanted, v, depth, it.graph, it.level)
+    rest = find_parent(wanted, v, depth, it.graph, it.level)
     return max(found, rest)
 
 
-def _make_pull(find_parent: Any) -> tuple[Any, Any]:
+def _make_pull(find: Any) -> tuple[Any, Any]:
     """Device functions that pull, and that choose parents at the end."""
 
     @device_function
@@ -235,7 +235,7 @@ def _make_pull(find_parent: Any) -> tuple[Any, Any]:
         n, level, edges, found = it.n, it.level, np.int64(0), np.int64(0)
         for begin in range(thread_index() - lane(), n, num_threads()):
             v = begin + lane()
-            u = find_parent(v < n and level[min(v, n - 1)] == -1, v, depth - 1, it)
+            u = find(v < n and level[min(v, n - 1)] == -1, v, depth - 1, it)
             if u >= 0:
                 level[v] = depth
                 it.parent[v] = u
@@ -252,7 +252,7 @@ def _make_pull(find_parent: Any) -> tuple[Any, Any]:
                 depth, several = np.int64(it.level[v]), it.parent[v] == SEVERAL
                 if it.parent[v] == NOBODY:
                     it.parent[v] = -1
-            u = find_parent(several, v, depth - 1, it)
+            u = find(several, v, depth - 1, it)
             if u >= 0:
                 it.parent[v] = u
 
@@ -388,56 +388,13 @@ def make_kernel(with_heads: bool) -> Any:
     return bfs_kernel
 
 
-class Parents(NamedTuple):
-    """What `parents_kernel` takes.
-
-    Attributes:
-        graph: the graph.
-        level, parent: shape (n,); all parents are -1 before.
-        n: vertices.
-    """
-
-    graph: GraphOnGpu
-    level: AtomicInt32s
-    parent: AtomicInt32s
-    n: int
-
-
-def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
-    """The types of the arguments of `parents_kernel` for graphs with offsets of this dtype."""
-    return (type_of(Parents, offset=offsets),)
-
-
-def parents_kernel(it):
-    """Parents from finished levels; see `Parents`."""
-    for begin in range(thread_index() - lane(), it.n, num_threads()):
-        v, depth = begin + lane(), np.int64(0)
-        if v < it.n:
-            depth = np.int64(it.level[v])
-        u = _find_parent(depth > 0, v, depth - 1, it.graph, it.level)
-        if u >= 0:
-            it.parent[v] = u
-
-
 @functools.cache
 def _kernel(offsets: np.dtype, with_heads: bool) -> Kernel:
     return fixed_kernel(make_kernel, signature(offsets), with_heads)
 
 
-@functools.cache
-def _parents_kernel(offsets: np.dtype) -> Kernel:
-    return fixed_kernel(parents_kernel, parents_signature(offsets))
-
-
-def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
-    """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
-    on_gpu = graph_on_gpu(graph, run)
-    _parents_kernel(offset_dtype(on_gpu)).start([Parents(on_gpu, level, parent, graph.num_vertices)])
-    wait(signals(HOST.size), None)
-
-
 def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
-    """Levels and parents, int32 on the GPU, and how many levels were expanded.
+    """Levels and parents, int32 on the GPU, and how many levels were expanded, or clusters visited.
 
     Args:
         graph: in-edges are made if it has none.
@@ -447,6 +404,12 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     """
     n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
+    if (rows := rows_for(graph, False, run)) is not None:
+        limit, unit = min(limit, NOBODY - 1), np.dtype(np.int32)
+        level, visits = keys_by_clusters(graph, rows, sources, unit, limit, -1, run)
+        parent = full(n, -1, np.int32)
+        make_parents(graph, level, parent, run)
+        return level, parent, visits
     heads, with_heads = heads_for(run, graph, on_gpu, "in-neighbours", in_heads)
     kernel, count = _kernel(offset_dtype(on_gpu), with_heads), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)

@@ -20,8 +20,9 @@ from edgewise.execution import (
     stop_if_explained,
 )
 from edgewise.graph import Arrays, Graph, Needs
+from edgewise.layout.clusters import clusters_bytes
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
-from edgewise.schedule import Schedule
+from edgewise.schedule import Clustered, Schedule
 
 
 class Form(NamedTuple):
@@ -54,6 +55,11 @@ class Form(NamedTuple):
 def no_memory(_: Schedule) -> int:
     """The memory of a form that takes nothing beside a program's own arrays."""
     return 0
+
+
+def bytes_by_clusters(graph: Graph, schedule: Schedule) -> int:
+    """The GPU's memory that clusters take if a schedule asks for them; a run that does not has none without room."""
+    return clusters_bytes(graph.num_vertices, graph.num_arcs) * isinstance(schedule.balance, Clustered)
 
 
 class Task(NamedTuple):
@@ -130,6 +136,7 @@ def begin(
     cuda: Form,
     program: Form | str,
     stays: bool = False,
+    by_clusters: bool = False,
 ) -> Task:
     """Choose a form, and check how it is to be carried out. A graph without vertices needs no GPU.
 
@@ -140,6 +147,8 @@ def begin(
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
         stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
+
+        by_clusters: whether the form for a GPU runs by clusters if the schedule says so.
 
     Raises:
         ScheduleError: an unknown device, or a schedule that the form cannot follow.
@@ -192,7 +201,9 @@ def begin(
         find = _imported((taken if graph.num_vertices else cpu).find)
         return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
-    chosen = choose(name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays)
+    chosen = choose(
+        name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters
+    )
     return task_for(chosen._replace(is_free=False) if stays else chosen)
 
 

@@ -31,7 +31,7 @@ from edgewise.algorithms.bfs import (
     note_search,
 )
 from edgewise.algorithms.common.derived import check_derived, index_of_source
-from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.algorithms.sssp.cpu import (
@@ -67,7 +67,7 @@ class SSSPResult(Result):
         parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source and for vertices that
             were not reached.
         supersteps: the number of buckets emptied, which may depend on the number of threads, or of supersteps of
-            Bellman-Ford or of a program.
+            Bellman-Ford or of a program; by clusters, the number of visits to them.
     """
 
     algorithm = "sssp"
@@ -137,9 +137,10 @@ def sssp(
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
             It changes only the time. A run as a program has no buckets, nor has one over layers on a GPU.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
-            weights, or a schedule with a balance, a `Layout` or a buffer, make it run as a program; else there is no
-            delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there until no distance falls any
-            more; so it does by default for a graph beyond the GPU's memory, once there are deep layers from the source.
+            weights, or a schedule with a balance other than `Clustered`, a `Layout` or a buffer, make it run as a
+            program; else there is no delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there
+            until no distance falls any more; so it does by default for a graph beyond the GPU's memory, once there are
+            deep layers from the source.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -175,7 +176,7 @@ def sssp(
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
     paths_on_gpu = Form(
         "sssp.cuda.shortest_paths",
-        lambda _: graph.num_vertices * _vertex_bytes(graph, dtype),
+        lambda each: graph.num_vertices * _vertex_bytes(graph, dtype) + bytes_by_clusters(graph, each),
         (Push,),
         Arrays.both_ways(graph.weighted),
         _list_bytes(graph),
@@ -197,6 +198,7 @@ def sssp(
         ),
         cuda=program if is_signed(graph) else paths_on_gpu,
         program=program,
+        by_clusters=not is_signed(graph),
     )
     start, chosen = _index_of(graph, source), task.admission.chosen
     sources = np.array([start], np.int64)

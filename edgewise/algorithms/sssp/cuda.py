@@ -16,8 +16,10 @@ from weakref import WeakSet
 
 import numpy as np
 
+from edgewise.algorithms.common.by_clusters import keys_by_clusters, rows_for
 from edgewise.algorithms.common.device_graph import (
     WeightedOnGpu,
+    graph_on_gpu,
     laid_out,
     lists,
     offset_dtype,
@@ -55,9 +57,10 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import empty, host_copy, signals, wait, written_forms, zeros
+from edgewise.kernels.cuda.memory import empty, full, host_copy, signals, wait, written_forms, zeros
 from edgewise.primitives import near_far_piles
 from edgewise.primitives.block_queues import LONG_WORDS, WORDS, share
+from edgewise.primitives.clusters import ClusterRows
 from edgewise.primitives.deal import append, degree, make_deal
 from edgewise.primitives.near_far import make_near_far, prepare
 from edgewise.primitives.near_far_piles import (
@@ -340,7 +343,12 @@ def shortest_paths(
             return found
         if graph in _too_far:
             run.explain("over rows as they are: a distance takes more than 31 bits")
-    delta = gpu_delta(graph) if delta == "auto" else delta
+    if delta == "auto":
+        graph_on_gpu(graph, run)  # makes in-edges
+        rows = rows_for(graph, graph.weighted, run)
+        if rows is not None:
+            return _over_clusters(graph, rows, start, dtype, run)
+        delta = gpu_delta(graph)
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
     kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
@@ -354,6 +362,17 @@ def shortest_paths(
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     paths = piles.best.view(dtype), parent.view(np.int32)
     return *finished(graph, start, *paths, int(host[ORPHANS]), run), int(host[SUPERSTEPS])
+
+
+def _over_clusters(
+    graph: Graph, rows: ClusterRows, start: int, dtype: np.dtype, run: Execution
+) -> tuple[Any, Any, int]:
+    """`shortest_paths` by clusters."""
+    unreached = int(unreached_key(dtype))
+    distance, visits = keys_by_clusters(graph, rows, np.array([start]), dtype, unreached, unreached, run)
+    parent = full(graph.num_vertices, -1, np.int32)
+    orphans = nearest_parents(graph, start, distance, parent, run)
+    return *finished(graph, start, distance, parent, orphans, run), visits
 
 
 def _over_sorted_rows(

@@ -46,7 +46,11 @@ def _compiling_for(capability: tuple[int, int]) -> Any:
 
 
 def compile_kernel(
-    function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int], key: str | None
+    function: Callable[..., Any],
+    signature: tuple[Any, ...],
+    capability: tuple[int, int],
+    key: str | None,
+    threads: int = THREADS,
 ) -> bytes:
     """The machine code of a kernel for an architecture, from disk if it was compiled before.
 
@@ -55,10 +59,13 @@ def compile_kernel(
         signature: the types of its arguments, see `edgewise.kernels.cuda.arguments`.
         capability: the compute capability, (9, 0) for an H100.
         key: what the code depends on beyond edgewise's sources; None to compile it anew each time.
+        threads: the threads of a block; the fewer, the more registers each may have.
     """
     question = None if key is None else f"{_compiler()} {capability} {signature} {key}"
     with counted_as_compiling():
-        return kept(question, function.__module__, lambda: _compiled(function, signature, capability))
+        return kept(
+            question, function.__module__, lambda: _compiled(function, signature, capability, threads)
+        )
 
 
 @functools.cache
@@ -68,12 +75,17 @@ def _compiler() -> str:
     return f"{version('numba-cuda')} {digest.hexdigest()}"
 
 
-def _compiled(function: Callable[..., Any], signature: tuple[Any, ...], capability: tuple[int, int]) -> bytes:
+def _compiled(
+    function: Callable[..., Any],
+    signature: tuple[Any, ...],
+    capability: tuple[int, int],
+    threads: int = THREADS,
+) -> bytes:
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     with _compiling_for(capability):
         ptx, _ = cuda.compile(
-            function, signature, device=False, abi="numba", cc=capability, launch_bounds=THREADS
+            function, signature, device=False, abi="numba", cc=capability, launch_bounds=threads
         )
     # The name of a kernel holds the types of all its arguments; a short name replaces it.
     (name,) = re.findall(r"\.visible \.entry (\S+?)\(", ptx)

@@ -106,6 +106,13 @@ def warp_barrier() -> Any:
 
 
 @device_function
+def pause() -> Any:
+    """Let others go on for a while."""
+    if not SIMULATED:
+        cuda.nanosleep(np.uint32(200))
+
+
+@device_function
 def fence() -> Any:
     """Others that see what this thread writes from now on also see what its block wrote before its last barrier."""
     cuda.threadfence()
@@ -218,6 +225,10 @@ if SIMULATED:
     def unwrap(value: Any) -> Any:
         return value
 
+    @device_function
+    def load_now(values: Any, i: Any) -> Any:
+        return values[i]
+
 else:
     from llvmlite import ir
     from numba.cuda.extending import intrinsic
@@ -231,6 +242,23 @@ else:
             return builder.asm(read, "mov.u64 $0, %globaltimer;", "=l", [], True)
 
         return types.int64(), generate
+
+    @intrinsic
+    def load_now(context: Any, values: Any, i: Any) -> Any:
+        """An element, an integer of 32 or 64 bits, as it is in memory now, each time anew; the host's memory, too."""
+        element, word = values.dtype, "r" if values.dtype.bitwidth == 32 else "l"
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            begin, index = arguments
+            if isinstance(values, types.Array):
+                begin = context.make_array(values)(context, builder, value=begin).data
+            whole = ir.IntType(element.bitwidth)
+            place = builder.ptrtoint(builder.gep(begin, [index]), ir.IntType(64))
+            read = ir.FunctionType(whole, [place.type])
+            load = f"ld.relaxed.sys.global.u{element.bitwidth} $0, [$1];"
+            return builder.asm(read, load, f"={word},l,~{{memory}}", [place], True)
+
+        return element(values, types.int64), generate
 
     unwrap = intrinsic(unwrapped)
 

@@ -25,9 +25,10 @@ class Kernel:
         code: machine code.
         shared_bytes: the size of its ``cuda.shared.array(0, dtype)``, or 0 if it has none. Beyond 48 KB the driver must
             be asked for this memory.
+        threads: the threads of a block, at most as many as the code was compiled for.
     """
 
-    def __init__(self, code: bytes, shared_bytes: int = 0) -> None:
+    def __init__(self, code: bytes, shared_bytes: int = 0, threads: int = THREADS) -> None:
         from cuda.bindings import driver
         from cuda.core import ObjectCode
 
@@ -36,9 +37,9 @@ class Kernel:
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
         self._function = driver.CUfunction(int(self._kernel.handle))
         self._launch = driver.cuLaunchCooperativeKernel
-        self._shared_bytes, self._asked = shared_bytes, set[int]()
+        self._shared_bytes, self._threads, self._asked = shared_bytes, threads, set[int]()
         self._ask_for_shared(device.device_id)
-        resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, shared_bytes)
+        resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(threads, shared_bytes)
         #: The most blocks that run at the same time, which a cooperative launch may have.
         self.blocks = resident * device.properties.multiprocessor_count
 
@@ -75,7 +76,7 @@ class Kernel:
         passed = words_of(arguments)
         values, addresses = _argument_words(len(passed))
         values[:] = passed
-        shape = (blocks or self.blocks, 1, 1, THREADS, 1, 1)
+        shape = (blocks or self.blocks, 1, 1, self._threads, 1, 1)
         stream, place = current_stream(), ctypes.addressof(addresses)
         _check(self._launch(self._function, *shape, self._shared_bytes, stream, place))
 
@@ -98,7 +99,11 @@ def _argument_words(count: int) -> tuple[Any, Any]:
 
 
 def fixed_kernel(
-    function: Callable[..., Any], types: tuple[Any, ...], *variant: Any, shared_bytes: int = 0
+    function: Callable[..., Any],
+    types: tuple[Any, ...],
+    *variant: Any,
+    shared_bytes: int = 0,
+    threads: int = THREADS,
 ) -> Kernel:
     """A kernel of edgewise's own for arguments of these types, on the current GPU. The caller keeps it.
 
@@ -106,8 +111,8 @@ def fixed_kernel(
         function: the kernel; with `variant`, the function that makes it.
         types: the types of the kernel's arguments.
         variant: the arguments of `function` that give the kernel.
-        shared_bytes: see `Kernel`.
+        shared_bytes, threads: see `Kernel`.
     """
     made = function(*variant) if variant else function
-    code = compile_kernel(made, types, capability(), f"{function.__qualname__} {variant}")
-    return Kernel(code, shared_bytes)
+    code = compile_kernel(made, types, capability(), f"{function.__qualname__} {variant}", threads)
+    return Kernel(code, shared_bytes, threads)

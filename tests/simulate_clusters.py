@@ -1,0 +1,97 @@
+"""Runs by clusters on a GPU that tests/simulator.py pretends: the answers of the CPU."""
+
+import numpy as np
+from simulator import pretend
+
+import edgewise as ew
+
+#: Sources for each graph.
+DRAWS = 2
+
+
+def graphs():
+    """Directed and undirected graphs: with parallel arcs and loops, with many arcs at a vertex, in several parts."""
+    yield ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    yield ew.generate.lattice(8, 7, removed=0.2, one_way=0.4, weights=(0, 3))
+    yield ew.generate.lattice(7, 7, removed=0.3, directed=False)
+    yield ew.generate.rmat(6, 3, weights=(1, 9))
+    yield ew.generate.rmat(5, 1)
+    yield ew.generate.rmat(5, 4, weights=(0.0, 2.0), directed=False)
+    yield ew.Graph.from_edges([0] * 20, np.arange(1, 21), np.arange(20), num_vertices=25, directed=False)
+    yield ew.Graph.from_edges([3, 3, 4, 4, 5, 5], [4, 4, 5, 4, 3, 5], [5, 2, 2**40, 1, 1, 0], num_vertices=7)
+
+
+def same_as_on_the_cpu(random):
+    """Searches and shortest paths by clusters give levels, distances and parents of the CPU."""
+    schedule = ew.Schedule(balance=ew.Clustered())
+    for graph in graphs():
+        for sources in random.integers(0, graph.num_vertices, (DRAWS, 2)).tolist():
+            for depth in (None, 2):
+                got = ew.bfs(graph, sources, max_depth=depth, device="cuda", schedule=schedule)
+                expected = ew.bfs(graph, sources, max_depth=depth, device="cpu")
+                assert "clusters" in got.explain() or graph.num_vertices == 0
+                np.testing.assert_array_equal(got.level, expected.level)
+                np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+            got = ew.sssp(graph, sources[0], device="cuda", schedule=schedule)
+            expected = ew.sssp(graph, sources[0], device="cpu")
+            assert "clusters" in got.explain()
+            np.testing.assert_array_equal(got.distance, expected.distance)
+            np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
+def clusters_are_parts_of_a_graph():
+    """Each vertex with an arc is in one cluster, which has no more vertices than may be; the same ones each time."""
+    from edgewise.layout.clusters_cuda import grow_clusters
+
+    for graph in graphs():
+        for most in (1, 3, 8, 1000):
+            made = [
+                grow_clusters(
+                    *(
+                        np.array(each)
+                        for each in (graph.offsets, graph.targets, graph.in_offsets, graph.in_sources)
+                    ),
+                    graph.directed,
+                    most,
+                )
+                for _ in range(2)
+            ]
+            for one, other in zip(*made, strict=True):
+                np.testing.assert_array_equal(one, other)
+            order, place, begins = made[0]
+            n, alone = graph.num_vertices, (graph.out_degree == 0) & (graph.in_degree == 0)
+            np.testing.assert_array_equal(np.sort(order), np.arange(n))
+            np.testing.assert_array_equal(place[order], np.arange(n))
+            sizes = np.diff(begins)
+            assert begins[0] == 0 and begins[-1] == n - alone.sum()
+            assert sizes.min(initial=1) >= 1 and sizes.max(initial=1) <= most
+            assert alone[order[begins[-1] :]].all()
+
+
+def chosen_by_themselves():
+    """From the second run on a suitable graph, clusters are taken unasked; not with a delta, a direction or a limit,
+    and not where most arcs lead across their borders."""
+    from edgewise.algorithms.common import by_clusters
+
+    by_clusters.LEAST_VERTICES, by_clusters.BORDER = 1, 0.9
+    graph = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    assert ["clusters" in ew.sssp(graph, 0, device="cuda").explain() for _ in range(3)] == [False, True, True]
+    assert "clusters" in ew.bfs(graph, 0, device="cuda").explain()
+    assert "clusters" not in ew.sssp(graph, 0, delta=3, device="cuda").explain()
+    assert (
+        "clusters" not in ew.bfs(graph, 0, schedule=ew.Schedule(delivery=ew.Push()), device="cuda").explain()
+    )
+    assert "clusters" not in ew.bfs(graph, 0, memory_limit="1 GB", device="cuda").explain()
+    by_clusters.BORDER = 0.01
+    other = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    told = [ew.sssp(other, 0, device="cuda").explain() for _ in range(3)]
+    assert ["not by clusters" in each for each in told] == [False, True, False]
+    assert not any("were visited" in each for each in told)
+
+
+if __name__ == "__main__":
+    pretend()
+    same_as_on_the_cpu(np.random.default_rng(1))
+    clusters_are_parts_of_a_graph()
+    chosen_by_themselves()
+    print("as on the CPU")

@@ -1,0 +1,66 @@
+"""Runs by clusters on a GPU: the answers of the CPU. These tests need an NVIDIA GPU: `pytest -m gpu`."""
+
+import numpy as np
+import pytest
+from test_gpu_layers import on_gpu
+from test_layers import same_search
+
+import edgewise as ew
+from edgewise.errors import MemoryLimitError
+
+pytestmark = pytest.mark.gpu
+
+CLUSTERED = ew.Schedule(balance=ew.Clustered())
+GRAPHS = {
+    "lattice": lambda: ew.generate.lattice(400, 300, removed=0.1, seed=1, weights=(1, 100)),
+    "one way": lambda: ew.generate.lattice(300, 300, removed=0.1, one_way=0.3, seed=2, weights=(1, 100)),
+    "both ways": lambda: ew.generate.lattice(250, 250, removed=0.2, seed=3, directed=False, weights=(0, 3)),
+    "floats": lambda: ew.generate.lattice(200, 300, seed=4, directed=False, weights=(0.0, 1.0)),
+    "skewed": lambda: ew.generate.rmat(14, 8, seed=5, weights=(1, 2**31)),
+    "unweighted": lambda: ew.generate.rmat(13, 4, seed=6, directed=False),
+    "path": lambda: ew.generate.lattice(50_000, 1, weights=(1, 9)),
+    "star": lambda: ew.Graph.from_edges(
+        [0] * 70_000, np.arange(1, 70_001), num_vertices=70_010, directed=False
+    ),
+    "parts": lambda: ew.generate.lattice(300, 300, removed=0.6, seed=7, weights=(1, 5)),
+}
+
+
+@pytest.mark.parametrize("built", ["on the host", "on the GPU"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_answers_are_those_of_the_cpu(name, built):
+    graph = GRAPHS[name]()
+    if built == "on the GPU":
+        graph = on_gpu(graph)
+    for sources in ([0], [5, 17, 4000]):
+        for depth in (None, 40):
+            got = ew.bfs(graph, sources, max_depth=depth, device="cuda", schedule=CLUSTERED)
+            assert "clusters of at most 2,048" in got.explain()
+            same_search(got, ew.bfs(graph, sources, max_depth=depth, device="cpu"))
+        got = ew.sssp(graph, sources[0], device="cuda", schedule=CLUSTERED)
+        assert "clusters of at most 2,048" in got.explain()
+        expected = ew.sssp(graph, sources[0], device="cpu")
+        np.testing.assert_array_equal(got.distance, expected.distance)
+        np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
+def test_many_runs_end_with_the_same_answers():
+    graph = GRAPHS["one way"]()
+    expected = ew.sssp(graph, 0, device="cpu").distance
+    levels = ew.bfs(graph, 0, device="cpu").level
+    for _ in range(300):
+        np.testing.assert_array_equal(ew.sssp(graph, 0, device="cuda", schedule=CLUSTERED).distance, expected)
+        np.testing.assert_array_equal(ew.bfs(graph, 0, device="cuda", schedule=CLUSTERED).level, levels)
+
+
+def test_they_are_chosen_from_the_second_run_on():
+    graph = GRAPHS["lattice"]()
+    assert ["clusters" in ew.sssp(graph, 0, device="cuda").explain() for _ in range(3)] == [False, True, True]
+    skewed = GRAPHS["skewed"]()
+    assert not any("clusters" in ew.sssp(skewed, 0, device="cuda").explain() for _ in range(3))
+
+
+def test_a_graph_beyond_the_memory_is_refused():
+    graph = GRAPHS["lattice"]()
+    with pytest.raises(MemoryLimitError, match=r"Clustered\(\)"):
+        ew.bfs(graph, 0, device="cuda", schedule=CLUSTERED, memory_limit=24_000_000)
