@@ -25,7 +25,6 @@ from edgewise.kernels.cuda.device import (
     fence,
     inlined,
     load_now,
-    pause,
 )
 from edgewise.kernels.cuda.memory import CANCEL
 from edgewise.primitives.control import LOOK, control_words, host_words
@@ -33,11 +32,13 @@ from edgewise.primitives.near_far_rise import LARGEST
 
 #: The threads of a block: half of others', so that each may have twice as many registers.
 BLOCK = THREADS // 2
-#: Words of `control`: OPEN, see above; how many blocks look for a cluster in vain; whether the run is to end; how many
-#: visits there were. A word of the host's array: the same number.
+#: Words of `control`: OPEN, see above; about how many clusters were woken that no block holds; how many blocks look for
+#: one in vain; whether the run is to end; how many visits there were. A word of the host's array: the same number.
 CONTROL, HOST = control_words(), host_words()
-OPEN, IDLE, ENDED, VISITS = (CONTROL.take_line() for _ in range(4))
+OPEN, WANTED, IDLE, ENDED, VISITS = (CONTROL.take_line() for _ in range(5))
 VISITED = HOST.take()
+#: WANTED may be wrong for a while, so a block looks at all clusters if any is open, once in so many looks at it.
+PATIENCE = 8
 #: What a block that works adds to OPEN; what is told in place of a cluster when all is over.
 WORKING, OVER = 1 << 32, -2
 
@@ -100,23 +101,29 @@ def wake(c: Any, open_then: Any, it: Any) -> Any:
 
 
 @inlined
-def _wait(rows: Any, it: Any, shared: Any) -> None:
-    """Wait until a cluster was woken, or all is over. One thread calls it."""
-    state, looks = load_now(it.control, OPEN), np.int64(0)
-    while np.int32(state) <= 0 and state != 0 and load_now(it.control, ENDED) == 0:
-        pause()
+def _wait(rows: Any, it: Any, shared: Any) -> Any:
+    """Wait until a cluster was woken, or all is over; WANTED then. One thread calls it."""
+    looks, state, wanted, ended = np.int64(0), np.int64(WORKING), np.int64(0), np.int64(0)
+    while state != 0 and ended == 0 and wanted <= 0 and (np.int32(state) <= 0 or looks % PATIENCE != 0):
+        # No load waits for another one.
+        state, wanted, ended = (
+            load_now(it.control, OPEN),
+            load_now(it.control, WANTED),
+            load_now(it.control, ENDED),
+        )
         looks = look(looks, it)
-        state = load_now(it.control, OPEN)
     shared.least[0] = LARGEST
-    shared.chosen[0] = OVER if state == 0 or load_now(it.control, ENDED) != 0 else -1
+    shared.chosen[0] = OVER if state == 0 or ended != 0 else -1
+    return wanted
 
 
 @device_function
 def take(rows: Any, it: Any, shared: Any) -> Any:
     """Take the cluster with the least key of those that wait, and that no block holds; -1 for none now, and `OVER` if
     there will be none. All threads of a block call it."""
+    wanted = np.int64(0)
     if block_thread() == 0:
-        _wait(rows, it, shared)
+        wanted = np.int64(_wait(rows, it, shared))
     block_barrier()
     least, mine = LARGEST, np.int64(-1)
     if shared.chosen[0] == -1:
@@ -130,6 +137,8 @@ def take(rows: Any, it: Any, shared: Any) -> Any:
     if least < LARGEST and least == shared.least[0]:
         shared.chosen[0] = mine
     block_barrier()
+    if block_thread() == 0 and shared.chosen[0] == -1:
+        compare_and_swap(it.control, WANTED, wanted, 0)
     if block_thread() == 0 and shared.chosen[0] >= 0:
         c = shared.chosen[0]
         if compare_and_swap(it.taken, c, np.uint32(0), np.uint32(1)) != 0:
@@ -137,6 +146,8 @@ def take(rows: Any, it: Any, shared: Any) -> Any:
         elif not wake(c, WORKING - 1, it):
             atomic_exchange(it.taken, c, np.uint32(0))
             shared.chosen[0] = -1
+        else:
+            atomic_add(it.control, WANTED, -1)
     block_barrier()
     chosen = shared.chosen[0]
     block_barrier()
@@ -148,12 +159,26 @@ def rest(c: Any, it: Any) -> Any:
     """Wait, after all is done in a cluster, until it is woken again; whether it was, and not all is over or its block
     needed for others. One thread calls it."""
     fence()
-    state, looks = atomic_add(it.control, OPEN, -WORKING) - WORKING, np.int64(0)
-    while state != 0 and load_now(it.control, ENDED) == 0:
-        if load_now(it.pending, c) < LARGEST:
+    state, looks, ended = atomic_add(it.control, OPEN, -WORKING) - WORKING, np.int64(0), np.int64(0)
+    while state != 0 and ended == 0:
+        # No load waits for another one.
+        waiting, state, ended = (
+            load_now(it.pending, c),
+            load_now(it.control, OPEN),
+            load_now(it.control, ENDED),
+        )
+        if waiting < LARGEST:
             return wake(c, WORKING - 1, it)
         if np.int32(state) > 0 and load_now(it.control, IDLE) == 0:
             return False
         looks = look(looks, it)
-        state = load_now(it.control, OPEN)
     return False
+
+
+@inlined
+def give_up(c: Any, it: Any) -> None:
+    """Let other blocks have a cluster that this one held. One thread calls it, after a fence."""
+    atomic_exchange(it.taken, c, np.uint32(0))
+    fence()
+    if load_now(it.pending, c) < LARGEST:
+        atomic_add(it.control, WANTED, 1)

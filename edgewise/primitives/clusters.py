@@ -23,7 +23,6 @@ from edgewise.kernels.cuda.device import (
     HALVES,
     WARP,
     atomic_add,
-    atomic_exchange,
     atomic_min,
     ballot,
     block_barrier,
@@ -35,7 +34,6 @@ from edgewise.kernels.cuda.device import (
     inlined,
     lane,
     load_now,
-    pause,
     shuffle,
     shuffle_down,
     thread_index,
@@ -49,6 +47,8 @@ from edgewise.primitives.cluster_queue import (
     OVER,
     VISITED,
     VISITS,
+    WANTED,
+    give_up,
     look,
     rest,
     take,
@@ -248,6 +248,8 @@ def _make_border(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) ->
             fence()
             if atomic_min(it.pending, c, np.int64(key)) == LARGEST:
                 atomic_add(it.control, OPEN, 1)
+                if load_now(it.taken, c) == 0:
+                    atomic_add(it.control, WANTED, 1)
 
     @inlined
     def cross(arc, sent, first, end, rows, it, shared):
@@ -379,7 +381,6 @@ def make_visits(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) -> 
                 if not is_idle and block_thread() == 0:
                     atomic_add(control, IDLE, 1)
                 is_idle = True
-                pause()
                 continue
             if is_idle and block_thread() == 0:
                 atomic_add(control, IDLE, -1)
@@ -389,7 +390,7 @@ def make_visits(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) -> 
             fence()
             block_barrier()
             if block_thread() == 0:
-                atomic_exchange(it.taken, c, np.uint32(0))
+                give_up(c, it)
                 if block_index() == 0:
                     it.host[PROGRESS] = visited
         if block_thread() == 0:

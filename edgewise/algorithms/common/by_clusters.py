@@ -38,7 +38,7 @@ from edgewise.kernels.cuda.memory import empty, pinned, room, signals, wait, zer
 from edgewise.layout.cluster_rows_cuda import WeightedArcs, cluster_rows
 from edgewise.layout.clusters import Clusters, clusters_bytes
 from edgewise.layout.clusters_cuda import grow_clusters
-from edgewise.primitives.cluster_queue import BLOCK, CONTROL, HOST, OPEN, VISITED, Shared, Visits
+from edgewise.primitives.cluster_queue import BLOCK, CONTROL, HOST, OPEN, VISITED, WANTED, Shared, Visits
 from edgewise.primitives.clusters import LOWERED, MOST, ClusterRows, make_visits
 from edgewise.primitives.halving import last_not_after
 from edgewise.primitives.near_far_rise import LARGEST
@@ -130,6 +130,7 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
                 c = last_not_after(rows.begins, p, np.int64(0), rows.num_clusters + 1)
                 if atomic_min(run.pending, c, 0) == LARGEST:
                     atomic_add(run.control, OPEN, 1)
+                    atomic_add(run.control, WANTED, 1)
         generation = grid_barrier(run.control, generation)
         visits(n, rows, run, Shared(keys, lowered, least, chosen), generation)
         for v in range(thread_index(), n, num_threads()):

@@ -43,6 +43,7 @@ from edgewise.kernels.cuda.device import (
     UINT32,
     atomic_add,
     atomic_min,
+    ballot,
     block_index,
     block_size,
     block_thread,
@@ -83,6 +84,8 @@ HUBS, ORPHANED = CONTROL.take(), CONTROL.take()
 ORPHANS = HOST.take()
 #: The factor by which buckets are wider than on the CPU: more wasted work, but fewer supersteps.
 _WIDER = 3.0
+#: Where no vertex of a warp has more in-edges, each lane looks for its own parent.
+FEW = 8
 
 
 #: Graphs with distances that are too long to be found over sorted rows.
@@ -140,7 +143,11 @@ def make_find_parents(distance: np.dtype, weighted: bool) -> Any:
                     if count >= HUB:
                         hub, count = True, np.int64(0)
             append(hubs, control, HUBS, v, hub)
-            offer_all(v, start, count, mine, context)
+            if ballot(count > FEW) == 0:
+                for k in range(start, start + count):
+                    offer_parent(True, v, mine, k, context)
+            else:
+                offer_all(v, start, count, mine, context)
         generation = grid_barrier(control, generation)
         for i in range(block_index(), control[HUBS], num_blocks()):
             v = np.int64(hubs[i])

@@ -106,13 +106,6 @@ def warp_barrier() -> Any:
 
 
 @device_function
-def pause() -> Any:
-    """Let others go on for a while."""
-    if not SIMULATED:
-        cuda.nanosleep(np.uint32(200))
-
-
-@device_function
 def fence() -> Any:
     """Others that see what this thread writes from now on also see what its block wrote before its last barrier."""
     cuda.threadfence()
