@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.approx.coefficients import Neighbours, keys_of_arcs, neighbours, triangles
+from edgewise.approx.coefficients import triangles
+from edgewise.approx.near import Neighbours, keys_of_arcs, neighbours
 from edgewise.approx.transformed import (
     Added,
     Approximate,

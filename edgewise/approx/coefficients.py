@@ -7,10 +7,12 @@ Reference. Watts and Strogatz, Nature 393 (1998); for the direction of edges, Ch
 Computing 14 (1985).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from edgewise.approx.near import Neighbours, neighbours, rows_of
+from edgewise.approx.where import made_where
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.csr import row_of_arcs
 from edgewise.kernels.costs import best_threads
@@ -20,49 +22,39 @@ from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 
 #: Vertices that a thread takes at a time, and about the nanoseconds that a step through two rows takes.
 _STEP, _MEET_NS = 16, 1
+#: About the nanoseconds that an arc takes one thread in all, on graphs with few and many triangles.
+ARC_NS = 100
 
 
-class Neighbours(NamedTuple):
-    """A graph as undirected and simple: rows of neighbours, ascending.
-
-    Attributes:
-        offsets: int64, shape (n + 1,).
-        targets: int32.
-    """
-
-    offsets: np.ndarray
-    targets: np.ndarray
-
-    @property
-    def degree(self) -> np.ndarray:
-        """How many neighbours each vertex has, int64."""
-        return np.diff(self.offsets)
-
-
-def clustering_coefficients(graph: Graph) -> np.ndarray:
+def clustering_coefficients(graph: Graph, *, device: str = "auto") -> np.ndarray:
     """The clustering coefficient of each vertex, by index: float64, shape (n,), 0 for fewer than two neighbours.
 
     Args:
         graph: taken as undirected, without self-loops and parallel edges.
+        device: "cpu", "cuda" or "auto"; they give the same numbers.
+
+    Raises:
+        ScheduleError, DeviceError, MemoryLimitError: see `edgewise.execution.choose`; the GPU has no room.
     """
     check_graph("clustering_coefficients", graph)
-    found = neighbours(graph)
-    degree = found.degree
-    return 2 * triangles(found) / np.maximum(degree * (degree - 1), 1)
+
+    def on_gpu() -> np.ndarray:
+        from edgewise.approx.coefficients_cuda import coefficients_on_gpu
+
+        return coefficients_on_gpu(graph)
+
+    def on_cpu() -> np.ndarray:
+        found = neighbours(graph)
+        degree = found.degree
+        return 2 * triangles(found) / np.maximum(degree * (degree - 1), 1)
+
+    work, memory = ARC_NS * graph.num_arcs, memory_on_gpu(graph)
+    return made_where("clustering_coefficients", graph, device, on_gpu, on_cpu, work=work, memory=memory)[0]
 
 
-def neighbours(graph: Graph) -> Neighbours:
-    """The neighbours of all vertices. O(m log m)."""
-    ends = graph.sources, graph.targets
-    keys = (
-        np.concatenate([keys_of_arcs(*ends), keys_of_arcs(*ends[::-1])])
-        if graph.directed
-        else keys_of_arcs(*ends)
-    )
-    keys = keys[keys >> 32 != keys & 0xFFFFFFFF]
-    keys.sort()
-    keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-    return _rows(keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32), graph.num_vertices)
+def memory_on_gpu(graph: Graph) -> int:
+    """The bytes that finding neighbours and triangles takes on a GPU, beside the graph."""
+    return 48 * graph.num_arcs * (1 + graph.directed) + 64 * graph.num_vertices
 
 
 def triangles(given: Neighbours) -> np.ndarray:
@@ -71,7 +63,7 @@ def triangles(given: Neighbours) -> np.ndarray:
     sources = row_of_arcs(given.offsets)
     lower = degree[sources] < degree[given.targets]
     ahead = lower | ((degree[sources] == degree[given.targets]) & (sources < given.targets))
-    offsets, targets = _rows(sources[ahead], given.targets[ahead], n)
+    offsets, targets = rows_of(sources[ahead], given.targets[ahead], n)
     found = np.zeros(n, np.int64)
     longest = int(np.diff(offsets).max(initial=0))
     work = _MEET_NS * int((np.diff(offsets) * np.bincount(targets, minlength=n)).sum() + len(targets))
@@ -89,18 +81,6 @@ def triangles(given: Neighbours) -> np.ndarray:
         long=work > INTERRUPTIBLE,
     )
     return found
-
-
-def keys_of_arcs(sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Arcs as numbers that are in the order of their sources, then their targets."""
-    return sources.astype(np.int64) << 32 | targets
-
-
-def _rows(sources: np.ndarray, targets: np.ndarray, num_vertices: int) -> Neighbours:
-    """Rows of arcs that are in the order of their sources."""
-    offsets = np.zeros(num_vertices + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=num_vertices), out=offsets[1:])
-    return Neighbours(offsets, np.ascontiguousarray(targets))
 
 
 @team_kernel

@@ -199,6 +199,6 @@ def sweep(
 
 
 def knobs_of(technique: Technique) -> tuple[str, ...]:
-    """The names of a technique's knobs."""
+    """The names of a technique's knobs: where a graph is made is none."""
     parameters = inspect.signature(technique).parameters.values()
-    return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+    return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "device")

@@ -1,0 +1,19 @@
+"""Approximate graphs made in numba's simulator. A file of its own, so that it need not wait for the others."""
+
+import pytest
+from simulated import simulated
+
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param((), id="warps of one lane"),
+        pytest.param(("warps",), id="warps of several lanes", marks=pytest.mark.more),
+    ],
+)
+def test_the_same_graphs_are_made_in_the_simulator(arguments):
+    assert simulated("simulate_approx.py", *arguments) == ["coefficients"]
