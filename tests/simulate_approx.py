@@ -3,14 +3,18 @@
 `warps` as an argument gives warps several lanes, as tests/simulated_warps.py does.
 """
 
+import dataclasses
 import sys
 
 import numpy as np
+from approx_made import same_made
 from battery import graphs as battery_graphs
 from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.graph.gpu_rows import GpuRows
+from edgewise.graph.graph import Graph
 
 GRAPHS = {
     "skewed": lambda: ew.generate.rmat(6, 4, seed=1, weights=(1, 100)),
@@ -21,6 +25,13 @@ GRAPHS = {
     "star": lambda: ew.generate.star(9),
     "no edges": lambda: ew.Graph.from_edges([], [], num_vertices=3),
 }
+
+#: Techniques with knobs that add edges.
+TECHNIQUES = (
+    (ew.approx.normalize_degrees, {"threshold": 0.6, "fill": 1.0, "budget": 1.0}),
+    (ew.approx.form_clusters, {"threshold": 0.3, "margin": 0.3, "budget": 1.0}),
+    (ew.approx.coalesce, {"chunk": 4, "threshold": 0.25, "budget": 1.0, "extra": 2}),
+)
 
 
 def graphs():
@@ -41,12 +52,30 @@ def compare_coefficients(graph):
     gpu.SMALL, gpu.PIECE = kept
 
 
+def on_gpu(graph):
+    """The graph, as if it were built on the GPU."""
+    rows = GpuRows(
+        np.array(graph.offsets),
+        np.array(graph.targets),
+        None if graph.weights is None else np.array(graph.weights),
+    )
+    loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
+    return Graph(rows, graph._ids, graph.directed, loops, graph.num_arcs)
+
+
+def compare_rows(graph):
+    """What techniques make on the host has the same rows, if these are made on the GPU."""
+    for make, knobs in TECHNIQUES:
+        expected = make(graph, **knobs)
+        same_made(dataclasses.replace(expected, on_gpu=graph.num_arcs > 0), expected)
+
+
 def main():
     """Print the name of what agreed on all graphs."""
     if "warps" in sys.argv:
         with_warps()
     pretend()
-    for compare in (compare_coefficients,):
+    for compare in (compare_coefficients, compare_rows):
         for name, graph in graphs():
             try:
                 compare(graph)

@@ -1,8 +1,11 @@
 """Approximate graphs made on a GPU: the same as on the host, bit for bit. These tests need an NVIDIA GPU:
 `pytest -m gpu`."""
 
+import dataclasses
+
 import numpy as np
 import pytest
+from approx_made import same_made
 from battery import graphs as battery_graphs
 from test_gpu_layers import on_gpu
 
@@ -45,3 +48,18 @@ def test_triangles_of_rows_that_no_table_holds():
     n = 6000
     graph = ew.Graph.from_edges(*np.triu_indices(n, 1), directed=False, num_vertices=n)
     assert (ew.approx.clustering_coefficients(graph, device="cuda") == 1).all()
+
+
+#: Techniques with knobs that add edges.
+TECHNIQUES = {
+    "degrees": (ew.approx.normalize_degrees, {"threshold": 0.5, "budget": 0.3}),
+    "clusters": (ew.approx.form_clusters, {"threshold": 0.3, "margin": 0.3, "budget": 1.0}),
+    "coalesce": (ew.approx.coalesce, {"threshold": 0.25, "budget": 1.0, "extra": 5}),
+}
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_rows_are_those_of_the_host(graph, given, technique):
+    make, knobs = TECHNIQUES[technique]
+    expected = make(graph, device="cpu", **knobs)
+    same_made(dataclasses.replace(expected, original=given, on_gpu=True), expected)

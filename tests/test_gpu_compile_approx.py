@@ -17,14 +17,15 @@ DTYPES = {
 
 def kernels(offsets, weight):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.approx import coefficients_cuda
+    from edgewise.approx import coefficients_cuda, rows_cuda
 
     return {
         "triangles": (coefficients_cuda.count_kernel, coefficients_cuda.signature()),
+        "rows": (rows_cuda.make_merge(True), rows_cuda.signature(offsets, weight)),
     }
 
 
-NAMES = ("triangles",)
+NAMES = ("triangles", "rows")
 
 
 @pytest.mark.parametrize(

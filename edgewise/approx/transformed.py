@@ -10,7 +10,7 @@ import numpy as np
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.copies import Copies, Slots, in_slots
 from edgewise.approx.saved import load_arrays, save_arrays
-from edgewise.errors import GraphError, ParameterError
+from edgewise.errors import DeviceWarning, GraphError, MemoryLimitError, ParameterError, warn
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
 from edgewise.kernels.cache import device_function
@@ -46,6 +46,7 @@ class Approximate:
         seconds: how long making it took.
         clusters: the first vertex of `graph` of each cluster, and the end of the last one, int64; or None.
         copies: the slots of threads, with replicas of vertices, see `balance`; or None.
+        on_gpu: whether it was made on a GPU; `graph` is built there then.
     """
 
     original: Graph
@@ -56,6 +57,7 @@ class Approximate:
     seconds: float
     clusters: np.ndarray | None = None
     copies: Copies | None = None
+    on_gpu: bool = False
 
     @property
     def graph(self) -> Graph:
@@ -66,7 +68,7 @@ class Approximate:
     def renumbered(self) -> Graph:
         """The graph in the order of `graph`, without added edges: runs on it are exact."""
         none = self.added._replace(**{name: each[:0] for name, each in _arrays(self.added).items()})
-        return self._graph_of(_rows(self.original, self.order, none))
+        return self._made(none, None)[0]
 
     @cached_property
     def balance(self) -> Replicated:
@@ -94,16 +96,23 @@ class Approximate:
     @cached_property
     def _graph_and_slots(self) -> tuple[Graph, Slots | None]:
         """The graph to run on, and the arcs of its slots, if it has some."""
-        rows = _rows(self.original, self.order, self.added)
-        if self.copies is None:
-            return self._graph_of(rows), None
-        slots = in_slots(rows, self.copies)
-        return self._graph_of(slots.rows), slots
+        return self._made(self.added, self.copies)
 
-    def _graph_of(self, rows: Rows) -> Graph:
-        """A graph of rows in the new order."""
-        ids = self.original.vertices[self.order]
-        return Graph.from_csr(rows.offsets, rows.targets, rows.weights, self.original.directed, ids)
+    def _made(self, added: Added, copies: Copies | None) -> tuple[Graph, Slots | None]:
+        """A graph in the new order with some edges more, and the arcs of slots: on the GPU, if it has room."""
+        if self.on_gpu:
+            from edgewise.approx.rows_cuda import made_on_gpu
+
+            try:
+                return made_on_gpu(self.technique, self.original, self.order, added, copies)
+            except MemoryLimitError as refused:
+                told = f"{self.technique}: rows are made on the host, for the GPU has no room: {refused}"
+                warn(told, DeviceWarning)
+        rows = _rows(self.original, self.order, added)
+        slots = None if copies is None else in_slots(rows, copies)
+        rows, ids = rows if slots is None else slots.rows, self.original.vertices[self.order]
+        graph = Graph.from_csr(rows.offsets, rows.targets, rows.weights, self.original.directed, ids)
+        return graph, slots
 
     @property
     def num_added(self) -> int:

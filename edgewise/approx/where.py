@@ -1,6 +1,7 @@
 """Where approximate graphs are made: on a GPU if it is asked for, and unasked where that ends sooner."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from edgewise.errors import MemoryLimitError
@@ -45,13 +46,30 @@ def made_where(
     if not chosen.on_gpu or graph.num_arcs == 0:
         return on_cpu(), False
     try:
-        if graph.placement is not None:
-            raise MemoryLimitError(
-                f"{name} needs the whole graph on the GPU, and a part of it lies in the host's memory; make it with "
-                "device='cpu'"
-            )
-        with cuda_door().room(name, graph.gpu.making(needed).most + memory):
+        with room_beside(name, graph, memory):
             return on_gpu(), True
     except MemoryLimitError as refused:
         chosen.on_cpu(refused).warn_of_cpu(name)
     return on_cpu(), False
+
+
+@contextmanager
+def room_beside(name: str, graph: Graph, memory: int) -> Iterator[None]:
+    """Refuse work that does not fit in the GPU's memory beside the whole graph.
+
+    Args:
+        name: what is made, for messages.
+        graph: what is read.
+        memory: bytes that the work takes.
+
+    Raises:
+        MemoryLimitError: it does not fit.
+    """
+    if graph.placement is not None:
+        raise MemoryLimitError(
+            f"{name} needs the whole graph on the GPU, and a part of it lies in the host's memory; make it with "
+            "device='cpu'"
+        )
+    making = graph.gpu.making(Arrays.rows(graph.weighted)).most
+    with cuda_door().room(name, making + memory):
+        yield

@@ -40,9 +40,9 @@ from edgewise.kernels.cuda.memory import cupy, empty, finish, host_copy, zeros
 from edgewise.layout.layers import Kind, Kinds, Order
 from edgewise.primitives.halving import last_not_after
 
-#: Arcs that a thread moves of a tile.
+#: Arcs that a thread moves of a tile, and a block.
 _EACH = 8
-_TILE = _EACH * THREADS
+TILE = _EACH * THREADS
 
 
 class Moving(NamedTuple):
@@ -75,7 +75,7 @@ class Moving(NamedTuple):
 
 
 @inlined
-def _range_of_tile(first: Any, last: Any, values: Any, low: Any, high: Any, bounds: Any) -> Any:
+def range_of_tile(first: Any, last: Any, values: Any, low: Any, high: Any, bounds: Any) -> Any:
     """Between which places of ascending values two numbers lie, the last place not counted. All threads of the block
     call it."""
     if block_thread() == 0:
@@ -110,12 +110,12 @@ def make_move(weighted: bool, counts: bool) -> Any:
     def move_kernel(it):
         bounds = cuda.shared.array(2, INT64)
         ahead, same, back = np.int64(0), np.int64(0), np.int64(0)
-        for tile in range(block_index(), (it.m + _TILE - 1) // _TILE, num_blocks()):
-            first, end = tile * _TILE, min((tile + 1) * _TILE, it.m)
-            low, high = _range_of_tile(first, end - 1, it.moved, np.int64(0), it.n, bounds)
+        for tile in range(block_index(), (it.m + TILE - 1) // TILE, num_blocks()):
+            first, end = tile * TILE, min((tile + 1) * TILE, it.m)
+            low, high = range_of_tile(first, end - 1, it.moved, np.int64(0), it.n, bounds)
             if counts:
                 layers = np.int64(0), it.num_layers + 1
-                low_layer, high_layer = _range_of_tile(low, high - 1, it.begins, layers[0], layers[1], bounds)
+                low_layer, high_layer = range_of_tile(low, high - 1, it.begins, layers[0], layers[1], bounds)
             for arc in range(first + block_thread(), end, THREADS):
                 row = last_not_after(it.moved, arc, low, high)
                 k = np.int64(it.offsets[it.vertices[row]]) + arc - np.int64(it.moved[row])
