@@ -13,6 +13,7 @@ from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.approx import degree
 from edgewise.graph.gpu_rows import GpuRows
 from edgewise.graph.graph import Graph
 
@@ -31,6 +32,13 @@ TECHNIQUES = (
     (ew.approx.normalize_degrees, {"threshold": 0.6, "fill": 1.0, "budget": 1.0}),
     (ew.approx.form_clusters, {"threshold": 0.3, "margin": 0.3, "budget": 1.0}),
     (ew.approx.coalesce, {"chunk": 4, "threshold": 0.25, "budget": 1.0, "extra": 2}),
+)
+#: Knobs of degree normalisation.
+DEGREES = (
+    {"threshold": 0.6, "fill": 1.0, "budget": 1.0},
+    {"threshold": "auto", "budget": 0.2, "warp": 5},
+    {"threshold": 1.0, "fill": 1.0, "budget": 0.5, "warp": 10**6},
+    {"threshold": 0.5, "budget": 0},
 )
 
 
@@ -70,12 +78,29 @@ def compare_rows(graph):
         same_made(dataclasses.replace(expected, on_gpu=graph.num_arcs > 0), expected)
 
 
+def compare_degrees(graph):
+    """Degrees are normalised as on the host, by different knobs, with edges looked for some at a time."""
+    from edgewise.approx import degree_cuda as gpu
+
+    kept, kept_at_a_time = gpu.MOST_SLOTS, degree._AT_A_TIME
+    for there in (graph, on_gpu(graph)):
+        for knobs in DEGREES:
+            expected = ew.approx.normalize_degrees(graph, device="cpu", **knobs)
+            for gpu.MOST_SLOTS, degree._AT_A_TIME in (
+                (kept, kept_at_a_time),
+                (60, kept_at_a_time),
+                (kept, 3),
+            ):
+                same_made(ew.approx.normalize_degrees(there, device="cuda", **knobs), expected)
+    gpu.MOST_SLOTS, degree._AT_A_TIME = kept, kept_at_a_time
+
+
 def main():
     """Print the name of what agreed on all graphs."""
     if "warps" in sys.argv:
         with_warps()
     pretend()
-    for compare in (compare_coefficients, compare_rows):
+    for compare in (compare_coefficients, compare_rows, compare_degrees):
         for name, graph in graphs():
             try:
                 compare(graph)

@@ -32,12 +32,16 @@ def graph(request):
 
 
 @pytest.fixture(params=["on the host", "on the GPU"])
-def given(request, graph):
-    """The graph where it is given."""
-    return graph if request.param == "on the host" else on_gpu(graph)
+def both(request, graph):
+    """The graph where it is given, and on the host."""
+    if request.param == "on the host":
+        return graph, graph
+    there = on_gpu(graph)
+    return there, ew.Graph.from_csr(there.offsets, there.targets, there.weights, there.directed)
 
 
-def test_coefficients_are_those_of_the_host(graph, given):
+def test_coefficients_are_those_of_the_host(both):
+    given, graph = both
     expected = ew.approx.clustering_coefficients(graph, device="cpu")
     for _ in range(2):
         assert ew.approx.clustering_coefficients(given, device="cuda").tobytes() == expected.tobytes()
@@ -59,7 +63,18 @@ TECHNIQUES = {
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
-def test_rows_are_those_of_the_host(graph, given, technique):
-    make, knobs = TECHNIQUES[technique]
+def test_rows_are_those_of_the_host(both, technique):
+    (given, graph), (make, knobs) = both, TECHNIQUES[technique]
     expected = make(graph, device="cpu", **knobs)
-    same_made(dataclasses.replace(expected, original=given, on_gpu=True), expected)
+    found = dataclasses.replace(expected, original=given, on_gpu=graph.num_arcs > 0)
+    same_made(found, expected)
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("by_default", [False, True])
+def test_what_is_made_is_the_same(both, technique, by_default):
+    (given, graph), (make, knobs) = both, TECHNIQUES[technique]
+    knobs = {} if by_default else knobs
+    expected = make(graph, device="cpu", **knobs)
+    for _ in range(2):
+        same_made(make(given, device="cuda", **knobs), expected)

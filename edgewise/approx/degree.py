@@ -25,6 +25,7 @@ from edgewise.approx.transformed import (
     sum_fits,
     weight_bounds,
 )
+from edgewise.approx.where import made_where
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.costs import best_threads
@@ -34,6 +35,9 @@ from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
 #: Vertices that a thread takes at a time; paths that are looked at for each edge that is wanted; about the nanoseconds
 #: that a path takes; edges that are looked for at a time, at least.
 _STEP, _PATHS, _PATH_NS, _AT_A_TIME = 64, 64, 5, 2**20
+#: About the nanoseconds that an arc takes one thread in all; the bytes that a vertex and an edge that is wanted take on
+#: a GPU, tables included.
+_ARC_NS, _VERTEX_BYTES, _EDGE_BYTES = 10, 128, 640
 #: Thresholds that "auto" takes, the lower one where few edges should be added; and the mean degree below which that is.
 _LOW, _HIGH, _FEW_EDGES = 0.3, 0.4, 8
 
@@ -45,6 +49,7 @@ def normalize_degrees(
     fill: float = 0.85,
     budget: float = 0.03,
     warp: int = 32,
+    device: str = "auto",
 ) -> Approximate:
     """Put vertices of similar out-degree side by side, and add edges to those that fall a little short.
 
@@ -60,12 +65,14 @@ def normalize_degrees(
         fill: from 0 to 1.
         budget: the most edges that are added, as a fraction of the graph's; vertices come in their new order.
         warp: how many vertices lie side by side, at least 1.
+        device: where it is made: see `edgewise.execution.choose`. The result is the same.
 
     Returns:
         The graph, with what was added.
 
     Raises:
         ParameterError: a knob that is not a number in its range.
+        ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("normalize_degrees", graph)
     given = {"threshold": threshold, "fill": fill, "budget": budget}
@@ -75,14 +82,28 @@ def normalize_degrees(
     }
     knobs["warp"] = as_count("normalize_degrees: warp", warp, 1)
     started = time.perf_counter()
-    degree = graph.out_degree.astype(np.int64)
     if knobs["threshold"] == "auto":
-        knobs["threshold"] = auto_threshold(degree)
-    order = order_by_degree(degree)
-    wanted = edges_wanted(degree[order], knobs["threshold"], knobs["fill"], knobs["warp"])
-    added = two_steps_away(graph, order, wanted, int(part_of(knobs["budget"], graph.num_edges)))
+        knobs["threshold"] = auto_threshold(graph.out_degree.astype(np.int64))
+    most = int(part_of(knobs["budget"], graph.num_edges))
+    shape = knobs["threshold"], knobs["fill"], knobs["warp"]
+
+    def on_gpu() -> tuple[np.ndarray, Added]:
+        from edgewise.approx.degree_cuda import normalized_on_gpu
+
+        order, added = normalized_on_gpu(graph, *shape, most, _PATHS, _AT_A_TIME)
+        return order, Added(*added)
+
+    def on_cpu() -> tuple[np.ndarray, Added]:
+        degree = graph.out_degree.astype(np.int64)
+        order = order_by_degree(degree)
+        return order, two_steps_away(graph, order, edges_wanted(degree[order], *shape), most)
+
+    memory = _VERTEX_BYTES * graph.num_vertices + _EDGE_BYTES * max(most, _AT_A_TIME)
+    (order, added), there = made_where(
+        "normalize_degrees", graph, device, on_gpu, on_cpu, work=_ARC_NS * graph.num_arcs, memory=memory
+    )
     seconds = time.perf_counter() - started
-    return Approximate(graph, order, added, "normalize_degrees", knobs, seconds)
+    return Approximate(graph, order, added, "normalize_degrees", knobs, seconds, on_gpu=there)
 
 
 def auto_threshold(degree: np.ndarray) -> float:

@@ -1,5 +1,5 @@
-"""Rows in a new order with more arcs, made on a GPU: see `edgewise.approx.transformed`, and `edgewise.approx.copies` for
-slots.
+"""Rows in a new order with more arcs, made on a GPU: see `edgewise.approx.transformed`; and the arcs of slots, see
+`edgewise.approx.copies`.
 
 Each arc of the result is written once, by tiles, as in `edgewise.layout.layers_cuda`: its place in its row tells
 whether it is one of the row's own, which come first, or an added one.
@@ -124,13 +124,13 @@ def _rows(graph: Graph, order: Any, added: Any) -> Rows:
     place = empty(n, np.int32)
     place[order] = xp.arange(n, dtype=np.int32)
     sources, targets = (place[copy_of(each)] for each in (added.sources, added.targets))
-    lengths = copy_of(added.weights) if weighted else None
+    lengths: Any = copy_of(added.weights) if weighted else None
     if not graph.directed:
         sources, targets = xp.concatenate([sources, targets]), xp.concatenate([targets, sources])
         lengths = xp.concatenate([lengths, lengths]) if weighted else None
     by_source = xp.argsort(sources, kind="stable")
     more = xp.searchsorted(sources[by_source], xp.arange(n + 1, dtype=np.int32))
-    begins = zeros(n + 1, np.int64)
+    begins: Any = zeros(n + 1, np.int64)
     xp.cumsum(xp.diff(offsets)[order], dtype=np.int64, out=begins[1:])
     begins += more
     m = graph.num_arcs + len(sources)
