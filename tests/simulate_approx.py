@@ -40,6 +40,13 @@ DEGREES = (
     {"threshold": 1.0, "fill": 1.0, "budget": 0.5, "warp": 10**6},
     {"threshold": 0.5, "budget": 0},
 )
+#: Knobs of clusters.
+CLUSTERS = (
+    {"threshold": 0.3, "margin": 0.3, "budget": 1.0},
+    {"threshold": 0.5, "margin": 0.1, "budget": 0.05, "size": 3},
+    {"threshold": "auto"},
+    {"threshold": 1.01},
+)
 
 
 def graphs():
@@ -95,12 +102,20 @@ def compare_degrees(graph):
     gpu.MOST_SLOTS, degree._AT_A_TIME = kept, kept_at_a_time
 
 
+def compare_clusters(graph):
+    """Clusters are those of the host, by different knobs."""
+    for there in (graph, on_gpu(graph)):
+        for knobs in CLUSTERS:
+            expected = ew.approx.form_clusters(graph, device="cpu", **knobs)
+            same_made(ew.approx.form_clusters(there, device="cuda", **knobs), expected)
+
+
 def main():
     """Print the name of what agreed on all graphs."""
     if "warps" in sys.argv:
         with_warps()
     pretend()
-    for compare in (compare_coefficients, compare_rows, compare_degrees):
+    for compare in (compare_coefficients, compare_rows, compare_degrees, compare_clusters):
         for name, graph in graphs():
             try:
                 compare(graph)

@@ -16,4 +16,4 @@ pytest.importorskip(
     ],
 )
 def test_the_same_graphs_are_made_in_the_simulator(arguments):
-    assert simulated("simulate_approx.py", *arguments) == ["coefficients", "rows", "degrees"]
+    assert simulated("simulate_approx.py", *arguments) == ["coefficients", "rows", "degrees", "clusters"]

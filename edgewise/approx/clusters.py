@@ -10,12 +10,13 @@ Reference. Singh and Nasre (2020), section 3. Clustering coefficients are those 
 """
 
 import time
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.approx.coefficients import triangles
-from edgewise.approx.near import Neighbours, keys_of_arcs, neighbours
+from edgewise.approx.coefficients import ARC_NS, memory_on_gpu, triangles
+from edgewise.approx.near import Arcs, Neighbours, arcs_in_order, neighbours
 from edgewise.approx.transformed import (
     Added,
     Approximate,
@@ -26,6 +27,7 @@ from edgewise.approx.transformed import (
     sum_fits,
     weight_bounds,
 )
+from edgewise.approx.where import made_where
 from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch_on, sealed
@@ -44,6 +46,7 @@ def form_clusters(
     margin: float = 0.1,
     budget: float = 0.06,
     size: int = 2048,
+    device: str = "auto",
 ) -> Approximate:
     """Put well-connected vertices side by side, and add edges among them.
 
@@ -60,12 +63,15 @@ def form_clusters(
         margin: from 0 to 1.
         budget: the most edges that are added, as a fraction of the graph's.
         size: the most vertices of a cluster, at least 2: a number for each has to fit in shared memory.
+        device: where triangles are counted and rows are made: see `edgewise.execution.choose`. The edges are chosen one
+            after the other, on the host. The result is the same.
 
     Returns:
         The graph, with what was added, and `clusters`: where each begins, and the end of the last one.
 
     Raises:
         ParameterError: a knob that is not a number in its range.
+        ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("form_clusters", graph)
     threshold = as_knob("form_clusters: threshold", threshold, most=np.inf, auto=True)
@@ -75,22 +81,61 @@ def form_clusters(
     )
     size = as_count("form_clusters: size", size, 2)
     started = time.perf_counter()
-    near = neighbours(graph)
-    degree, found = near.degree, triangles(near)
+    knobs: dict[str, Any] = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
+
+    def on_gpu() -> _Formed:
+        from edgewise.approx.clusters_cuda import around_on_gpu, counted_on_gpu
+
+        near, degree, found = counted_on_gpu(graph)
+        return _form(graph, degree, found, lambda centres: around_on_gpu(graph, near, centres), **knobs)
+
+    def on_cpu() -> _Formed:
+        near = neighbours(graph)
+        return _form(graph, near.degree, triangles(near), lambda _: (near, arcs_in_order(graph)), **knobs)
+
+    work, memory = ARC_NS * graph.num_arcs, memory_on_gpu(graph)
+    (order, clusters, added, threshold), there = made_where(
+        "form_clusters", graph, device, on_gpu, on_cpu, work=work, memory=memory
+    )
+    knobs["threshold"] = threshold
+    seconds = time.perf_counter() - started
+    return Approximate(graph, order, added, "form_clusters", knobs, seconds, clusters, on_gpu=there)
+
+
+class _Formed(NamedTuple):
+    """The order of vertices, where clusters begin, the added edges, and the threshold."""
+
+    order: np.ndarray
+    clusters: np.ndarray
+    added: Added
+    threshold: float
+
+
+def _form(
+    graph: Graph,
+    degree: np.ndarray,
+    found: np.ndarray,
+    around: Callable[[np.ndarray], tuple[Neighbours, Arcs]],
+    *,
+    threshold: float | Literal["auto"],
+    margin: float,
+    budget: float,
+    size: int,
+) -> _Formed:
+    """Form clusters by the numbers of neighbours and triangles. `around` gives neighbours and arcs of vertices that may
+    become centres."""
     pairs = degree * (degree - 1) // 2
     coefficient = found / np.maximum(pairs, 1)
     fits = (degree >= 2) & (degree <= MOST_NEIGHBOURS)
     if threshold == "auto":
         threshold = auto_threshold(coefficient[fits])
-    knobs = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
     centres = _by_coefficient(
         coefficient, fits & (coefficient >= threshold - margin - 1e-12) & (threshold <= 1)
     )
     wanted = np.ceil(threshold * pairs[centres] - 1e-9).astype(np.int64)
-    added, reached = edges_in_clusters(graph, near, centres, wanted, int(part_of(budget, graph.num_edges)))
-    order, clusters = _order(near, centres[reached], size)
-    seconds = time.perf_counter() - started
-    return Approximate(graph, order, added, "form_clusters", knobs, seconds, clusters)
+    near, arcs = around(centres)
+    added, reached = edges_in_clusters(arcs, near, centres, wanted, int(part_of(budget, graph.num_edges)))
+    return _Formed(*_order(near, centres[reached], size), added, threshold)
 
 
 def auto_threshold(coefficient: np.ndarray) -> float:
@@ -142,12 +187,13 @@ class Growing(NamedTuple):
 
 
 def edges_in_clusters(
-    graph: Graph, near: Neighbours, centres: np.ndarray, wanted: np.ndarray, most: int
+    arcs: Arcs, near: Neighbours, centres: np.ndarray, wanted: np.ndarray, most: int
 ) -> tuple[Added, np.ndarray]:
     """Edges between neighbours of centres.
 
     Args:
-        graph, near: the graph, and its neighbours.
+        arcs, near: the arcs from and to centres, and the neighbours of centres and those of these among each other;
+            others are not looked at.
         centres: int32, in the order in which they get edges.
         wanted: int64: how many pairs of neighbours are neighbours where a vertex is a centre.
         most: how many edges there may be of all.
@@ -155,25 +201,23 @@ def edges_in_clusters(
     Returns:
         The edges, and which of the vertices are centres now.
     """
-    keys = keys_of_arcs(graph.sources, graph.targets)
-    order = np.argsort(keys, kind="stable")
-    weights = np.zeros(0, np.int32) if graph.weights is None else graph.weights[order]
+    weights = np.zeros(0, np.int32) if arcs.weights is None else arcs.weights
     it = Growing(
         sealed(near.offsets),
         sealed(near.targets),
-        sealed(keys[order]),
+        sealed(arcs.keys),
         weights,
         weight_bounds(weights),
         table=np.full(1 << (2 * most + 1).bit_length(), -1, np.int64),
         ends=np.empty(most, np.int64),
-        lengths=np.empty(most * graph.weighted, weights.dtype),
+        lengths=np.empty(0 if arcs.weights is None else most, weights.dtype),
         used=np.zeros(1, np.int64),
         inner=np.empty(MOST_NEIGHBOURS, np.int64),
     )
     reached = np.zeros(len(centres), np.bool_)
     launch_on(1, _connect, it, sealed(centres), sealed(wanted), reached, long=True)
     ends = it.ends[: it.used[0]]
-    lengths = it.lengths[: it.used[0]] if graph.weighted else None
+    lengths = None if arcs.weights is None else it.lengths[: it.used[0]]
     return Added((ends >> 32).astype(np.int32), (ends & 0xFFFFFFFF).astype(np.int32), lengths), reached
 
 
