@@ -47,6 +47,13 @@ CLUSTERS = (
     {"threshold": "auto"},
     {"threshold": 1.01},
 )
+#: Knobs of coalescing.
+COALESCE = (
+    {"chunk": 4, "threshold": 0.25, "budget": 1.0, "extra": 2},
+    {"chunk": 3, "threshold": 0, "budget": 0.2, "extra": 1},
+    {},
+    {"chunk": 5, "threshold": 1.01, "extra": 2},
+)
 
 
 def graphs():
@@ -110,12 +117,25 @@ def compare_clusters(graph):
             same_made(ew.approx.form_clusters(there, device="cuda", **knobs), expected)
 
 
+def compare_coalesce(graph):
+    """Coalescing gives the order, the edges and the slots of the host, by different knobs, also with few rounds."""
+    from edgewise.approx import numbering_cuda as gpu
+
+    kept = gpu.MOST_ROUNDS
+    for there in (graph, on_gpu(graph)):
+        for knobs in COALESCE:
+            expected = ew.approx.coalesce(graph, device="cpu", **knobs)
+            for gpu.MOST_ROUNDS in (kept, 2):
+                same_made(ew.approx.coalesce(there, device="cuda", **knobs), expected)
+    gpu.MOST_ROUNDS = kept
+
+
 def main():
     """Print the name of what agreed on all graphs."""
     if "warps" in sys.argv:
         with_warps()
     pretend()
-    for compare in (compare_coefficients, compare_rows, compare_degrees, compare_clusters):
+    for compare in (compare_coefficients, compare_rows, compare_degrees, compare_clusters, compare_coalesce):
         for name, graph in graphs():
             try:
                 compare(graph)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_approx import GRAPHS, answers, arcs_of
 
 import edgewise as ew
-from edgewise.approx.coalesce import put_in_chunks
+from edgewise.approx.chunks import put_in_chunks
 from edgewise.approx.copies import in_slots
 from edgewise.approx.numbering import number_in_turns
 from edgewise.errors import GraphError, GraphTypeError, ParameterError, ScheduleError

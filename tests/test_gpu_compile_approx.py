@@ -17,16 +17,24 @@ DTYPES = {
 
 def kernels(offsets, weight):
     """The kernels for these dtypes, each as a function and the types of its arguments."""
-    from edgewise.approx import coefficients_cuda, degree_cuda, rows_cuda
+    from edgewise.approx import coefficients_cuda, degree_cuda, numbering_cuda, rows_cuda
 
     return {
         "triangles": (coefficients_cuda.count_kernel, coefficients_cuda.signature()),
         "edges of two steps": (degree_cuda.make_find(weight), degree_cuda.signature(offsets, weight)),
+        "roots": (
+            numbering_cuda.spread_kernel,
+            numbering_cuda.signature(numbering_cuda.Spreading, offsets),
+        ),
+        "numbers": (
+            numbering_cuda.number_kernel,
+            numbering_cuda.signature(numbering_cuda.Levels, offsets),
+        ),
         "rows": (rows_cuda.make_merge(True), rows_cuda.signature(offsets, weight)),
     }
 
 
-NAMES = ("triangles", "edges of two steps", "rows")
+NAMES = ("triangles", "edges of two steps", "roots", "numbers", "rows")
 
 
 @pytest.mark.parametrize(

@@ -16,4 +16,10 @@ pytest.importorskip(
     ],
 )
 def test_the_same_graphs_are_made_in_the_simulator(arguments):
-    assert simulated("simulate_approx.py", *arguments) == ["coefficients", "rows", "degrees", "clusters"]
+    assert simulated("simulate_approx.py", *arguments) == [
+        "coefficients",
+        "rows",
+        "degrees",
+        "clusters",
+        "coalesce",
+    ]

@@ -16,21 +16,31 @@ on to slots that are taken), and a vertex is numbered once (line 19 numbers it a
 """
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.numbers import as_float
+from edgewise.approx.chunks import Chunks, put_in_chunks
 from edgewise.approx.copies import Copies
 from edgewise.approx.numbering import Numbering, number_in_turns
 from edgewise.approx.replicas import Pairs, assign, edges_of_replicas, well_connected
-from edgewise.approx.transformed import Approximate, as_count, as_fraction, part_of
-from edgewise.errors import GraphError, ParameterError
+from edgewise.approx.transformed import Added, Approximate, as_count, as_fraction, part_of
+from edgewise.approx.where import made_where
+from edgewise.errors import ParameterError
 from edgewise.graph import Graph, check_graph
+
+#: About the nanoseconds that an arc takes one thread in all, and the bytes that an arc and a vertex take on a GPU.
+_ARC_NS, _ARC_BYTES, _VERTEX_BYTES = 50, 48, 256
 
 
 def coalesce(
-    graph: Graph, *, chunk: int = 16, threshold: float = 0.6, budget: float = 0.09, extra: int = 0
+    graph: Graph,
+    *,
+    chunk: int = 16,
+    threshold: float = 0.6,
+    budget: float = 0.09,
+    extra: int = 0,
+    device: str = "auto",
 ) -> Approximate:
     """Number vertices so that what a warp reaches at one time lies together, and replicate well-connected ones.
 
@@ -50,6 +60,8 @@ def coalesce(
         threshold: at least 0; above 1 nothing is replicated, and nothing is added.
         budget: the most edges that are added, as a fraction of the graph's; 0 adds none.
         extra: how many slots of each chunk are kept free of vertices, less than `chunk`.
+        device: where it is made: see `edgewise.execution.choose`. Slots are given to replicas one after the other, on
+            the host; a graph of many levels is numbered there, too. The result is the same.
 
     Returns:
         The graph, with what was added, and `copies`: the slots. `balance` gives a GPU's threads these slots.
@@ -57,6 +69,7 @@ def coalesce(
     Raises:
         ParameterError: a knob that is not a number in its range.
         GraphError: slots beyond 2**31: a level of few vertices takes a chunk all the same.
+        ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("coalesce", graph)
     chunk, extra = as_count("coalesce: chunk", chunk, 1), as_count("coalesce: extra", extra, 0)
@@ -65,59 +78,27 @@ def coalesce(
     threshold = as_float("coalesce: threshold", threshold, "a number of at least 0", most=np.inf)
     budget = as_fraction("coalesce: budget", budget)
     knobs = {"chunk": chunk, "threshold": threshold, "budget": budget, "extra": extra}
+    most = int(part_of(budget, graph.num_edges))
     started = time.perf_counter()
-    numbering = number_in_turns(graph)
-    chunks = put_in_chunks(numbering, chunk, extra)
-    pairs, slots = _replicas(graph, numbering, chunks, threshold)
-    added = edges_of_replicas(graph, numbering, chunks.begins, pairs, int(part_of(budget, graph.num_edges)))
-    copies = _copies(numbering, chunks, pairs, slots)
+
+    def on_gpu() -> tuple[np.ndarray, Added, Copies]:
+        from edgewise.approx.coalesce_cuda import coalesced_on_gpu
+
+        return coalesced_on_gpu(graph, chunk, threshold, most, extra)
+
+    def on_cpu() -> tuple[np.ndarray, Added, Copies]:
+        numbering = number_in_turns(graph)
+        chunks = put_in_chunks(numbering, chunk, extra)
+        pairs, slots = _replicas(graph, numbering, chunks, threshold)
+        added = edges_of_replicas(graph, numbering, chunks.begins, pairs, most)
+        return numbering.order, added, _copies(numbering, chunks, pairs, slots)
+
+    memory = _VERTEX_BYTES * graph.num_vertices + _ARC_BYTES * graph.num_arcs
+    (order, added, copies), there = made_where(
+        "coalesce", graph, device, on_gpu, on_cpu, work=_ARC_NS * graph.num_arcs, memory=memory
+    )
     seconds = time.perf_counter() - started
-    return Approximate(graph, numbering.order, added, "coalesce", knobs, seconds, copies=copies)
-
-
-class Chunks(NamedTuple):
-    """Where vertices lie, by their places in the new order.
-
-    Attributes:
-        size: how many slots a chunk has.
-        slot: int64, shape (n,): the slot of each vertex.
-        begins: int64, shape (chunks + 1,): the first vertex of each chunk, and n.
-    """
-
-    size: int
-    slot: np.ndarray
-    begins: np.ndarray
-
-    @property
-    def of_vertex(self) -> np.ndarray:
-        """The chunk of each vertex, int32."""
-        return (self.slot // self.size).astype(np.int32)
-
-
-def put_in_chunks(numbering: Numbering, size: int, extra: int) -> Chunks:
-    """Put vertices into chunks: a level begins with a new one.
-
-    Args:
-        numbering: the vertices.
-        size: how many slots a chunk has.
-        extra: how many of them have no vertex.
-
-    Raises:
-        GraphError: slots beyond 2**31.
-    """
-    in_level, room = np.diff(numbering.begins), size - extra
-    of_level = -(-in_level // room)
-    upto = np.cumsum(of_level)
-    num_chunks = int(of_level.sum())
-    if num_chunks * size >= 2**31:
-        raise GraphError(
-            f"coalesce: {num_chunks:,} chunks of {size:,} slots are more than 2**31 slots; take a smaller chunk"
-        )
-    within = np.arange(len(numbering.order)) - np.repeat(numbering.begins[:-1], in_level)
-    chunk = np.repeat(upto - of_level, in_level) + within // room
-    begins = np.zeros(num_chunks + 1, np.int64)
-    np.cumsum(np.bincount(chunk, minlength=num_chunks), out=begins[1:])
-    return Chunks(size, chunk * size + within % room, begins)
+    return Approximate(graph, order, added, "coalesce", knobs, seconds, copies=copies, on_gpu=there)
 
 
 def _replicas(
