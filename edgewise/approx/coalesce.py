@@ -15,6 +15,7 @@ Reference. Singh and Nasre (2020), section 2. Its levels begin at the next multi
 on to slots that are taken), and a vertex is numbered once (line 19 numbers it again).
 """
 
+import functools
 import time
 
 import numpy as np
@@ -23,7 +24,7 @@ from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.chunks import Chunks, put_in_chunks
 from edgewise.approx.copies import Copies
 from edgewise.approx.numbering import Numbering, number_in_turns
-from edgewise.approx.replicas import Pairs, assign, edges_of_replicas, well_connected
+from edgewise.approx.replicas import Pairs, assign, edges_of_replicas, rows_both_ways, well_connected
 from edgewise.approx.transformed import Added, Approximate, as_count, as_fraction, part_of
 from edgewise.approx.where import made_where
 from edgewise.errors import ParameterError
@@ -90,7 +91,8 @@ def coalesce(
         numbering = number_in_turns(graph)
         chunks = put_in_chunks(numbering, chunk, extra)
         pairs, slots = _replicas(graph, numbering, chunks, threshold)
-        added = edges_of_replicas(graph, numbering, chunks.begins, pairs, most)
+        rows = functools.partial(rows_both_ways, graph)
+        added = edges_of_replicas(graph, numbering.order, chunks.begins, pairs, most, rows)
         return numbering.order, added, _copies(numbering, chunks, pairs, slots)
 
     memory = _VERTEX_BYTES * graph.num_vertices + _ARC_BYTES * graph.num_arcs

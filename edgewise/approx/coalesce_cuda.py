@@ -1,8 +1,10 @@
 """Coalescing on a GPU: see `edgewise.approx.coalesce`.
 
-Slots are given to replicas one after the other, on the host.
+Slots are given to replicas one after the other, on the host, where their edges are found, too: it is given the rows
+that this looks at, of replicated vertices and of those of their chunks.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from edgewise.approx.numbering_cuda import number_on_gpu
 from edgewise.approx.replicas import Pairs, assign, edges_of_replicas
 from edgewise.approx.transformed import Added
 from edgewise.graph import Graph
+from edgewise.graph.csr import Rows
 from edgewise.graph.keys_cuda import arc_keys
 from edgewise.kernels.cuda.memory import copy_of, cupy, empty, full, host_copy, zeros
 
@@ -54,8 +57,8 @@ def coalesced_on_gpu(
     chunks = _put_in_chunks(numbering, size, extra)
     order = host_copy(numbering.order)
     pairs, slots = _replicas(graph, numbering, chunks, threshold)
-    here = Numbering(order, numbering.parent, numbering.begins)
-    added = edges_of_replicas(graph, here, host_copy(chunks.begins), pairs, most)
+    rows = functools.partial(_rows_around, graph, numbering, chunks, pairs)
+    added = edges_of_replicas(graph, order, host_copy(chunks.begins), pairs, most, rows)
     return order, added, _copies(numbering, chunks, pairs, slots)
 
 
@@ -123,6 +126,34 @@ def _well_connected(graph: Graph, chunk: Any, enough: Any, least: Any) -> Pairs:
     kept = edges >= least[keys & 0xFFFFFFFF]
     vertex, to = ((keys[kept] >> 32).astype(np.int32), (keys[kept] & 0xFFFFFFFF).astype(np.int32))
     return Pairs(vertex, to, edges[kept])
+
+
+def _rows_around(graph: Graph, numbering: Numbering, chunks: ChunksThere, pairs: Pairs) -> tuple[Rows, Rows]:
+    """`edgewise.approx.replicas.rows_both_ways`, on the host, with no other rows than those of replicated vertices, and
+    in-edges of vertices of chunks that they lead to."""
+    n = graph.num_vertices
+    is_replicated, is_reached = zeros(n, np.bool_), zeros(n, np.bool_)
+    is_replicated[copy_of(pairs.vertex)] = True
+    is_wanted = zeros(len(chunks.begins) - 1, np.bool_)
+    is_wanted[copy_of(pairs.chunk)] = True
+    is_reached[numbering.order] = is_wanted[chunks.chunk]
+    own = _rows_of(graph, is_replicated, inward=False)
+    return own, _rows_of(graph, is_reached, inward=graph.directed)
+
+
+def _rows_of(graph: Graph, wanted: Any, inward: bool) -> Rows:
+    """The rows of some vertices, or their in-edges, on the host; other rows are empty."""
+    xp, n, there = cupy(), graph.num_vertices, graph.gpu
+    keys = arc_keys(there.offsets, there.targets)
+    arcs = xp.flatnonzero(wanted[keys >> 32 if inward else keys & 0xFFFFFFFF])
+    keys = keys[arcs]
+    if inward:
+        order = xp.argsort(keys, kind="stable")
+        arcs, keys = arcs[order], keys[order]
+    owner, other = (keys >> 32, keys & 0xFFFFFFFF) if inward else (keys & 0xFFFFFFFF, keys >> 32)
+    offsets = xp.searchsorted(owner, xp.arange(n + 1))
+    weights: Any = host_copy(there.weights[arcs]) if graph.weighted else None
+    return Rows(host_copy(offsets), host_copy(other.astype(np.int32)), weights)
 
 
 def _copies(numbering: Numbering, chunks: ChunksThere, pairs: Pairs, slots: np.ndarray) -> Copies:

@@ -3,11 +3,11 @@
 Reference. Singh and Nasre (2020), section 2.3.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.approx.numbering import Numbering
 from edgewise.approx.transformed import Added, cut, sum_fits, weight_bounds
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, transpose
@@ -78,34 +78,47 @@ def assign(
     return slots
 
 
+def rows_both_ways(graph: Graph) -> tuple[Rows, Rows]:
+    """The rows of a graph, and its in-edges."""
+    own = Rows(graph.offsets, graph.targets, graph.weights)
+    return own, transpose(own) if graph.directed else own
+
+
 def edges_of_replicas(
-    graph: Graph, numbering: Numbering, begins: np.ndarray, pairs: Pairs, most: int
+    graph: Graph,
+    order: np.ndarray,
+    begins: np.ndarray,
+    pairs: Pairs,
+    most: int,
+    rows: Callable[[], tuple[Rows, Rows]],
 ) -> Added:
     """Edges from replicated vertices to those of a chunk that are two steps away and no neighbours, at most `most`.
 
     Args:
         graph: the graph.
-        numbering: its vertices in their new order.
+        order: its vertices in their new order.
         begins: int64: where the vertices of each chunk begin in that order, and n.
         pairs: the replicas; edges of the first ones come first.
         most: how many edges there may be.
+        rows: gives the rows of replicated vertices, and the in-edges of vertices of their chunks; rows of others are
+            not looked at.
     """
-    none = np.empty(0, np.int32)
     if len(pairs.vertex) == 0 or most == 0:
-        return Added(none, none, None if graph.weights is None else graph.weights[:0])
+        none = np.empty(0, np.int32)
+        return Added(none, none, np.empty(0, graph.weight_dtype) if graph.weighted else None)
+    own, inward = rows()
     by_vertex = np.argsort(pairs.vertex, kind="stable")
     vertex, chunk = pairs.vertex[by_vertex], pairs.chunk[by_vertex]
     room = np.diff(begins)[chunk]
     upto = np.zeros(len(room) + 1, np.int64)
     np.cumsum(room, out=upto[1:])
-    own = Rows(graph.offsets, graph.targets, graph.weights)
-    inward = transpose(own) if graph.directed else own
     groups = np.flatnonzero(np.append(vertex[1:] != vertex[:-1], True)) + 1
-    n, in_degree = graph.num_vertices, np.diff(inward.offsets)[numbering.order].astype(np.int64)
+    n, in_degree = graph.num_vertices, np.diff(inward.offsets)[order].astype(np.int64)
     of_chunks = np.add.reduceat(in_degree, begins[:-1])
-    work = _ARC_NS * int(of_chunks[chunk].sum() + graph.out_degree[vertex[groups - 1]].sum(dtype=np.int64))
+    out_degree = np.diff(own.offsets)[vertex[groups - 1]]
+    work = _ARC_NS * int(of_chunks[chunk].sum() + out_degree.sum(dtype=np.int64))
     threads = best_threads(work, available_threads())
-    weights, in_weights = graph.weights, inward.weights
+    weights, in_weights = own.weights, inward.weights
     dtype = np.int32 if weights is None else weights.dtype
     it = Searching(
         offsets=sealed(own.offsets),
@@ -115,7 +128,7 @@ def edges_of_replicas(
         vertex=sealed(vertex),
         chunk=sealed(chunk),
         begins=sealed(begins),
-        order=sealed(numbering.order),
+        order=sealed(order),
         groups=sealed(np.append(0, groups)),
         upto=sealed(upto),
         bounds=weight_bounds(weights),
