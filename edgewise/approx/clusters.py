@@ -134,7 +134,8 @@ def _form(
     )
     wanted = np.ceil(threshold * pairs[centres] - 1e-9).astype(np.int64)
     near, arcs = around(centres)
-    added, reached = edges_in_clusters(arcs, near, centres, wanted, int(part_of(budget, graph.num_edges)))
+    most = min(int(part_of(budget, graph.num_edges)), int(pairs[centres].sum()))
+    added, reached = edges_in_clusters(arcs, near, centres, wanted, most)
     return _Formed(*_order(near, centres[reached], size), added, threshold)
 
 

@@ -224,8 +224,10 @@ def _two_steps_away(
     xp = cupy()
     chosen = xp.flatnonzero(wanted)
     sources, wanted = order[chosen], xp.minimum(wanted[chosen], most)
-    # Tables have room for twice of what is put there.
-    slots = 1 << xp.frexp((2 * (degree[sources] + wanted + 1) - 1).astype(np.float64))[1].astype(np.int64)
+    # Tables have room for twice of what is put there. A warp may put more there at the end, which must not fill them.
+    entries = degree[sources] + wanted + 1
+    room = xp.maximum(2 * entries, entries + WARP + 1)
+    slots = 1 << xp.frexp((room - 1).astype(np.float64))[1].astype(np.int64)
     edges_upto, slots_upto = _sums(wanted), _sums(slots)
     found, first = (
         Edges(*(empty(0, each) for each in (np.int32, np.int32, graph.weight_dtype or np.int32))),
@@ -233,8 +235,8 @@ def _two_steps_away(
     )
     while first < len(sources) and len(found.sources) < most:
         ends = (
-            xp.searchsorted(upto, upto[first : first + 1] + room, side="right")
-            for upto, room in ((edges_upto, max(most, at_a_time)), (slots_upto, MOST_SLOTS))
+            xp.searchsorted(upto, upto[first : first + 1] + most_of, side="right")
+            for upto, most_of in ((edges_upto, max(most, at_a_time)), (slots_upto, MOST_SLOTS))
         )
         last = max(first + 1, min(int(each[0]) for each in ends) - 1)
         begins, tables = (upto[first : last + 1] - upto[first] for upto in (edges_upto, slots_upto))

@@ -113,7 +113,7 @@ def made_on_gpu(
             rows = slots.rows
     loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
     there = GpuRows(rows.offsets, rows.targets, rows.weights)
-    ids = Ids(n, graph.vertices[order])
+    ids = Ids(n, graph.ids_of(order))
     return Graph(there, ids, graph.directed, loops, len(rows.targets)), slots
 
 
