@@ -1,0 +1,384 @@
+"""Singh and Nasre, "Graffix: Efficient Graph Processing with a Tinge of GPU-Specific Approximations", ICPP 2020, run
+again on a GPU.
+
+`python -m benchmarks.papers.graffix --output FILE.csv` measures Tables 1 to 14 and Figures 7 to 9; `--plot FILE.csv`
+draws them beside the paper's numbers, and prints the tables of docs/papers/graffix.md. A file that is there is gone on
+with: a unit of work whose rows it has, a graph with a baseline or a technique, is not measured again.
+
+graphs
+    Table 1, and how long a graph takes to the GPU.
+making
+    Table 5: the seconds in which each technique makes its graph on the CPU, and the memory that this takes more.
+effect
+    Tables 2 to 4 and 6 to 14: each algorithm on each graph, exact, in the new order alone, and with added edges, by
+    each baseline.
+sweep
+    Figures 7 to 9: the same by the first baseline, for one value of the threshold after the other.
+confluence
+    Answers where replicas are vertices of their own that get their mean, as in the paper, beside those where they are
+    not.
+
+A time is `Result.seconds`, the median of several calls: from setting the first values to the last value. The graph lies
+on the GPU, and what is made of it once is made. All answers are compared with those of the CPU on the same graph.
+"""
+
+import argparse
+import csv
+import itertools
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.gpu import synchronize, versions
+from benchmarks.papers.graffix_setup import (
+    KNOB,
+    NODE,
+    NUM_SOURCES,
+    SCALE,
+    SLOTS,
+    TECHNIQUES,
+    Call,
+    Case,
+    baselines,
+    graphs,
+)
+from benchmarks.results import processor_name
+from edgewise.approx.measure import compare
+
+FIELDS = (
+    "part", "graph", "like", "vertices", "edges", "max_degree", "mean_degree", "transfer_ms", "algorithm", "baseline",
+    "technique", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy", "largest_error",
+    "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent", "replicas", "clustered",
+    "extra_percent", "making_seconds", "right", "machine",
+)  # fmt: skip
+PARTS = ("graphs", "making", "effect", "sweep", "confluence")
+#: The algorithms that are swept: one whose answers do not change, and those whose answers do.
+SWEPT = ("SSSP", "PR", "BC")
+#: Graphs that parts leave out. Merging runs in NumPy, and takes thousands of supersteps on roads.
+LEFT_OUT = {"sweep": ("road-NE",), "confluence": ("road-FLA", "road-NE")}
+#: How replicas of a vertex come together: by one state for all, or by their mean.
+ONE_STATE, EACH_STEP, AT_THE_END = "one state", "mean in each superstep", "mean at the end"
+#: The algorithms that have such a confluence, by their names there.
+MERGED = {"SSSP": "sssp", "PR": "pagerank"}
+#: How long merging may go on.
+MOST_SUPERSTEPS = {"SSSP": 1000, "PR": 200}
+#: The least threshold, at which most vertices are replicated.
+MANY = min(TECHNIQUES[SLOTS].values)
+#: A call that takes longer is timed once.
+LONG_SECONDS = 0.3
+
+
+class How(NamedTuple):
+    """How it is measured.
+
+    Attributes:
+        device: "cuda" or "cpu".
+        repeat: how many calls are timed.
+    """
+
+    device: str
+    repeat: int
+
+
+class Unit(NamedTuple):
+    """What is measured and written as a whole.
+
+    Attributes:
+        part, graph: see above.
+        which: the baseline, or the technique that is swept, or "".
+    """
+
+    part: str
+    graph: str
+    which: str
+
+
+def unit_of(row: dict[str, Any]) -> Unit:
+    """The unit to which a row belongs."""
+    which = {"effect": "baseline", "sweep": "technique"}.get(row["part"])
+    return Unit(row["part"], row["graph"], row[which] if which else "")
+
+
+def agrees(result: Any, wanted: np.ndarray, call: Call) -> bool:
+    """Whether a result is the one that is wanted, floats but for rounding."""
+    found, allowed = call.values(result), call.tolerance * float(np.max(wanted, initial=0))
+    return bool((found == wanted).all() if call.tolerance == 0 else (abs(found - wanted) <= allowed).all())
+
+
+def schedule_of(made: ew.approx.Approximate, baseline: str, exact: ew.Schedule | None) -> ew.Schedule | None:
+    """The schedule of runs on an approximate graph: its own, if it has one, in place of a thread for each vertex."""
+    if baseline != NODE:
+        return exact
+    try:
+        return made.schedule
+    except ew.errors.ParameterError:
+        return exact
+
+
+def known_of(made: ew.approx.Approximate) -> dict[str, Any]:
+    """The columns that say what a technique added."""
+    clusters = made.clusters
+    return {
+        "threshold": made.knobs[KNOB],
+        "added": made.num_added,
+        "added_percent": 100 * made.num_added / max(1, made.original.num_edges),
+        "replicas": "" if made.copies is None else made.copies.num_replicas,
+        "clustered": "" if clusters is None or len(clusters) == 0 else int(clusters[-1] - clusters[0]),
+        "extra_percent": 100 * made.extra_space,
+        "making_seconds": made.seconds,
+    }
+
+
+def evaluated(
+    case: Case,
+    algorithm: str,
+    made: ew.approx.Approximate,
+    baseline: str,
+    exact: ew.Schedule | None,
+    how: How,
+) -> dict[str, Any]:
+    """The columns of an algorithm on an approximate graph, beside the exact run by the baseline's schedule."""
+    call, own = case.calls[algorithm], schedule_of(made, baseline, exact)
+
+    def run(graph: ew.Graph) -> Any:
+        return call.run(graph, how.device, own if graph is made.graph else exact)
+
+    first, approximate = run(made.original), run(made.graph)
+    right = all(
+        agrees(result, case.answer(graph, algorithm), call)
+        for result, graph in ((first, made.original), (approximate, made.graph))
+    )
+    repeat = 1 if max(first.seconds, approximate.seconds) > LONG_SECONDS else how.repeat
+    told = ew.approx.evaluate(made, run, repeat=repeat)
+    difference = told.difference._asdict()
+    return {
+        "algorithm": algorithm,
+        "supersteps": getattr(first, "supersteps", ""),
+        "exact_ms": 1e3 * told.exact_seconds,
+        "order_ms": 1e3 * told.renumbered_seconds,
+        "ms": 1e3 * told.seconds,
+        **difference,
+        "right": right,
+    }
+
+
+def graph_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
+    """Table 1, and milliseconds in which the rows with their weights are copied to the GPU."""
+    graph = case.graph
+    row = {
+        "vertices": graph.num_vertices,
+        "edges": graph.num_arcs,
+        "max_degree": int(graph.out_degree.max()),
+        "mean_degree": float(graph.out_degree.mean()),
+    }
+    if how.device == "cuda":
+        spent = []
+        for _ in range(how.repeat + 1):  # memory is taken from the driver the first time
+            fresh = ew.Graph.from_csr(graph.offsets, graph.targets, graph.weights, True, graph.vertices)
+            synchronize()
+            started = time.perf_counter()
+            _ = fresh.gpu.offsets, fresh.gpu.targets, fresh.gpu.weights
+            synchronize()
+            spent.append(1e3 * (time.perf_counter() - started))
+        row["transfer_ms"] = statistics.median(spent[1:])
+    yield row
+
+
+def making_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
+    """Table 5: the median time, and the memory."""
+    for name, technique in TECHNIQUES.items():
+        value = technique.value(case.is_road)
+        tried = [case.made(name, value) for _ in range(how.repeat)]
+        seconds = statistics.median(each.seconds for each in tried)
+        yield {"technique": name} | known_of(tried[0]) | {"making_seconds": seconds}
+
+
+def effect_rows(case: Case, baseline: str, how: How) -> Iterator[dict[str, Any]]:
+    """Tables 2 to 4 and 6 to 14: every algorithm with every technique by a baseline."""
+    exact = baselines(how.device)[baseline]
+    for name, algorithm in itertools.product(TECHNIQUES, case.calls):
+        made = case.made(name)
+        known = {"baseline": baseline, "technique": name} | known_of(made)
+        yield known | evaluated(case, algorithm, made, baseline, exact, how)
+
+
+def sweep_rows(case: Case, name: str, how: How) -> Iterator[dict[str, Any]]:
+    """Figures 7 to 9: a technique with all values of its threshold, by the first baseline."""
+    baseline, exact = next(iter(baselines(how.device).items()))
+    for value in TECHNIQUES[name].values:
+        made = case.made(name, value)
+        for algorithm in SWEPT:
+            known = {"baseline": baseline, "technique": name} | known_of(made)
+            yield known | evaluated(case, algorithm, made, baseline, exact, how)
+
+
+def confluence_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
+    """Answers with one state for all replicas of a vertex, and with a state for each and their mean; with added edges
+    and without, by the threshold of the tables and by the least one."""
+    technique = TECHNIQUES[SLOTS]
+    exact = next(iter(baselines(how.device).values()))
+    for value, budget in itertools.product((technique.value(case.is_road), MANY), (0.0, 0.09)):
+        made = technique.make(case.graph, **technique.knobs, threshold=value, budget=budget)
+        own = made.schedule if how.device == "cuda" else exact
+        for algorithm in MERGED:
+            call = case.calls[algorithm]
+            wanted = finite(case.answer(case.graph, algorithm))
+            known = {"technique": SLOTS, "algorithm": algorithm} | known_of(made)
+            found = made.in_order(call.values(call.run(made.graph, how.device, own)))
+            merged = {ONE_STATE: finite(found)} | dict(merged_by_mean(made, algorithm, case))
+            for confluence, values in merged.items():
+                yield known | {"confluence": confluence} | compare(wanted, values)._asdict()
+
+
+def merged_by_mean(
+    made: ew.approx.Approximate, algorithm: str, case: Case
+) -> Iterator[tuple[str, np.ndarray]]:
+    """What the paper's confluence finds, in each superstep and at the end."""
+    source = case.sources[0] if algorithm == "SSSP" else None
+    most = MOST_SUPERSTEPS[algorithm]
+    for name, every in ((EACH_STEP, 1), (AT_THE_END, None)):
+        found = ew.approx.mean_confluence(made, MERGED[algorithm], source, every=every, max_supersteps=most)
+        yield name, finite(found)
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Values as float64, NaN for vertices that are not reached."""
+    found = values.astype(np.float64)
+    unreached = values == np.iinfo(values.dtype).max if values.dtype.kind == "i" else np.isinf(values)
+    found[unreached] = np.nan
+    return found
+
+
+def units(parts: Iterable[str], names: Iterable[str], how: How) -> list[Unit]:
+    """All units of some parts and graphs, graph by graph."""
+    parts = list(parts)
+    every: dict[str, Iterable[str]] = {"effect": baselines(how.device), "sweep": TECHNIQUES}
+    return [
+        Unit(part, graph, which)
+        for graph in names
+        for part in parts
+        for which in every.get(part, ("",))
+        if graph not in LEFT_OUT.get(part, ())
+    ]
+
+
+def rows(unit: Unit, case: Case, how: How) -> list[dict[str, Any]]:
+    """All rows of a unit."""
+    made: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+        "graphs": lambda: graph_rows(case, how),
+        "making": lambda: making_rows(case, how),
+        "effect": lambda: effect_rows(case, unit.which, how),
+        "sweep": lambda: sweep_rows(case, unit.which, how),
+        "confluence": lambda: confluence_rows(case, how),
+    }
+    known = {"part": unit.part, "graph": case.name, "like": case.like}
+    return [known | row for row in made[unit.part]()]
+
+
+def done(path: Path) -> set[Unit]:
+    """The units of which a file has the rows."""
+    if not path.exists():
+        return set()
+    with open(path, newline="") as file:
+        return {unit_of(row) for row in csv.DictReader(file)}
+
+
+def append(path: Path, found: list[dict[str, Any]]) -> None:
+    """Write the rows of a unit at once, below those that are there."""
+    is_new = not path.exists() or path.stat().st_size == 0
+    with open(path, "a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerows(found)
+
+
+def warm() -> None:
+    """Compile the techniques, whose times count compiling otherwise."""
+    case = Case("small", "", ew.generate.rmat(8, 8, simple=True, weights=(1, 100)))
+    for name, technique in TECHNIQUES.items():
+        for value in (min(technique.values), max(technique.values)):
+            _ = case.made(name, value).graph
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row on a terminal."""
+    what = (
+        f"{row['part']:<10} {row['graph']:<14} {row.get('baseline', ''):<10} {row.get('technique', ''):<23}"
+    )
+    numbers = [
+        f"{name} {row[name]:.4g}"
+        for name in ("threshold", "added", "exact_ms", "order_ms", "ms", "inaccuracy", "making_seconds")
+        if isinstance(row.get(name), float | int)
+    ]
+    return " ".join(
+        [what, row.get("algorithm", ""), row.get("confluence", ""), *numbers, str(row.get("right", ""))]
+    )
+
+
+def measure(path: Path, wanted: list[Unit], scale: int, num_sources: int, how: How, within: float) -> None:
+    """Measure the units that a file does not have, until so many seconds have passed."""
+    machine = versions() if how.device == "cuda" else processor_name()
+    started, known, finished = time.perf_counter(), graphs(scale), done(path)
+    warm()
+    left = [unit for unit in wanted if unit not in finished]
+    for name, of_graph in itertools.groupby(left, key=lambda unit: unit.graph):
+        case: Case | None = None
+        for unit in of_graph:
+            begun = time.perf_counter()
+            if begun - started > within:
+                print(f"not begun after {within:g} s: {unit}", flush=True)
+                continue
+            if case is None:
+                source = known[name]
+                case = Case(name, source.like, source.make(), source.is_road, num_sources)
+            found = rows(unit, case, how)
+            append(path, [row | {"machine": machine} for row in found])
+            for row in found:
+                print(line(row), flush=True)
+            print(f"{unit} took {time.perf_counter() - begun:.1f} s", flush=True)
+
+
+def main() -> None:
+    """Measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.graffix", description=__doc__.split("\n\n")[0]
+    )
+    parser.add_argument("--scale", type=int, default=SCALE, help="of generated graphs (default: %(default)s)")
+    parser.add_argument("--graphs", help="names, by commas (default: all)")
+    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    parser.add_argument("--baselines", help="of part effect, by commas (default: all)")
+    parser.add_argument("--sources", type=int, default=NUM_SOURCES, help="of BC (default: %(default)s)")
+    parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--within", type=float, default=1e9, help="seconds after which no unit begins (default: no limit)"
+    )
+    parser.add_argument("--output", help="measure, and write or go on with a CSV file")
+    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
+    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
+    options = parser.parse_args()
+    if options.plot:
+        from benchmarks.papers.graffix_plots import draw
+
+        draw(Path(options.plot), Path(options.document) if options.document else None)
+        return
+    if not options.output:
+        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
+    how = How(options.device, options.repeat)
+    names = options.graphs.split(",") if options.graphs else list(graphs(options.scale))
+    wanted = units(options.parts.split(","), names, how)
+    if options.baselines:
+        some = options.baselines.split(",")
+        wanted = [unit for unit in wanted if unit.part != "effect" or unit.which in some]
+    measure(Path(options.output), wanted, options.scale, options.sources, how, options.within)
+
+
+if __name__ == "__main__":
+    main()
