@@ -37,9 +37,12 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import synchronize, versions
 from benchmarks.papers.graffix_setup import (
+    AT_THE_END,
+    EACH_STEP,
     KNOB,
     NODE,
     NUM_SOURCES,
+    ONE_STATE,
     SCALE,
     SLOTS,
     TECHNIQUES,
@@ -62,8 +65,6 @@ PARTS = ("graphs", "making", "effect", "sweep", "confluence")
 SWEPT = ("SSSP", "PR", "BC")
 #: Graphs that parts leave out. Merging runs in NumPy, and takes thousands of supersteps on roads.
 LEFT_OUT = {"sweep": ("road-NE",), "confluence": ("road-FLA", "road-NE")}
-#: How replicas of a vertex come together: by one state for all, or by their mean.
-ONE_STATE, EACH_STEP, AT_THE_END = "one state", "mean in each superstep", "mean at the end"
 #: The algorithms that have such a confluence, by their names there.
 MERGED = {"SSSP": "sssp", "PR": "pagerank"}
 #: How long merging may go on.

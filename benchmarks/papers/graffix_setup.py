@@ -17,6 +17,8 @@ SCALE, NUM_SOURCES = 20, 4
 NODE, TIGR, FASTEST = "node-based", "Tigr-like", "fastest"
 COALESCING, SLOTS = "coalescing", "coalescing, extra slots"
 MEMORY, DIVERGENCE = "shared memory", "thread divergence"
+#: How replicas of a vertex come together: by one state for all, or by the mean of their states.
+ONE_STATE, EACH_STEP, AT_THE_END = "one state", "mean in each superstep", "mean at the end"
 #: Slots of each chunk of 16 that are kept free, which the paper does not have.
 EXTRA = 4
 #: The knob of figures 7 to 9, and its values.
