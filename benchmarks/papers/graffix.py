@@ -56,9 +56,9 @@ from edgewise.approx.measure import compare
 
 FIELDS = (
     "part", "graph", "like", "vertices", "edges", "max_degree", "mean_degree", "transfer_ms", "algorithm", "baseline",
-    "technique", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy", "largest_error",
-    "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent", "replicas", "clustered",
-    "extra_percent", "making_seconds", "right", "machine",
+    "technique", "balance", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy",
+    "largest_error", "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent",
+    "replicas", "clustered", "extra_percent", "making_seconds", "right", "machine",
 )  # fmt: skip
 PARTS = ("graphs", "making", "effect", "sweep", "confluence")
 #: The algorithms that are swept: one whose answers do not change, and those whose answers do.
@@ -160,6 +160,7 @@ def evaluated(
     difference = told.difference._asdict()
     return {
         "algorithm": algorithm,
+        "balance": "auto" if own is None else str(own.balance),
         "supersteps": getattr(first, "supersteps", ""),
         "exact_ms": 1e3 * told.exact_seconds,
         "order_ms": 1e3 * told.renumbered_seconds,

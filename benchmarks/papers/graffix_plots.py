@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.papers import graffix_said as said
 from benchmarks.papers.graffix_claims import FIGURES, claims_table
 from benchmarks.papers.graffix_setup import SLOTS, TECHNIQUES
-from benchmarks.papers.graffix_tables import ALGORITHMS, BASELINES, Found, blocks, geomean
+from benchmarks.papers.graffix_tables import ALGORITHMS, BASELINES, Found, blocks, geomean, machine
 from benchmarks.papers.load_balancing_plots import save, show
 from benchmarks.papers.wolfpath_plots import COLOURS, draw_bars
 
@@ -22,6 +22,22 @@ FILES = {
     name: f"figure-{FIGURES.get(name, FIGURES['coalescing'])}-{name.replace(', ', '-').replace(' ', '-')}"
     for name in TECHNIQUES
 }
+MEANS = "tables-6-14"
+#: Where rows and figures lie, from the document.
+FOLDER = "../../benchmarks/results/papers"
+
+
+def placed(found: Found, rows: str) -> dict[str, str]:
+    """All that is put into the document: tables, figures, and what the rows are of.
+
+    Args:
+        found: the rows.
+        rows: the name of their file.
+    """
+    made = {"rows": f"Measured on {machine(found)} ([all rows]({FOLDER}/{rows}))."}
+    for file in (*FILES.values(), MEANS):
+        made[file] = f"![{file}]({FOLDER}/graffix-{file}.svg)"
+    return made | blocks(found, claims_table)
 
 
 def draw(path: Path, document: Path | None = None) -> None:
@@ -32,11 +48,11 @@ def draw(path: Path, document: Path | None = None) -> None:
         document: a Markdown file with places for tables, ``<!-- name -->`` to ``<!-- end -->``.
     """
     found = Found(path)
-    show(blocks(found, claims_table), document)
+    show(placed(found, path.name), document)
     figures: dict[str, Callable[[Any], None]] = {
         file: functools.partial(draw_sweep, found=found, technique=name) for name, file in FILES.items()
     }
-    save(path.parent, "graffix", figures | {"tables-6-14": functools.partial(draw_means, found=found)})
+    save(path.parent, "graffix", figures | {MEANS: functools.partial(draw_means, found=found)})
 
 
 def draw_sweep(pyplot: Any, found: Found, technique: str) -> None:
@@ -53,7 +69,8 @@ def draw_sweep(pyplot: Any, found: Found, technique: str) -> None:
     left.axhline(1, color="grey", linewidth=0.6)
     if technique in said.PEAKS:
         left.axvline(said.PEAKS[technique], color="black", linewidth=0.6)
-    for plot, what in ((left, "speed-up over node-based"), (right, "inaccuracy, %")):
+    baselines = ", ".join(dict.fromkeys(row["baseline"] for row in found.of("sweep", technique=technique)))
+    for plot, what in ((left, f"speed-up over {baselines}"), (right, "inaccuracy, %")):
         plot.set_xlabel(f"threshold of {technique}")
         plot.set_ylabel(what)
     if left.lines:

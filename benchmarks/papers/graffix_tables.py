@@ -91,6 +91,11 @@ def effect_of(row: Row) -> Effect:
     return Effect(exact / whole, exact / order, order / whole, 100 * float(row["inaccuracy"]))
 
 
+def machine(found: Found) -> str:
+    """The machines and versions of the rows."""
+    return " and ".join(dict.fromkeys(row["machine"] for row in found.rows))
+
+
 def geomean(values: Iterable[float]) -> float:
     """The geometric mean; NaN for none."""
     known = list(values)
