@@ -111,6 +111,17 @@ def test_rows_of_other_parts(case: Case) -> None:
     assert all(row["right"] for row in swept)
 
 
+def test_swept_rows_are_those_of_the_package(case: Case) -> None:
+    call, knobs = case.calls["PR"], TECHNIQUES[DIVERGENCE].knobs
+    swept = ew.approx.sweep(
+        case.graph, ew.approx.normalize_degrees, call.algorithm, repeat=1, knobs=knobs, **call.options
+    )
+    rows = [row for row in graffix.sweep_rows(case, DIVERGENCE, HOW) if row["algorithm"] == "PR"]
+    for name in ("inaccuracy", "added"):
+        assert [row[name] for row in rows] == [getattr(step, name) for step in swept.steps]
+    assert rows[-1]["inaccuracy"] > 0
+
+
 def test_replicas_with_one_state_change_no_answer_and_their_means_do(case: Case) -> None:
     rows = [row for row in graffix.confluence_rows(case, HOW) if row["added"] == 0]
     assert max(row["replicas"] for row in rows) > 0
@@ -309,6 +320,23 @@ def test_wrong_answers_have_no_numbers(write: Write, rows: list[dict[str, object
     assert cells(claims_table(found), "every answer is that of the CPU on the same graph")[2].startswith(
         "**no**"
     )
+
+
+def test_refused_calls_have_rows(case: Case, write: Write, rows: list[dict[str, object]]) -> None:
+    made = case.made(COALESCING)
+    row = graffix.attempted(case, "BC", made, FASTEST, ew.Schedule(balance=ew.ThreadMapped()), HOW)
+    assert row["algorithm"] == "BC" and row["right"].startswith("refused: ")
+    known = {"part": "effect", "graph": "rmat20", "like": "rmat26", "technique": COALESCING, "baseline": NODE}
+    found = Found(write(*rows, known | row))
+    assert cells(graffix_tables.effect_table(found, COALESCING, NODE), "BC", "rmat20")[0] == "refused"
+    assert cells(claims_table(found), "BC changes by 6 to 18%")[2] == "not measured"
+
+
+def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("part,graph\ngraphs,rmat9\n")
+    with pytest.raises(SystemExit, match="has other columns"):
+        graffix.done(path)
 
 
 def test_the_document_has_a_place_for_every_table(write: Write, rows: list[dict[str, object]]) -> None:

@@ -71,6 +71,8 @@ MERGED = {"SSSP": "sssp", "PR": "pagerank"}
 MOST_SUPERSTEPS = {"SSSP": 1000, "PR": 200}
 #: The least threshold, at which most vertices are replicated.
 MANY = min(TECHNIQUES[SLOTS].values)
+#: The most edges that coalescing adds, as a fraction; 0 for replicas without added edges.
+BUDGET = 0.09
 #: A call that takes longer is timed once.
 LONG_SECONDS = 0.3
 
@@ -134,6 +136,14 @@ def known_of(made: ew.approx.Approximate) -> dict[str, Any]:
         "extra_percent": 100 * made.extra_space,
         "making_seconds": made.seconds,
     }
+
+
+def attempted(case: Case, algorithm: str, *rest: Any) -> dict[str, Any]:
+    """The columns of `evaluated`, or of a call that is refused: an error is a finding, not the end of a unit."""
+    try:
+        return evaluated(case, algorithm, *rest)
+    except ew.errors.EdgewiseError as error:
+        return {"algorithm": algorithm, "right": f"refused: {error}"}
 
 
 def evaluated(
@@ -207,7 +217,7 @@ def effect_rows(case: Case, baseline: str, how: How) -> Iterator[dict[str, Any]]
     for name, algorithm in itertools.product(TECHNIQUES, case.calls):
         made = case.made(name)
         known = {"baseline": baseline, "technique": name} | known_of(made)
-        yield known | evaluated(case, algorithm, made, baseline, exact, how)
+        yield known | attempted(case, algorithm, made, baseline, exact, how)
 
 
 def sweep_rows(case: Case, name: str, how: How) -> Iterator[dict[str, Any]]:
@@ -217,15 +227,16 @@ def sweep_rows(case: Case, name: str, how: How) -> Iterator[dict[str, Any]]:
         made = case.made(name, value)
         for algorithm in SWEPT:
             known = {"baseline": baseline, "technique": name} | known_of(made)
-            yield known | evaluated(case, algorithm, made, baseline, exact, how)
+            yield known | attempted(case, algorithm, made, baseline, exact, how)
 
 
 def confluence_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
-    """Answers with one state for all replicas of a vertex, and with a state for each and their mean; with added edges
-    and without, by the threshold of the tables and by the least one."""
+    """Answers with one state for all replicas of a vertex, and with a state for each and their mean: by the threshold
+    of the tables, and by the least one without added edges and with them."""
     technique = TECHNIQUES[SLOTS]
     exact = next(iter(baselines(how.device).values()))
-    for value, budget in itertools.product((technique.value(case.is_road), MANY), (0.0, 0.09)):
+    usual = technique.value(case.is_road)
+    for value, budget in ((usual, BUDGET), (MANY, 0.0), (MANY, BUDGET)):
         made = technique.make(case.graph, **technique.knobs, threshold=value, budget=budget)
         own = made.schedule if how.device == "cuda" else exact
         for algorithm in MERGED:
@@ -284,11 +295,16 @@ def rows(unit: Unit, case: Case, how: How) -> list[dict[str, Any]]:
 
 
 def done(path: Path) -> set[Unit]:
-    """The units of which a file has the rows."""
+    """The units of which a file has the rows. It ends the program if the file has other columns."""
     if not path.exists():
         return set()
     with open(path, newline="") as file:
-        return {unit_of(row) for row in csv.DictReader(file)}
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or FIELDS) != FIELDS:
+            sys.exit(
+                f"{path} has other columns; name a file that is not there, or one that this program wrote"
+            )
+        return {unit_of(row) for row in reader}
 
 
 def append(path: Path, found: list[dict[str, Any]]) -> None:
@@ -355,7 +371,10 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=SCALE, help="of generated graphs (default: %(default)s)")
     parser.add_argument("--graphs", help="names, by commas (default: all)")
     parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
-    parser.add_argument("--baselines", help="of part effect, by commas (default: all)")
+    parser.add_argument(
+        "--which",
+        help="baselines of part effect and techniques of part sweep, by semicolons (default: all)",
+    )
     parser.add_argument("--sources", type=int, default=NUM_SOURCES, help="of BC (default: %(default)s)")
     parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
     parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
@@ -376,9 +395,8 @@ def main() -> None:
     how = How(options.device, options.repeat)
     names = options.graphs.split(",") if options.graphs else list(graphs(options.scale))
     wanted = units(options.parts.split(","), names, how)
-    if options.baselines:
-        some = options.baselines.split(",")
-        wanted = [unit for unit in wanted if unit.part != "effect" or unit.which in some]
+    if options.which:
+        wanted = [unit for unit in wanted if unit.which in ("", *options.which.split(";"))]
     measure(Path(options.output), wanted, options.scale, options.sources, how, options.within)
 
 

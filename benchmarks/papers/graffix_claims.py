@@ -93,7 +93,7 @@ def _between_baselines(found: Found) -> list[list[str]]:
 def _answers(found: Found) -> list[list[str]]:
     """How far answers are off."""
     body = []
-    rows = [row for row in found.of("effect") if row["technique"] != SLOTS]
+    rows = [row for row in found.of("effect", right="True") if row["technique"] != SLOTS]
     kept = [row for row in rows if row["algorithm"] in KEPT]
     off = [100 * float(row["inaccuracy"]) for row in kept]
     text = f"{', '.join(KEPT)} change by 6 to 19%"
@@ -184,10 +184,10 @@ def _making(found: Found) -> list[list[str]]:
         body.append([text, f"{theirs:g}%", cell, counted([mean(space) <= theirs] if space else ())])
         runs = [
             float(row["making_seconds"]) / (float(row["exact_ms"]) - float(row["ms"])) * 1e3
-            for row in found.of("effect", technique=technique, baseline=NODE)
+            for row in found.of("effect", technique=technique, baseline=NODE, right="True")
             if float(row["exact_ms"]) > (1 + ALIKE) * float(row["ms"])
         ]
-        total = len(found.of("effect", technique=technique, baseline=NODE))
+        total = len(found.effects(technique, NODE))
         body.append([f"{technique} over {NODE}: runs after which making it pays", "several",
                      f"{span(runs)}, in {len(runs)} of {total} cases; never in the others", ""])  # fmt: skip
     return body

@@ -15,7 +15,8 @@ from benchmarks.table import markdown
 Row = dict[str, str]
 ALGORITHMS = ("SSSP", "MST", "SCC", "PR", "BC")
 BASELINES = (NODE, TIGR, FASTEST)
-WRONG = "wrong"
+#: What stands in place of a number.
+WRONG, REFUSED = "wrong", "refused"
 
 
 class Effect(NamedTuple):
@@ -193,7 +194,7 @@ def _effect_cells(found: Found, algorithm: str, graph: str, technique: str, base
     where = {"graph": graph, "algorithm": algorithm, "technique": technique, "baseline": baseline}
     rows = found.of("effect", **where)
     if not rows or rows[0]["right"] != "True":
-        none = WRONG if rows else "-"
+        none = (WRONG if rows[0]["right"] == "False" else REFUSED) if rows else "-"
         return [none, shown(paper[0], 2), "-", "-", "-", shown(paper[1], 0, "%"), "-", "-"]
     ours = effect_of(rows[0])
     off = "exact" if rows[0]["is_exact"] == "True" else percent(ours.inaccuracy)
