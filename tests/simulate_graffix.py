@@ -8,8 +8,8 @@ import edgewise as ew
 from benchmarks.papers import graffix, graffix_setup, graffix_tigr
 
 GRAPH = ew.generate.uniform(14, 60, seed=1, simple=True, weights=(1, 9))
-#: All techniques add edges with these values; coalescing replicates.
-VALUES = {name: 0.2 if name == graffix_setup.MEMORY else 0.5 for name in graffix_setup.TECHNIQUES}
+#: Values of the knob with which edges are added, and vertices replicated where chunks have room.
+VALUES = {graffix_setup.SLOTS: 0.1, graffix_setup.DIVERGENCE: 0.5, graffix_setup.COALESCING: 0.1}
 
 
 def compare_splitting():
@@ -35,6 +35,8 @@ def compare_baselines():
         (graffix_setup.FASTEST, graffix_setup.COALESCING),
     ):
         exact, made = graffix_setup.baselines("cuda")[baseline], case.made(technique, VALUES[technique])
+        assert made.num_added > 0 or technique == graffix_setup.COALESCING
+        assert made.copies is None or made.copies.num_replicas > 0 or technique == graffix_setup.COALESCING
         for algorithm in case.calls:
             row = graffix.evaluated(case, algorithm, made, baseline, exact, how)
             assert set(row) <= set(graffix.FIELDS)

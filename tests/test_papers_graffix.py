@@ -302,6 +302,10 @@ def test_claims(write: Write, rows: list[dict[str, object]]) -> None:
     assert cells(table, "thread divergence: the largest speed-up at 0.3 (Figure 9)")[2] == "**no**"
     assert cells(table, "coalescing: inaccuracy falls with the threshold (Figure 7)")[2] == "**no**"
     assert cells(table, "thread divergence: inaccuracy rises with the threshold (Figure 9)")[2] == "**yes**"
+    shared = "shared memory: {} (Figure 8)"
+    assert cells(table, shared.format("speed-up rises with the threshold up to 0.9"))[2] == "**yes**"
+    assert cells(table, shared.format("inaccuracy rises and then falls with the threshold"))[2] == "**no**"
+    assert cells(table, "shared memory: the threshold changes speed-ups by more than 3%")[2] == "**yes**"
     merged = f"replicas without added edges, {EACH_STEP}, change answers"
     assert cells(table, merged)[1:] == ["25.0% to 25.0%, mean 25.0%", "**yes**"]
     # 0.02 s of making, 4 and 6 ms gained in each run

@@ -83,9 +83,9 @@ def _between_baselines(found: Found) -> list[list[str]]:
         (2, f"{FASTEST} (for Gunrock) slower than {TIGR}, exact", "yes, by Tables 3 and 4"),
     ):
         pairs = [(each[place - 1], each[place]) for each in times.values()]
-        known = [pair for pair in pairs if not math.isnan(sum(pair))]
-        ratios = span((before / after for before, after in known), 2)
-        is_so = counted(before > after if place == 1 else before < after for before, after in known)
+        timed = [pair for pair in pairs if not math.isnan(sum(pair))]
+        ratios = span((before / after for before, after in timed), 2)
+        is_so = counted(before > after if place == 1 else before < after for before, after in timed)
         body.append([text, paper, f"{ratios} times as fast", is_so])
     return body
 
@@ -141,26 +141,46 @@ def _thresholds(found: Found) -> list[list[str]]:
     """Where the curves of Figures 7 to 9 rise and fall."""
     body = []
     for technique in (COALESCING, SLOTS, MEMORY, DIVERGENCE):
-        swept = list(_curves(found, technique))
-        figure = FIGURES.get(technique, 7)
+        figure = f"(Figure {FIGURES.get(technique, FIGURES[COALESCING])})"
+        curves = list(_curves(found, technique))
+        ups = [[each.speedup for each in curve.values()] for curve in curves]
         if technique in said.PEAKS:
-            best = [max(curve, key=lambda value, curve=curve: curve[value].speedup) for curve in swept]
-            text = f"{technique}: the largest speed-up at {said.PEAKS[technique]} (Figure {figure})"
-            cell = f"at {span(best, 2)}"
-            body.append([text, "yes", cell, counted(value == said.PEAKS[technique] for value in best)])
-        flat = [(max(ups) - min(ups)) / min(ups) <= ALIKE for ups in map(_speeds, swept)]
-        body.append([f"{technique}: curves of speed-up that vary by at most {ALIKE:.0%}", "none",
-                     f"{sum(flat)} of {len(flat)}", counted(not each for each in flat)])  # fmt: skip
-        changed = [[each.inaccuracy for each in curve.values()] for curve in swept]
-        changed = [curve for curve in changed if max(curve) > 0]
-        if technique == MEMORY:
-            continue
-        rises = technique == DIVERGENCE
-        ordered = [curve if rises else curve[::-1] for curve in changed]
-        text = f"{technique}: inaccuracy {'rises' if rises else 'falls'} with the threshold (Figure {figure})"
-        is_so = [all(b >= a for a, b in itertools.pairwise(curve)) for curve in ordered]
-        body.append([text, "yes", f"of {len(is_so)} curves that are not 0", counted(is_so)])
+            peak = said.PEAKS[technique]
+            best = [_peak(curve) for curve in curves]
+            text = f"{technique}: the largest speed-up at {peak} {figure}"
+            body.append([text, "yes", f"at {span(best, 2)}", counted(value == peak for value in best)])
+        else:
+            below = [[each.speedup for value, each in curve.items() if value < 1] for curve in curves]
+            text = f"{technique}: speed-up rises with the threshold up to 0.9 {figure}"
+            body.append([text, "yes", f"of {len(below)} curves", counted(map(_rises, below))])
+        varied = [max(each) > (1 + ALIKE) * min(each) for each in ups]
+        text = f"{technique}: the threshold changes speed-ups by more than {ALIKE:.0%}"
+        body.append([text, "yes", f"of {len(varied)} curves", counted(varied)])
+        off = [[each.inaccuracy for each in curve.values()] for curve in curves]
+        off = [curve for curve in off if max(curve) > 0]
+        said_of, is_so = _of_inaccuracy(technique, off)
+        text = f"{technique}: inaccuracy {said_of} with the threshold {figure}"
+        body.append([text, "yes", f"of {len(off)} curves that are not 0", counted(is_so)])
     return body
+
+
+def _peak(curve: dict[float, Effect]) -> float:
+    """The threshold of the largest speed-up."""
+    return max(curve, key=lambda value: curve[value].speedup)
+
+
+def _rises(values: list[float]) -> bool:
+    """Whether none is below the one before."""
+    return all(after >= before for before, after in itertools.pairwise(values))
+
+
+def _of_inaccuracy(technique: str, curves: list[list[float]]) -> tuple[str, list[bool]]:
+    """What the paper says of a technique's inaccuracy, and for which curves it is so."""
+    if technique == DIVERGENCE:
+        return "rises", [_rises(curve) for curve in curves]
+    if technique == MEMORY:
+        return "rises and then falls", [max(curve) > max(curve[0], curve[-1]) for curve in curves]
+    return "falls", [_rises(curve[::-1]) for curve in curves]
 
 
 def _curves(found: Found, technique: str) -> Iterable[dict[float, Effect]]:
@@ -168,10 +188,6 @@ def _curves(found: Found, technique: str) -> Iterable[dict[float, Effect]]:
     for graph, algorithm in itertools.product(found.graphs("sweep"), ALGORITHMS):
         if curve := found.swept(technique, graph, algorithm):
             yield curve
-
-
-def _speeds(curve: dict[float, Effect]) -> list[float]:
-    return [each.speedup for each in curve.values()]
 
 
 def _making(found: Found) -> list[list[str]]:

@@ -41,7 +41,7 @@ def real(name: str) -> ew.Graph:
     from tests.golden import load as golden
 
     graph = golden(name).graph
-    weights = graph.weights.astype(np.int32)
+    weights = np.asarray(graph.weights, np.int32)
     return ew.Graph.from_csr(graph.offsets, graph.targets, weights, True, graph.vertices)
 
 
