@@ -32,6 +32,7 @@ def same_as_on_the_cpu(random):
                 assert "clusters" in got.explain() or graph.num_vertices == 0
                 np.testing.assert_array_equal(got.level, expected.level)
                 np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+                assert got.supersteps == expected.supersteps
             got = ew.sssp(graph, sources[0], device="cuda", schedule=schedule)
             expected = ew.sssp(graph, sources[0], device="cpu")
             assert "clusters" in got.explain()

@@ -58,7 +58,7 @@ class BFSResult(Result):
         level: int32, shape (n,): arcs on a shortest path from the nearest source; -1 where there is none.
         parent_index: int32, shape (n,): the vertex before each on such a path; -1 for sources and unreached vertices.
         max_depth: the highest level looked for, or None.
-        supersteps: the number of levels that were expanded; by clusters, the number of visits to them.
+        supersteps: the number of levels that were expanded.
     """
 
     algorithm = "bfs"

@@ -394,7 +394,7 @@ def _kernel(offsets: np.dtype, with_heads: bool) -> Kernel:
 
 
 def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
-    """Levels and parents, int32 on the GPU, and how many levels were expanded, or clusters visited.
+    """Levels and parents, int32 on the GPU, and how many levels were expanded.
 
     Args:
         graph: in-edges are made if it has none.
@@ -405,11 +405,11 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
     n, m, sources = graph.num_vertices, graph.num_arcs, np.unique(sources)
     on_gpu = graph_on_gpu(graph, run)
     if (rows := rows_for(graph, False, run)) is not None:
-        limit, unit = min(limit, NOBODY - 1), np.dtype(np.int32)
-        level, visits = keys_by_clusters(graph, rows, sources, unit, limit, -1, run)
+        most, unit = min(limit, NOBODY - 1), np.dtype(np.int32)
+        level, last, _ = keys_by_clusters(graph, rows, sources, unit, most, -1, run)
         parent = full(n, -1, np.int32)
         make_parents(graph, level, parent, run)
-        return level, parent, visits
+        return level, parent, min(last + 1, limit, n)
     heads, with_heads = heads_for(run, graph, on_gpu, "in-neighbours", in_heads)
     kernel, count = _kernel(offset_dtype(on_gpu), with_heads), len(sources)
     level, parent = empty(n, np.int32), empty(n, np.int32)

@@ -24,27 +24,34 @@ from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
     atomic_add,
+    atomic_max,
     atomic_min,
     cuda,
     device_function,
     float_bits,
     grid_barrier,
+    lane,
     num_threads,
     numba_type,
     thread_index,
+    warp_max,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, pinned, room, signals, wait, zeros
 from edgewise.layout.cluster_rows_cuda import WeightedArcs, cluster_rows
 from edgewise.layout.clusters import Clusters, clusters_bytes
 from edgewise.layout.clusters_cuda import grow_clusters
-from edgewise.primitives.cluster_queue import BLOCK, CONTROL, HOST, OPEN, VISITED, WANTED, Shared, Visits
+from edgewise.primitives import cluster_queue
+from edgewise.primitives.cluster_queue import BLOCK, OPEN, VISITED, WANTED, Shared, Visits
 from edgewise.primitives.clusters import LOWERED, MOST, ClusterRows, make_visits
 from edgewise.primitives.halving import last_not_after
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.schedule import Clustered, Schedule
 
+#: Words of `control` and of the host's array behind those of `cluster_queue`: the largest key that is told.
+CONTROL, HOST = cluster_queue.CONTROL.more(), cluster_queue.HOST.more()
+LARGEST_KEY, FARTHEST = CONTROL.take(), HOST.take()
 #: Clusters are made unasked for graphs of at least so many vertices, at most so many arcs for each on average, none of
 #: which has more than the third number; and are used if no more than this share of the arcs leads across their borders.
 LEAST_VERTICES, MEAN_DEGREE, LARGEST_DEGREE, BORDER = 1 << 16, 6, 64, 0.08
@@ -132,10 +139,21 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
                     atomic_add(run.control, OPEN, 1)
                     atomic_add(run.control, WANTED, 1)
         generation = grid_barrier(run.control, generation)
-        visits(n, rows, run, Shared(keys, lowered, least, chosen), generation)
+        generation = visits(n, rows, run, Shared(keys, lowered, least, chosen), generation)
+        largest = np.int64(0)
         for v in range(thread_index(), n, num_threads()):
             key = np.int64(run.best[np.int64(it.place[v])])
-            it.found[v] = it.none if key == it.unreached or key > it.limit else key
+            if key == it.unreached or key > it.limit:
+                it.found[v] = it.none
+            else:
+                it.found[v] = key
+                largest = max(largest, key)
+        largest = warp_max(largest)
+        if lane() == 0:
+            atomic_max(run.control, LARGEST_KEY, largest)
+        grid_barrier(run.control, generation)
+        if thread_index() == 0:
+            run.host[FARTHEST] = run.control[LARGEST_KEY]
 
     return clusters_kernel
 
@@ -229,8 +247,8 @@ def keys_by_clusters(
     most: int,
     none: int,
     run: Execution,
-) -> tuple[Any, int]:
-    """The distance of each vertex from the nearest source, and how many visits to clusters there were.
+) -> tuple[Any, int, int]:
+    """The distance of each vertex from the nearest source, the largest key, and how many visits there were.
 
     Args:
         graph: weights of at least 0, or none.
@@ -242,7 +260,8 @@ def keys_by_clusters(
         run: the run that this is.
 
     Returns:
-        On the GPU, shape (n,), of this dtype; and the number of visits.
+        The distances on the GPU, shape (n,), of this dtype; the key of the largest that is told, and how many visits to
+        clusters there were.
     """
     n, count, key = graph.num_vertices, len(sources), key_dtype(dtype)
     place, seen, host = graph.gpu.kept(_clusters_of).place, pinned(count, np.int64), signals(HOST.size)
@@ -269,4 +288,4 @@ def keys_by_clusters(
         f"by {clusters:,} clusters of at most {MOST:,} vertices, which were visited {visits:,} times; {across:.1%} of "
         "the arcs lead across their borders"
     )
-    return found.view(dtype), visits
+    return found.view(dtype), int(host[FARTHEST]), visits

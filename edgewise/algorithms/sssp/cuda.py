@@ -376,7 +376,7 @@ def _over_clusters(
 ) -> tuple[Any, Any, int]:
     """`shortest_paths` by clusters."""
     unreached = int(unreached_key(dtype))
-    distance, visits = keys_by_clusters(graph, rows, np.array([start]), dtype, unreached, unreached, run)
+    distance, _, visits = keys_by_clusters(graph, rows, np.array([start]), dtype, unreached, unreached, run)
     parent = full(graph.num_vertices, -1, np.int32)
     orphans = nearest_parents(graph, start, distance, parent, run)
     return *finished(graph, start, distance, parent, orphans, run), visits
