@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.gpu import versions
 from edgewise.kernels.door import cuda_door
 
 FIELDS = (
     "technique", "graph", "vertices", "edges", "added", "gpu_seconds", "gpu_edges_seconds", "gpu_rows_seconds",
-    "cpu_seconds", "cpu_edges_seconds", "cpu_rows_seconds", "equal",
+    "cpu_seconds", "cpu_edges_seconds", "cpu_rows_seconds", "equal", "machine",
 )  # fmt: skip
 TECHNIQUES: dict[str, Callable[..., ew.approx.Approximate]] = {
     "normalize_degrees": ew.approx.normalize_degrees,
@@ -122,11 +123,13 @@ def main() -> None:
     with open(options.output, "w", newline="", buffering=1) as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
-        print(" ".join(f"{field:>18}" for field in FIELDS))
+        machine = versions()
+        print(machine)
+        print(" ".join(f"{field:>18}" for field in FIELDS[:-1]))
         for scale in options.scales.split(","):
             for row in rows_of(int(scale), options.repeat, options.techniques.split(",")):
-                writer.writerow(row)
-                print(" ".join(f"{row.get(field, '')!s:>18}" for field in FIELDS), flush=True)
+                writer.writerow(row | {"machine": machine})
+                print(" ".join(f"{row.get(field, '')!s:>18}" for field in FIELDS[:-1]), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.approx.clusters import form_clusters
+from edgewise.approx.coalesce import coalesce
 from edgewise.approx.degree import normalize_degrees
 from edgewise.approx.measure import evaluate
 from edgewise.approx.transformed import Approximate
@@ -37,6 +38,7 @@ class Ladder(NamedTuple):
 LADDERS: dict[Technique, Ladder] = {
     normalize_degrees: Ladder("threshold", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)),
     form_clusters: Ladder("threshold", (1.01, 0.9, 0.8, 0.7, 0.6, 0.5)),
+    coalesce: Ladder("threshold", (1.01, 0.8, 0.6, 0.4)),
 }
 
 
