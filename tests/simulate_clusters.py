@@ -1,6 +1,12 @@
-"""Runs by clusters on a GPU that tests/simulator.py pretends: the answers of the CPU."""
+"""Runs by clusters on a GPU that tests/simulator.py pretends: the answers of the CPU.
+
+With the argument "warps" the simulator has warps of several lanes: see tests/simulated_warps.py.
+"""
+
+import sys
 
 import numpy as np
+from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
@@ -91,6 +97,8 @@ def chosen_by_themselves():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["warps"]:
+        with_warps()
     pretend()
     same_as_on_the_cpu(np.random.default_rng(1))
     clusters_are_parts_of_a_graph()

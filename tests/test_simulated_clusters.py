@@ -11,3 +11,8 @@ pytest.importorskip(
 @pytest.mark.more
 def test_runs_by_clusters_give_the_same_answers_in_the_simulator():
     assert simulated("simulate_clusters.py") == ["as on the CPU"]
+
+
+@pytest.mark.more
+def test_runs_by_clusters_give_the_same_answers_with_warps_of_several_lanes():
+    assert simulated("simulate_clusters.py", "warps") == ["as on the CPU"]

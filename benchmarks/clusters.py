@@ -1,0 +1,100 @@
+"""Searches and shortest paths by clusters, and as they are otherwise: `python -m benchmarks.clusters --output FILE`.
+
+Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds, from the vertex
+of most out-edges and from 8 others; making clusters is apart. What is otherwise is asked for by a limit of memory that
+all fits in. Answers are verified, and both ways give the same.
+"""
+
+import argparse
+import csv
+import functools
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.gpu import timed, versions
+from edgewise.kernels.door import cuda_door
+from tests.golden import load
+
+FIELDS = (
+    "graph", "vertices", "arcs", "algorithm", "sources", "clusters_ms", "otherwise_ms", "making_ms", "visits", "right",
+    "machine",
+)  # fmt: skip
+SOURCES = 8
+
+
+def streets(size: int, **options: Any) -> ew.Graph:
+    """A lattice less 10% of its streets."""
+    return ew.generate.lattice(size, size, removed=0.1, **{"weights": (1, 100), **options})
+
+
+GRAPHS: dict[str, Callable[[], ew.Graph]] = {
+    "lattice": functools.partial(streets, 2048),
+    "one-way": functools.partial(streets, 2048, one_way=0.3),
+    "both ways": functools.partial(streets, 2048, directed=False),
+    **{f"lattice {size}": functools.partial(streets, size) for size in (256, 512, 1024)},
+    "floats": functools.partial(streets, 1024, weights=(0.0, 1.0)),
+    **{name: lambda name=name: load(name).graph for name in ("road-NE", "road-FLA", "road-NY")},
+    "uniform": lambda: ew.generate.uniform(2**20, 3 * 2**20, simple=True, weights=(1, 100)),
+}
+
+
+def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]:
+    """All rows of a graph."""
+    begins = np.flatnonzero(graph.out_degree)
+    drawn = np.random.default_rng(1).choice(begins, SOURCES)
+    first, *others = graph.ids_of(np.concatenate([[graph.out_degree.argmax()], drawn])).tolist()
+    known = {"graph": name, "vertices": graph.num_vertices, "arcs": graph.num_arcs}
+    by_clusters = {"device": "cuda", "schedule": ew.Schedule(balance=ew.Clustered())}
+    otherwise = {"device": "cuda", "memory_limit": cuda_door().free()}
+    for algorithm, values in ((ew.bfs, "level"), (ew.sssp, "distance")):
+        making = algorithm(graph, first, **by_clusters).layout_seconds
+        for what, sources in (("largest", [first]), (f"median of {SOURCES}", others)):
+            spent: dict[str, list[float]] = {"clusters_ms": [], "otherwise_ms": []}
+            right, visits = True, 0
+            for source in sources:
+                results = []
+                for key, how in (("clusters_ms", by_clusters), ("otherwise_ms", otherwise)):
+                    milliseconds, result = timed(functools.partial(algorithm, graph, source, **how), repeat)
+                    spent[key].append(milliseconds)
+                    results.append(result)
+                same = all(
+                    np.array_equal(*(getattr(each, array) for each in results))
+                    for array in (values, "parent_index")
+                )
+                right, visits = right and same and results[0].verify(graph), results[0].supersteps
+            yield known | {
+                "algorithm": algorithm.__name__,
+                "sources": what,
+                **{key: round(statistics.median(times), 3) for key, times in spent.items()},
+                "making_ms": round(1e3 * making, 3),
+                "visits": visits if algorithm is ew.sssp else "",
+                "right": right,
+            }
+
+
+def main() -> None:
+    """Measure, and write the rows."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.clusters", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=11, help="calls that are timed (default: %(default)s)")
+    parser.add_argument("--output", required=True, help="the CSV file")
+    options = parser.parse_args()
+    machine = versions()
+    print(machine, flush=True)
+    with open(options.output, "w", newline="", buffering=1) as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        for name in options.graphs.split(","):
+            for row in rows_of(name, GRAPHS[name](), options.repeat):
+                writer.writerow(row | {"machine": machine})
+                print(" ".join(f"{row[field]!s:>14}" for field in FIELDS[:-1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
