@@ -32,9 +32,9 @@ class SimulatedKernel:
 
     blocks = 1
 
-    def __init__(self, function, kinds, shared_bytes=0, threads=cuda_device.THREADS):
+    def __init__(self, function, kinds, shared_bytes=0, threads=None):
         self._kernel, self._kinds = cuda.jit(function), kinds
-        self._shape = 1, threads, 0, shared_bytes
+        self._shape = 1, threads or cuda_device.THREADS, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say, if they are not yet."""
@@ -155,7 +155,7 @@ def room(name, needed):
     yield
 
 
-def fixed_kernel(function, kinds, *variant, shared_bytes=0, threads=cuda_device.THREADS):
+def fixed_kernel(function, kinds, *variant, shared_bytes=0, threads=None):
     """A kernel of edgewise's own."""
     return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes, threads)
 
