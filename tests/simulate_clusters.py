@@ -6,10 +6,12 @@ With the argument "warps" the simulator has warps of several lanes: see tests/si
 import sys
 
 import numpy as np
+import pytest
 from simulated_warps import with_warps
 from simulator import pretend
 
 import edgewise as ew
+from edgewise.errors import ScheduleError
 
 #: Sources for each graph.
 DRAWS = 2
@@ -89,6 +91,10 @@ def chosen_by_themselves():
         "clusters" not in ew.bfs(graph, 0, schedule=ew.Schedule(delivery=ew.Push()), device="cuda").explain()
     )
     assert "clusters" not in ew.bfs(graph, 0, memory_limit="1 GB", device="cuda").explain()
+    by_clusters.MOST_ARCS = 10
+    with pytest.raises(ScheduleError, match="at most 10 arcs"):
+        ew.bfs(graph, 0, schedule=ew.Schedule(balance=ew.Clustered()), device="cuda")
+    by_clusters.MOST_ARCS = 2**31 - 1
     by_clusters.BORDER = 0.01
     other = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
     told = [ew.sssp(other, 0, device="cuda").explain() for _ in range(3)]

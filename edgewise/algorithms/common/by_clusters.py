@@ -16,7 +16,7 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.balance.automatic import largest_degree
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Int32s, Int64s, Keys, type_of
@@ -55,6 +55,8 @@ LARGEST_KEY, FARTHEST = CONTROL.take(), HOST.take()
 #: Clusters are made unasked for graphs of at least so many vertices, at most so many arcs for each on average, none of
 #: which has more than the third number; and are used if no more than this share of the arcs leads across their borders.
 LEAST_VERTICES, MEAN_DEGREE, LARGEST_DEGREE, BORDER = 1 << 16, 6, 64, 0.08
+#: Arcs are counted in 32 bits.
+MOST_ARCS = 2**31 - 1
 #: How often graphs were run on for which clusters would be made.
 _runs: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 #: Graphs with too many arcs across the borders of their clusters.
@@ -184,7 +186,7 @@ def _rows_of(graph: Graph, weighted: bool) -> ClusterRows:
 def _few_arcs(graph: Graph) -> bool:
     """Whether each vertex of a graph has few arcs."""
     n, gpu = graph.num_vertices, graph.gpu
-    if n < LEAST_VERTICES or graph.num_arcs > MEAN_DEGREE * n:
+    if n < LEAST_VERTICES or graph.num_arcs > min(MEAN_DEGREE * n, MOST_ARCS):
         return False
     found = (gpu.of_offsets(inward, "the largest degree", 8 * n, largest_degree) for inward in (False, True))
     return max(found) <= LARGEST_DEGREE
@@ -200,8 +202,14 @@ def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None
 
     Raises:
         MemoryLimitError: the schedule asks for clusters, and the GPU has no room for them, or not for the graph.
+        ScheduleError: it asks for clusters of a graph with too many arcs.
     """
     asked = isinstance(run.schedule.balance, Clustered)
+    if asked and graph.num_arcs > MOST_ARCS:
+        raise ScheduleError(
+            f"Clustered() takes at most {MOST_ARCS:,} arcs, and the graph has {graph.num_arcs:,}; leave balance at "
+            "'auto'"
+        )
     if asked and graph.placement is not None:
         raise MemoryLimitError(
             f"Clustered() needs all of the graph on the GPU, and there are {graph.placement}. Raise memory_limit, free "
