@@ -195,6 +195,108 @@ def test_programs_are_exact(graph):
         assert told.reached.all()
 
 
+class Near(ew.Program):
+    """Levels up to a limit: vertices there have a level, and halt."""
+
+    source, limit = ew.parameter(ew.VERTEX), ew.parameter("int32")
+    level = ew.vertex("int32", init=ew.INFINITY)
+    combine = ew.MIN
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        if v == state.source:
+            state.level[v] = 0
+            return ew.ACTIVE
+        return ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.level[edge.source] + 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message < state.level[v]:
+            state.level[v] = message
+            if message < state.limit:
+                return ew.ACTIVE
+        return ew.HALT
+
+
+class Walls(ew.Program):
+    """What is seen from vertex 0: walls are, but nothing through them."""
+
+    wall, seen = ew.vertex("bool", init=ew.REQUIRED), ew.vertex("bool")
+    combine = ew.MAX
+    message = "int32"
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        state.seen[v] = v == 0
+        return ew.ACTIVE if v == 0 else ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if state.seen[v]:
+            return ew.HALT
+        state.seen[v] = True
+        return ew.HALT if state.wall[v] else ew.ACTIVE
+
+
+class Largest(ew.Program):
+    """The largest label that comes from vertex 0: others have labels from the beginning, and halt."""
+
+    label = ew.vertex("int64")
+    combine = ew.MAX
+    asynchronous = True
+
+    @staticmethod
+    def initialize(v, state):
+        state.label[v] = v
+        return ew.ACTIVE if v == 0 else ew.HALT
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.label[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message > state.label[v]:
+            state.label[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_vertices_that_have_a_value_and_halt_send_nothing(seed):
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(2, 40))
+    graph = ew.Graph.from_edges(*draw.integers(0, n, (2, int(draw.integers(1, 4 * n)))), num_vertices=n)
+    core = ew.approx.core_graph(graph, num_sources=1, fraction=0)
+    limit = int(draw.integers(1, 5))
+    for program in (Near(source=0, limit=limit), Walls(wall=draw.random(n) < 0.3), Largest()):
+        exact, told = ew.run(program, graph), ew.approx.two_phase(core, program)
+        for name, values in exact.fields.items():
+            np.testing.assert_array_equal(told.result.fields[name], values)
+        assert told.result.verify(graph)
+        (name,) = set(exact.fields) - {"wall"}
+        begun = ew.run(program, graph, max_supersteps=0).fields[name]
+        assert told.reached[0]
+        assert (told.reached >= (exact.fields[name] != begun)).all()
+
+
+def test_what_was_reached_are_vertices_that_were_active_or_changed():
+    graph = ew.Graph.from_edges([1], [0])
+    told = ew.approx.two_phase(ew.approx.core_graph(graph), Largest)
+    assert told.result.label.tolist() == [0, 1]
+    assert told.reached.tolist() == [True, False]
+
+
 def test_arrays_for_fields_go_to_both_phases(graph):
     draw = np.random.default_rng(9)
     toll, paid = draw.random(graph.num_arcs), np.full(graph.num_vertices, np.inf)

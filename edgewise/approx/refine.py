@@ -15,6 +15,8 @@ run does. Integers are the same; so are floats, as the least, over all paths, of
 Reference. Jiang et al. (2024). What they do besides, to spare vertices in the second phase, is left out.
 """
 
+import ast
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,14 +30,12 @@ from edgewise.algorithms.components import ComponentsResult, connected_component
 from edgewise.algorithms.sssp import SSSPResult, sssp
 from edgewise.algorithms.sssp.cpu import parents_by_level, parents_of
 from edgewise.approx.core import Core, distances
-from edgewise.engine.lowering.binding import bind, initial_vertex_value
 from edgewise.errors import ParameterError, ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.program.declare import (
     ACTIVE,
-    ANY,
     HALT,
     MIN,
     REQUIRED,
@@ -45,6 +45,7 @@ from edgewise.program.declare import (
     vertex,
 )
 from edgewise.program.inspect import Specification, specification
+from edgewise.program.source import UserFunction, rewritten
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.run import Prepared, instance_of, run
@@ -53,8 +54,8 @@ from edgewise.text import listed, shown
 
 #: What a program sees of a graph that its core has otherwise.
 _OF_ALL_EDGES = ("superstep", "num_arcs", "out_degree", "in_degree")
-#: The field of programs made here that says which vertices are active at the beginning.
-_AWAKE = "awake_at_first"
+#: The field of programs made here that says which vertices are active at the beginning, or ever were; and a variable.
+_AWAKE, _RETURNED = "awake_at_first", "returned_by_user"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,10 +65,10 @@ class Refined:
     Attributes:
         result: as of the same call on the whole graph: its `supersteps` are those of the refinement, its `seconds`
             those of both phases.
-        of_core: the result of the first phase.
+        of_core: the result of the first phase. That of a program has a field more, which tells what was ever active.
         fields: the names of the values that both have, each an array with one for each vertex.
         reached: bool, shape (n,): which vertices the answer reaches. Of a program, these are the vertices that were
-            active at the beginning, or have another value than then.
+            ever active, or have another value than after the program's `initialize`.
     """
 
     result: Any
@@ -108,8 +109,7 @@ def two_phase(
     Args:
         core: of the graph that is asked about.
         call: ``ew.bfs``, ``ew.sssp``, ``ew.connected_components``, or a program whose messages are combined by MIN or
-            MAX, and that says ``asynchronous = True``: its end may not depend on when messages come. A vertex for which
-            it returns ``ew.ACTIVE`` has to have got another value, or to be active at the beginning.
+            MAX, and that says ``asynchronous = True``: its end may not depend on when messages come.
         arguments: the source of ``ew.bfs`` or ``ew.sssp``; nothing else has any.
         device, schedule, memory_limit: of both phases: see `choose` and `admit` in `edgewise.execution`. A limit is one
             for each.
@@ -295,20 +295,45 @@ def _of_program(core: Core, program: Program, how: dict[str, Any]) -> Refined:
     spec = specification(kind)
     _check_program(spec)
     on_core = {name: _on_core(core, name, value, spec) for name, value in given.items()}
-    first = run(kind(**on_core), core.graph, **how)
-    before = {name: initial_vertex_value(bind(spec, graph), name, given) for name in spec.vertex_fields}
-    at_first = _active_at_first(core, kind, on_core, how)
-    awake = at_first | _changed(first, before)
-    members = {_AWAKE: vertex("bool", init=REQUIRED), "initialize": staticmethod(Labels.initialize)}
+    marked = {
+        name: staticmethod(rewritten(_marking(spec.functions[name]), spec.functions[name]))
+        for name in ("initialize", "vertex_compute")
+    }
+    noting = type(kind.__name__, (kind,), {_AWAKE: vertex("bool"), **marked})
+    first = run(noting(**on_core), core.graph, **how)
+    before = run(kind(**on_core), core.graph, max_supersteps=0, **how).fields
+    members = {_AWAKE: vertex("bool", init=REQUIRED), **marked, "initialize": staticmethod(Labels.initialize)}
     again = type(kind.__name__, (kind,), members)
     values = {name: value for name, value in given.items() if name not in spec.vertex_fields}
-    second = run(again(**values, **first.fields, **{_AWAKE: awake}), graph, **how)
+    second = run(again(**values, **first.fields), graph, **how)
     arrays = {name: second.on_device(name) for name in spec.vertex_fields}
     result = second.of_another(Prepared(kind, graph), given, arrays, _note(first))
     result.seconds += first.seconds
     result.compile_seconds += first.compile_seconds
     result.layout_seconds += first.layout_seconds
-    return Refined(result, first, tuple(spec.vertex_fields), at_first | _changed(result, before))
+    return Refined(result, first, tuple(spec.vertex_fields), second.fields[_AWAKE] | _changed(result, before))
+
+
+def _marking(function: UserFunction) -> ast.FunctionDef:
+    """The definition of a function of a vertex and the state that also notes for which vertices it returns ACTIVE."""
+    v, *_, state = function.arguments
+    note = ast.parse(f"if {_RETURNED}:\n    {state}.{_AWAKE}[{v}] = True").body[0]
+
+    class Noting(ast.NodeTransformer):
+        """Has each return note what it returns."""
+
+        def visit_Return(self, node: ast.Return) -> Any:
+            if node.value is None:
+                return node
+            keep = ast.Assign([ast.Name(_RETURNED, ast.Store())], node.value)
+            made = [keep, copy.deepcopy(note), ast.Return(ast.Name(_RETURNED, ast.Load()))]
+            for each in made:
+                for part in ast.walk(each):
+                    ast.copy_location(part, node)
+            return made
+
+    tree: ast.FunctionDef = Noting().visit(copy.deepcopy(function.tree))
+    return tree
 
 
 def _check_program(spec: Specification) -> None:
@@ -349,33 +374,3 @@ def _changed(result: ProgramResult, before: dict[str, Any]) -> np.ndarray:
         now = result.fields[name]
         changed |= (now != value) & ((now == now) | (value == value))
     return changed
-
-
-def _active_at_first(
-    core: Core, kind: type[Program], values: dict[str, Any], how: dict[str, Any]
-) -> np.ndarray:
-    """Which vertices a program has active at the beginning, bool, shape (n,): those that a superstep computes."""
-    members = {
-        _AWAKE: vertex("bool"),
-        "combine": ANY,
-        "message": "bool",
-        "asynchronous": False,
-        "edge_compute": staticmethod(_sends_nothing),
-        "vertex_compute": staticmethod(_is_awake),
-    }
-    told = type(kind.__name__, (kind,), members)
-    found = run(told(**values), core.graph, max_supersteps=1, **how).fields[_AWAKE]
-    return found.copy()
-
-
-def _sends_nothing(edge: Any, state: Any) -> Any:
-    """No message of any edge."""
-    if state.superstep < 0:
-        return True
-    return None
-
-
-def _is_awake(v: Any, message: Any, state: Any) -> Any:
-    """Mark a vertex that is active."""
-    state.awake_at_first[v] = True
-    return HALT

@@ -115,6 +115,13 @@ def compiled_like(tree: ast.FunctionDef, function: types.FunctionType, **outside
     return with_others(made, outside)
 
 
+def rewritten(tree: ast.FunctionDef, function: UserFunction) -> types.FunctionType:
+    """A function like that of a program, but compiled from another definition, which is its source from now on."""
+    made = compiled_like(ast.fix_missing_locations(tree), function.function)
+    _sources[made.__code__] = Source(tree, True, function.first_line)
+    return made
+
+
 def with_others(
     function: types.FunctionType, others: dict[str, Any], code: types.CodeType | None = None
 ) -> types.FunctionType:
