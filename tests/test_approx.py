@@ -478,3 +478,15 @@ def test_what_cannot_be_evaluated_is_refused():
     with pytest.raises(GraphError, match="expected a value for each of the 500 vertices"):
         made.in_order(np.zeros(3))
     assert "edges added to" in repr(made)
+
+
+def test_a_call_that_does_not_use_its_graph_is_refused():
+    graph = ew.generate.lattice(5, 5)
+    made = ew.approx.normalize_degrees(graph)
+    with pytest.raises(ParameterError, match="the call ran on"):
+        ew.approx.evaluate(made, lambda given: ew.pagerank(graph), repeat=1)
+
+
+def test_an_integer_beyond_all_floats_is_no_threshold():
+    with pytest.raises(ParameterError, match="form_clusters: threshold is an integer of"):
+        ew.approx.form_clusters(ew.generate.lattice(3, 3), threshold=10**400)

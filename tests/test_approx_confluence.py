@@ -7,7 +7,7 @@ from test_approx import GRAPHS
 import edgewise as ew
 from edgewise.approx.copies import Copies
 from edgewise.approx.transformed import Added, Approximate
-from edgewise.errors import GraphError, ParameterError
+from edgewise.errors import GraphError, ParameterError, ProgramWarning
 
 
 def by_hand(weights=(10, 1, 1, 1, 1)):
@@ -39,12 +39,9 @@ def test_distances_by_hand(every, expected):
 def test_levels_by_hand():
     assert ew.approx.mean_confluence(by_hand(), "bfs", 0).tolist() == [0, 1, 1, 2, 2]
     assert ew.approx.mean_confluence(by_hand(), "bfs", 2).tolist() == [np.inf, np.inf, 0, 1, 1]
-    assert ew.approx.mean_confluence(by_hand(), "bfs", 0, max_supersteps=1).tolist() == [
-        0,
-        1,
-        1,
-        *[np.inf] * 2,
-    ]
+    with pytest.warns(ProgramWarning, match="still change after 1 supersteps"):
+        found = ew.approx.mean_confluence(by_hand(), "bfs", 0, max_supersteps=1)
+    assert found.tolist() == [0, 1, 1, *[np.inf] * 2]
 
 
 @pytest.mark.parametrize("every", [1, 2, None])
@@ -121,3 +118,12 @@ def test_graphs_and_sources_that_make_no_sense_are_refused():
         ew.approx.mean_confluence(by_hand(), "bfs", [0, 1])
     with pytest.raises(GraphError):
         ew.approx.mean_confluence(by_hand(), "bfs", 17)
+
+
+def test_values_that_still_change_are_told():
+    made = ew.approx.coalesce(ew.generate.path(30))
+    with pytest.warns(ProgramWarning, match="still change after 5 supersteps"):
+        found = ew.approx.mean_confluence(made, "bfs", 0, max_supersteps=5)
+    assert np.isfinite(found).sum() == 6
+    with pytest.raises(ParameterError, match="max_supersteps is 0"):
+        ew.approx.mean_confluence(made, "bfs", 0, max_supersteps=0)

@@ -258,3 +258,20 @@ def test_what_cannot_be_tried_is_refused():
     for call in (lambda: ew.approx.sweep(3, make, ew.bfs), lambda: ew.approx.suggest(3, ew.bfs)):
         with pytest.raises(GraphTypeError):
             call()
+
+
+def test_what_is_swept_has_values_of_its_own():
+    graph, make = skewed(), ew.approx.normalize_degrees
+    for how, problem in (
+        ({"knobs": [1]}, "knobs is .* expected a dict"),
+        ({"knob": "warp"}, "give some of 'warp'"),
+        ({"values": 0.3}, "values is 0.3; expected several"),
+        ({"values": "auto"}, "values is 'auto'; expected several"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            ew.approx.sweep(graph, make, ew.bfs, 3, **how)
+
+
+def test_where_a_sample_starts_is_a_vertex():
+    with pytest.raises(GraphError):
+        ew.approx.suggest(skewed(), ew.pagerank, start=10**6)

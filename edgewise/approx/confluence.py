@@ -17,7 +17,7 @@ import numpy as np
 
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.transformed import Approximate, as_count, as_fraction
-from edgewise.errors import GraphError, ParameterError
+from edgewise.errors import GraphError, ParameterError, ProgramWarning, warn
 from edgewise.text import shown
 
 _ALGORITHMS = ("bfs", "sssp", "pagerank")
@@ -44,7 +44,7 @@ def mean_confluence(
         algorithm: "bfs", "sssp" or "pagerank".
         source: the user's id of the vertex from which levels and distances are; all its copies begin with 0.
         every: after how many supersteps copies get their mean; None for once, at the end.
-        max_supersteps: how many there are at most.
+        max_supersteps: how many there are at most, at least 1; a `ProgramWarning` tells of values that still change.
         damping, tol: of PageRank, which ends when ranks change by at most `tol` in all.
 
     Returns:
@@ -66,7 +66,7 @@ def mean_confluence(
             f"mean_confluence: source is {shown(source)}; expected a vertex for bfs and sssp, None for pagerank"
         )
     every = None if every is None else as_count("mean_confluence: every", every, 1)
-    most = as_count("mean_confluence: max_supersteps", max_supersteps, 0)
+    most = as_count("mean_confluence: max_supersteps", max_supersteps, 1)
     damping = as_fraction("mean_confluence: damping", damping)
     tol = as_float("mean_confluence: tol", tol, "a number of at least 0")
     copied = _copied(made)
@@ -146,7 +146,18 @@ def _distances(copied: Copied, length: np.ndarray, source: int, every: int | Non
         if every is not None and (step % every == 0 or not changed.any()):
             value = copied.mean(value)
             changed = value != before
+    if changed.any():
+        _warn_of_end(most)
     return copied.mean(value)[copied.own]
+
+
+def _warn_of_end(most: int) -> None:
+    """Warn that values were still changing."""
+    warn(
+        f"mean_confluence: values still change after {most:,} supersteps, and what is not reached yet has none; raise "
+        "max_supersteps",
+        ProgramWarning,
+    )
 
 
 def _ranks(copied: Copied, damping: float, tol: float, every: int | None, most: int) -> np.ndarray:

@@ -117,6 +117,11 @@ def evaluate(
     def timed(graph: Graph) -> tuple[np.ndarray, str, float]:
         """What is compared of the first result, its name, and the median of the others' seconds; no result is kept."""
         first = call(graph, *arguments, **options)
+        if getattr(first, "graph", graph) is not graph:
+            raise ParameterError(
+                f"evaluate: the call ran on {shown(first.graph)}, and not on the graph that it was given, which is its "
+                "first argument"
+            )
         name = _name_of(first, field)
         times = (call(graph, *arguments, **options).seconds for _ in range(repeat))
         return _given(first, name), name, statistics.median(times)

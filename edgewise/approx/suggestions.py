@@ -181,7 +181,10 @@ def _chosen(found: tuple[Suggestion, ...], most: float, sample: Graph) -> Sugges
         least = min(each.inaccuracy for each in found)
         reason = f"none is accurate enough: the least inaccuracy is {least:.2%}, and {most:.2%} was asked for"
         return Suggested(None, reason, found, sample)
-    told = f"{first.technique.__name__} with {first.knobs} is the fastest of those accurate enough: {first.speedup:.2f}"
+    faster = np.floor(100 * first.speedup) / 100
+    told = (
+        f"{first.technique.__name__} with {first.knobs} is the fastest of those accurate enough: {faster:.2f}"
+    )
     if first.speedup < WORTH:
         return Suggested(
             None,
@@ -205,6 +208,8 @@ def sample_of(graph: Graph, size: int, start: Any = None) -> Graph:
         GraphError: a vertex that is not in the graph.
     """
     n = graph.num_vertices
+    if start is not None:
+        graph.index_of(start)
     if n <= size:
         return graph
     if start is None:

@@ -153,7 +153,7 @@ def sweep(
         graph: what is made approximate.
         technique: such as ``ew.approx.normalize_degrees``.
         call, arguments, options: as for `edgewise.approx.evaluate`.
-        values: of the knob; None for those that `suggest` tries.
+        values: of the knob; None for those of the threshold that `suggest` tries.
         knob: its name; None for the technique's threshold.
         knobs: others of the technique, which stay.
         field, repeat: as for `edgewise.approx.evaluate`. All calls are timed for each value anew.
@@ -169,17 +169,25 @@ def sweep(
     if technique not in LADDERS:
         names = listed(f"ew.approx.{each.__name__}" for each in LADDERS)
         raise ParameterError(f"sweep: technique is {shown(technique)}; expected one of {names}")
+    if not (knobs is None or isinstance(knobs, Mapping)):
+        raise ParameterError(f"sweep: knobs is {shown(knobs)}; expected a dict, such as {{'budget': 0.05}}")
+    if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
+        raise ParameterError(f"sweep: values is {shown(values)}; expected several, such as (0.2, 0.4)")
     ladder, others = LADDERS[technique], dict(knobs or {})
     name = ladder.knob if knob is None else knob
-    tried = ladder.values if values is None else tuple(values)
-    if not tried:
-        raise ParameterError("sweep: values is empty; expected at least one value of the knob")
     known = knobs_of(technique)
     for each in (name, *others):
         if each not in known:
             raise ParameterError(
                 f"sweep: {technique.__name__} has no knob {shown(each)}; it has {listed(known)}"
             )
+    if values is None and name != ladder.knob:
+        raise ParameterError(
+            f"sweep: values is None, and those that are known are of {ladder.knob}; give some of {shown(name)}"
+        )
+    tried = ladder.values if values is None else tuple(values)
+    if not tried:
+        raise ParameterError("sweep: values is empty; expected at least one value of the knob")
     if name in others:
         raise ParameterError(f"sweep: {name} is swept and among the knobs that stay; leave it out of one")
     steps = list[Step]()

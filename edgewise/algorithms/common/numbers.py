@@ -1,5 +1,6 @@
 """Checks that arguments are numbers in their range, of Python or NumPy; truth values are refused."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,10 @@ def as_float(name: str, value: Any, expected: str, least: float = 0.0, most: flo
     Raises:
         ParameterError: it is not a number, or not in the range.
     """
-    if not (is_number(value) and least <= value <= most):
-        raise ParameterError(f"{name} is {shown(value)}; expected {expected}")
-    return float(value)
+    if is_number(value) and least <= value <= most:
+        with suppress(OverflowError):  # an integer beyond all floats
+            return float(value)
+    raise ParameterError(f"{name} is {shown(value)}; expected {expected}")
 
 
 def as_steps(name: str, value: Any) -> int:
