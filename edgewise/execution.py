@@ -170,14 +170,15 @@ def choose(
     told = not (is_auto(schedule.balance) and is_auto(schedule.layout))
     clustered = by_clusters and isinstance(schedule.balance, Clustered)
     buffered = isinstance(schedule.delivery, Buffered)
+    as_program = buffered or (told and not clustered)
     if device == "cuda":
         cuda_door()
-        return Chosen(schedule, True, (told and not clustered) or buffered)
+        return Chosen(schedule, True, as_program)
     if device == "cpu" or schedule.num_threads is not None:
         return Chosen(schedule, False, False)
     if told or (buffered and not programmed):
         on_gpu = cuda_problem() is None
-        return Chosen(schedule, on_gpu, on_gpu and (buffered or not clustered))
+        return Chosen(schedule, on_gpu, on_gpu and as_program)
     here, there = costs.copy_time(graph.needed_on_host), costs.gpu_time(work, rounds)
     if here + work < there:
         note = f"on the CPU: about {costs.written(here + work)}, too little to ask for a GPU"

@@ -24,7 +24,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted
     from edgewise.algorithms.bfs import cuda as bfs_cuda
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
-    from edgewise.algorithms.common import by_clusters
+    from edgewise.algorithms.common import by_clusters, cluster_rows
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
@@ -34,7 +34,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda_apart
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.graph import keys_cuda
-    from edgewise.layout import cluster_rows_cuda, clusters_cuda, layers_cuda, slots_cuda
+    from edgewise.layout import clusters_cuda, layers_cuda, slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
@@ -55,12 +55,12 @@ def kernels(offsets, weight, distance, rank):
         "clusters grown": (clusters_cuda.make_grow(special), clusters_cuda.grow_signature(offsets)),
         "cells joined": (clusters_cuda.make_link(special), clusters_cuda.link_signature(offsets)),
         "places in clusters": (
-            cluster_rows_cuda.clusters_kernel,
-            cluster_rows_cuda.divide_signature(offsets, weight),
+            cluster_rows.clusters_kernel,
+            cluster_rows.divide_signature(offsets, weight),
         ),
         "arcs of clusters": (
-            cluster_rows_cuda.make_divide(True, special),
-            cluster_rows_cuda.divide_signature(offsets, weight),
+            cluster_rows.make_divide(True, special),
+            cluster_rows.divide_signature(offsets, weight),
         ),
         "by clusters": (by_clusters.make_kernel(distance, True), by_clusters.signature(weight, distance)),
         "moved rows": (layers_cuda.make_move(True, False), layers_cuda.move_signature(offsets, weight)),

@@ -83,15 +83,14 @@ def _offer(takes: Any, v: Any, mark: Any, k: Any, context: Any) -> Any:
 
 
 @device_function
-def _sees_lesser(takes: Any, v: Any, key: Any, k: Any, context: Any) -> Any:
-    """Whether an unmarked neighbour comes before this vertex by its mixed number."""
-    ends, it = context
-    lesser = np.int64(0)
-    if takes:
+def _is_first(v: Any, offsets: Any, ends: Any, mark: Any) -> Any:
+    """Whether none of a vertex's unmarked neighbours in one row has a lesser mixed number."""
+    mine = _mixed(v)
+    for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
         u = np.int64(ends[k])
-        if it.mark[u] == UNMARKED and _mixed(u) < key:
-            lesser = np.int64(1)
-    return lesser, np.int64(0)
+        if mark[u] == UNMARKED and _mixed(u) < mine:
+            return False
+    return True
 
 
 _spread = make_deal(_offer, vertex=False, key=True)
@@ -131,21 +130,6 @@ def make_grow(directed: bool) -> Any:
         found = degree(v, it.offsets) > 0
         return found or (directed and degree(v, it.in_offsets) > 0)
 
-    @device_function
-    def is_least(v, it):
-        """Whether no unmarked neighbour comes before this vertex."""
-        mine = _mixed(v)
-        for k in range(np.int64(it.offsets[v]), np.int64(it.offsets[v + 1])):
-            lesser, _ = _sees_lesser(True, v, mine, k, (it.targets, it))
-            if lesser > 0:
-                return False
-        if directed:
-            for k in range(np.int64(it.in_offsets[v]), np.int64(it.in_offsets[v + 1])):
-                lesser, _ = _sees_lesser(True, v, mine, k, (it.in_sources, it))
-                if lesser > 0:
-                    return False
-        return True
-
     def grow_kernel(it):
         generation, control = np.int64(0), it.control
         for begin in range(thread_index() - lane(), it.n, num_threads()):
@@ -156,11 +140,13 @@ def make_grow(directed: bool) -> Any:
             append(it.front, control, FOUND, v, starts)
         generation = grid_barrier(control, generation)
         turn, generation = grow(np.int64(0), generation, it)
-        # Parts of the graph without a seed: their own least vertices are seeds.
+        # Parts of the graph without a seed: vertices that come before all of their neighbours are seeds.
         for begin in range(thread_index() - lane(), it.n, num_threads()):
             v, starts = begin + lane(), False
             if v < it.n and it.mark[v] == UNMARKED and has_arcs(v, it):
-                starts = is_least(v, it)
+                starts = _is_first(v, it.offsets, it.targets, it.mark)
+                if directed and starts:
+                    starts = _is_first(v, it.in_offsets, it.in_sources, it.mark)
             append(it.front, control, SEEDS, v, starts)
         generation = grid_barrier(control, generation)
         count = control[SEEDS]

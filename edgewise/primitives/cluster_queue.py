@@ -101,7 +101,7 @@ def wake(c: Any, open_then: Any, it: Any) -> Any:
 
 
 @inlined
-def _wait(rows: Any, it: Any, shared: Any) -> Any:
+def _wait(it: Any, shared: Any) -> Any:
     """Wait until a cluster was woken, or all is over; WANTED then. One thread calls it."""
     looks, state, wanted, ended = np.int64(0), np.int64(WORKING), np.int64(0), np.int64(0)
     while state != 0 and ended == 0 and wanted <= 0 and (np.int32(state) <= 0 or looks % PATIENCE != 0):
@@ -123,7 +123,7 @@ def take(rows: Any, it: Any, shared: Any) -> Any:
     there will be none. All threads of a block call it."""
     wanted = np.int64(0)
     if block_thread() == 0:
-        wanted = np.int64(_wait(rows, it, shared))
+        wanted = np.int64(_wait(it, shared))
     block_barrier()
     least, mine = LARGEST, np.int64(-1)
     if shared.chosen[0] == -1:

@@ -228,7 +228,7 @@ def _make_border(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) ->
     wide, narrow = value.type, short.type
 
     @inlined
-    def arc_of(k, end, rows, shared):
+    def arc_of(k, end, rows):
         """An arc across the border: the number of its source, the place and the cluster of its target, its weight; an
         arc that leads nowhere from `end` on."""
         source, p, c, weight = np.uint32(0), np.int64(0), np.int64(-1), weight_of(0, rows.lengths)
@@ -260,7 +260,7 @@ def _make_border(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) ->
         if c >= 0 and key < sent:
             send(wide(plus(key, weight)), p, c, it)
         for k in range(first + BLOCK + block_thread(), end, BLOCK):
-            other, p, c, weight = arc_of(k, end, rows, shared)
+            other, p, c, weight = arc_of(k, end, rows)
             new = wide(plus(shared.keys[other], weight))
             if narrow(new) < narrow(load_now(it.best, p)):
                 send(new, p, c, it)
@@ -287,7 +287,7 @@ def _make_visit(nothing: Any, vertex: _Vertex, arc_of: Any, cross: Any) -> Any:
         near_j, lengths_j, more_j = load(j, begin, count, n, rows)
         near_k, lengths_k, more_k = load(k, begin, count, n, rows)
         near_m, lengths_m, more_m = load(m, begin, count, n, rows)
-        arc, sent = arc_of(first + block_thread(), end, rows, shared), nothing
+        arc, sent = arc_of(first + block_thread(), end, rows), nothing
         old_i, old_j, old_k, old_m = at_i, at_j, at_k, at_m
         shared.keys[i], shared.keys[j], shared.keys[k], shared.keys[m] = at_i, at_j, at_k, at_m
         if lane() == 0:

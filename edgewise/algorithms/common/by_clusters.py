@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.common.cluster_rows import cluster_rows
+from edgewise.algorithms.common.device_graph import WeightedOnGpu, laid_out
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.balance.automatic import largest_degree
 from edgewise.errors import MemoryLimitError, ScheduleError
@@ -38,7 +39,6 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, pinned, room, signals, wait, zeros
-from edgewise.layout.cluster_rows_cuda import WeightedArcs, cluster_rows
 from edgewise.layout.clusters import Clusters, clusters_bytes
 from edgewise.layout.clusters_cuda import grow_clusters
 from edgewise.primitives import cluster_queue
@@ -179,7 +179,7 @@ def _clusters_of(graph: Graph) -> Clusters:
 def _rows_of(graph: Graph, weighted: bool) -> ClusterRows:
     gpu, clusters = graph.gpu, graph.gpu.kept(_clusters_of)
     lengths, in_lengths = (gpu.weights, gpu.in_weights) if weighted else (gpu.targets, gpu.in_sources)
-    on_gpu = WeightedArcs(gpu.offsets, gpu.targets, lengths, gpu.in_offsets, gpu.in_sources, in_lengths)
+    on_gpu = WeightedOnGpu(gpu.offsets, gpu.targets, lengths, gpu.in_offsets, gpu.in_sources, in_lengths)
     return cluster_rows(on_gpu, lengths.dtype if weighted else None, clusters)
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.kernels.cuda.arguments import AtomicInt32s, Int32s, Offsets, Uint8s, Uint32s, Weights, type_of
+from edgewise.algorithms.common.device_graph import WeightedOnGpu
+from edgewise.kernels.cuda.arguments import AtomicInt32s, Int32s, Uint8s, Uint32s, Weights, type_of
 from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, finish, zeros
@@ -15,17 +16,6 @@ from edgewise.layout.clusters import Clusters
 from edgewise.primitives.clusters import SLOTS, ClusterRows, Uint16s
 from edgewise.primitives.deal import degree, make_deal
 from edgewise.primitives.halving import last_not_after
-
-
-class WeightedArcs(NamedTuple):
-    """Out-edges and in-edges with weights, or with any arrays in their place if there are none."""
-
-    offsets: Offsets
-    targets: Uint32s
-    weights: Weights
-    in_offsets: Offsets
-    in_sources: Uint32s
-    in_weights: Weights
 
 
 class Dividing(NamedTuple):
@@ -44,7 +34,7 @@ class Dividing(NamedTuple):
         n, num_clusters: vertices and clusters.
     """
 
-    graph: WeightedArcs
+    graph: WeightedOnGpu
     order: Int32s
     place: Int32s
     begins: Int32s
@@ -152,7 +142,7 @@ def _divide_kernel(offsets: np.dtype, weight: np.dtype | None, fills: bool) -> K
     return fixed_kernel(make_divide, divide_signature(offsets, weight), weight is not None, fills)
 
 
-def cluster_rows(graph: WeightedArcs, weight: np.dtype | None, clusters: Clusters) -> ClusterRows:
+def cluster_rows(graph: WeightedOnGpu, weight: np.dtype | None, clusters: Clusters) -> ClusterRows:
     """The arcs of a graph by clusters, on the GPU.
 
     Args:
