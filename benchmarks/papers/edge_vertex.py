@@ -18,10 +18,8 @@ and edges of com-LiveJournal. The real ones are those of the project's test data
 import argparse
 import csv
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +27,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import built, versions
 from benchmarks.ours import EXAMPLES, load
+from benchmarks.papers.command import options_of
 from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
 from benchmarks.papers.load_balancing_setup import Columns
 
@@ -341,17 +340,9 @@ def main() -> None:
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
     parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
-    parser.add_argument("--output", help="measure, and write a CSV file")
-    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
-    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
-    options = parser.parse_args()
-    if options.plot:
-        from benchmarks.papers.edge_vertex_plots import draw
-
-        draw(Path(options.plot), Path(options.document) if options.document else None)
+    options = options_of(parser, "benchmarks.papers.edge_vertex_plots", "measure, and write a CSV file")
+    if options is None:
         return
-    if not options.output:
-        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
     machine = versions()
     with open(options.output, "w", newline="", buffering=1) as file:
         writer = csv.DictWriter(file, FIELDS)

@@ -36,6 +36,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize, versions
+from benchmarks.papers.command import options_of
 from benchmarks.papers.graffix_setup import (
     AT_THE_END,
     EACH_STEP,
@@ -381,17 +382,11 @@ def main() -> None:
     parser.add_argument(
         "--within", type=float, default=1e9, help="seconds after which no unit begins (default: no limit)"
     )
-    parser.add_argument("--output", help="measure, and write or go on with a CSV file")
-    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
-    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
-    options = parser.parse_args()
-    if options.plot:
-        from benchmarks.papers.graffix_plots import draw
-
-        draw(Path(options.plot), Path(options.document) if options.document else None)
+    options = options_of(
+        parser, "benchmarks.papers.graffix_plots", "measure, and write or go on with a CSV file"
+    )
+    if options is None:
         return
-    if not options.output:
-        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
     how = How(options.device, options.repeat)
     names = options.graphs.split(",") if options.graphs else list(graphs(options.scale))
     wanted = units(options.parts.split(","), names, how)

@@ -18,10 +18,8 @@ The paper's figures are known from its text only; the printed standard deviation
 import argparse
 import csv
 import statistics
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +27,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import built, versions
 from benchmarks.ours import EXAMPLES, load
+from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import GRAPHS, STRATEGIES, Columns, uniform_on_gpu
 
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
@@ -183,17 +182,9 @@ def main() -> None:
         "--strategies", default=";".join(STRATEGIES), help="names, by semicolons (default: all)"
     )
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
-    parser.add_argument("--output", help="measure, and write a CSV file")
-    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
-    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
-    options = parser.parse_args()
-    if options.plot:
-        from benchmarks.papers.load_balancing_plots import draw
-
-        draw(Path(options.plot), Path(options.document) if options.document else None)
+    options = options_of(parser, "benchmarks.papers.load_balancing_plots", "measure, and write a CSV file")
+    if options is None:
         return
-    if not options.output:
-        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
     machine = versions()
     for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
         measured(fresh(uniform_on_gpu(2000, 20_000, 1)), "bfs", strategy, 0, 1)

@@ -22,7 +22,6 @@ Each answer that is timed is compared with that of another way, which its verifi
 import argparse
 import csv
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +34,7 @@ import edgewise as ew
 from benchmarks.beyond import Run, forget
 from benchmarks.beyond import timed as timed_calls
 from benchmarks.gpu import built, synchronize, versions
+from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
 from benchmarks.papers.wolfpath_near_far import NearFar
@@ -366,17 +366,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--scale", type=int, default=23, help="of the graph beyond (default: %(default)s)")
     parser.add_argument("--limit", default="384MB", help="of the GPU's memory (default: %(default)s)")
-    parser.add_argument("--output", help="measure, and write a CSV file")
-    parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
-    parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
-    options = parser.parse_args()
-    if options.plot:
-        from benchmarks.papers.wolfpath_plots import draw
-
-        draw(Path(options.plot), Path(options.document) if options.document else None)
+    options = options_of(parser, "benchmarks.papers.wolfpath_plots", "measure, and write a CSV file")
+    if options is None:
         return
-    if not options.output:
-        sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
     machine, parts = versions(), set(options.parts.split(","))
     # CuPy compiles its kernels when they are first used, and edgewise its own.
     small = Case("small", uniform_on_gpu(2000, 20_000, 1))
