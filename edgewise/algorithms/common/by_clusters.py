@@ -293,7 +293,7 @@ def keys_by_clusters(
     visits, clusters = int(host[VISITED]), rows.num_clusters
     across = len(rows.border) / max(graph.num_arcs, 1)
     run.explain(
-        f"by {clusters:,} clusters of at most {MOST:,} vertices, which were visited {visits:,} times; {across:.1%} of "
-        "the arcs lead across their borders"
+        f"on the GPU by {clusters:,} clusters of at most {MOST:,} vertices, which were visited {visits:,} times; "
+        f"{across:.1%} of the arcs lead across their borders"
     )
     return found.view(dtype), int(host[FARTHEST]), visits
