@@ -14,6 +14,7 @@ from edgewise.approx.confluence import mean_confluence as mean_confluence
 from edgewise.approx.core import Core as Core
 from edgewise.approx.core import core_graph as core_graph
 from edgewise.approx.degree import normalize_degrees as normalize_degrees
+from edgewise.approx.loading import load as load
 from edgewise.approx.measure import Evaluation as Evaluation
 from edgewise.approx.measure import evaluate as evaluate
 from edgewise.approx.refine import Refined as Refined
@@ -24,7 +25,6 @@ from edgewise.approx.suggestions import suggest as suggest
 from edgewise.approx.sweeping import Sweep as Sweep
 from edgewise.approx.sweeping import sweep as sweep
 from edgewise.approx.transformed import Approximate as Approximate
-from edgewise.approx.transformed import load as load
 
 __all__ = [
     "Approximate",

@@ -74,14 +74,8 @@ def form_clusters(
         ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("form_clusters", graph)
-    threshold = as_knob("form_clusters: threshold", threshold, most=np.inf, auto=True)
-    margin, budget = (
-        as_fraction("form_clusters: margin", margin),
-        as_fraction("form_clusters: budget", budget),
-    )
-    size = as_count("form_clusters: size", size, 2)
+    knobs = cluster_knobs(threshold, margin, budget, size)
     started = time.perf_counter()
-    knobs: dict[str, Any] = {"threshold": threshold, "margin": margin, "budget": budget, "size": size}
 
     def on_gpu() -> _Formed:
         from edgewise.approx.clusters_cuda import around_on_gpu, counted_on_gpu
@@ -100,6 +94,16 @@ def form_clusters(
     knobs["threshold"] = threshold
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "form_clusters", knobs, seconds, clusters, on_gpu=there)
+
+
+def cluster_knobs(threshold: Any, margin: Any, budget: Any, size: Any) -> dict[str, Any]:
+    """The knobs of `form_clusters` by their names. Raises ParameterError."""
+    return {
+        "threshold": as_knob("form_clusters: threshold", threshold, most=np.inf, auto=True),
+        "margin": as_fraction("form_clusters: margin", margin),
+        "budget": as_fraction("form_clusters: budget", budget),
+        "size": as_count("form_clusters: size", size, 2),
+    }
 
 
 class _Formed(NamedTuple):

@@ -17,6 +17,7 @@ on to slots that are taken), and a vertex is numbered once (line 19 numbers it a
 
 import functools
 import time
+from typing import Any
 
 import numpy as np
 
@@ -73,13 +74,9 @@ def coalesce(
         ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("coalesce", graph)
-    chunk, extra = as_count("coalesce: chunk", chunk, 1), as_count("coalesce: extra", extra, 0)
-    if extra >= chunk:
-        raise ParameterError(f"coalesce: extra is {extra}; expected an integer from 0 to {chunk - 1}")
-    threshold = as_float("coalesce: threshold", threshold, "a number of at least 0", most=np.inf)
-    budget = as_fraction("coalesce: budget", budget)
-    knobs = {"chunk": chunk, "threshold": threshold, "budget": budget, "extra": extra}
-    most = int(part_of(budget, graph.num_edges))
+    knobs = chunk_knobs(chunk, threshold, budget, extra)
+    chunk, threshold, extra = knobs["chunk"], knobs["threshold"], knobs["extra"]
+    most = int(part_of(knobs["budget"], graph.num_edges))
     started = time.perf_counter()
 
     def on_gpu() -> tuple[np.ndarray, Added, Copies]:
@@ -103,6 +100,26 @@ def coalesce(
     return Approximate(graph, order, added, "coalesce", knobs, seconds, copies=copies, on_gpu=there)
 
 
+def chunk_knobs(chunk: Any, threshold: Any, budget: Any, extra: Any) -> dict[str, Any]:
+    """The knobs of `coalesce` by their names. Raises ParameterError."""
+    chunk, extra = as_count("coalesce: chunk", chunk, 1), as_count("coalesce: extra", extra, 0)
+    if extra >= chunk:
+        raise ParameterError(f"coalesce: extra is {extra}; expected an integer from 0 to {chunk - 1}")
+    threshold = as_float("coalesce: threshold", threshold, "a number of at least 0", most=np.inf)
+    budget = as_fraction("coalesce: budget", budget)
+    return {"chunk": chunk, "threshold": threshold, "budget": budget, "extra": extra}
+
+
+def edges_enough(threshold: float, sizes: np.ndarray) -> np.ndarray:
+    """How many edges to a chunk are enough for a replica, float64. The threshold is at most 1.
+
+    Args:
+        threshold: see `coalesce`.
+        sizes: how many vertices chunks have.
+    """
+    return np.maximum(1, np.ceil(threshold * sizes - 1e-9))
+
+
 def _replicas(
     graph: Graph, numbering: Numbering, chunks: Chunks, threshold: float
 ) -> tuple[Pairs, np.ndarray]:
@@ -113,8 +130,7 @@ def _replicas(
     by_parent = chunk[numbering.parent[has_parent]]
     near_free = np.zeros(len(sizes), np.bool_)
     near_free[chunk[has_parent][free[by_parent] > 0]] = True
-    enough = near_free & (threshold <= 1)
-    least = np.where(enough, np.maximum(1, np.ceil(min(threshold, 1) * sizes - 1e-9)), np.inf)
+    least = np.where(near_free & (threshold <= 1), edges_enough(min(threshold, 1), sizes), np.inf)
     of_original = np.empty(len(chunk), np.int32)
     of_original[numbering.order] = chunk
     found = well_connected(graph, of_original, least)

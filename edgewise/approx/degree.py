@@ -75,12 +75,7 @@ def normalize_degrees(
         ScheduleError, DeviceError, MemoryLimitError: an unknown device, or one that cannot be used or has no room.
     """
     check_graph("normalize_degrees", graph)
-    given = {"threshold": threshold, "fill": fill, "budget": budget}
-    knobs: dict[str, Any] = {
-        name: as_knob(f"normalize_degrees: {name}", value, most=1, auto=name == "threshold")
-        for name, value in given.items()
-    }
-    knobs["warp"] = as_count("normalize_degrees: warp", warp, 1)
+    knobs = degree_knobs(threshold, fill, budget, warp)
     started = time.perf_counter()
     if knobs["threshold"] == "auto":
         knobs["threshold"] = auto_threshold(graph.out_degree.astype(np.int64))
@@ -104,6 +99,16 @@ def normalize_degrees(
     )
     seconds = time.perf_counter() - started
     return Approximate(graph, order, added, "normalize_degrees", knobs, seconds, on_gpu=there)
+
+
+def degree_knobs(threshold: Any, fill: Any, budget: Any, warp: Any) -> dict[str, Any]:
+    """The knobs of `normalize_degrees` by their names. Raises ParameterError."""
+    given = {"threshold": threshold, "fill": fill, "budget": budget}
+    knobs = {
+        name: as_knob(f"normalize_degrees: {name}", value, most=1, auto=name == "threshold")
+        for name, value in given.items()
+    }
+    return {**knobs, "warp": as_count("normalize_degrees: warp", warp, 1)}
 
 
 def auto_threshold(degree: np.ndarray) -> float:

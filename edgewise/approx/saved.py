@@ -95,7 +95,8 @@ def load_arrays(path: Any) -> tuple[Graph, dict[str, Any], dict[str, np.ndarray]
         path: of the folder.
 
     Returns:
-        The graph that was given; technique, knobs, seconds and chunk; and the arrays by their names, checked.
+        The graph that was given; technique, knobs, seconds and chunk; and the arrays by their names. Their kinds,
+        lengths and ranges are right; `edgewise.approx.loading` checks whether the technique makes such a graph.
 
     Raises:
         ParseError: a file is missing, damaged, of a newer version, or does not belong to the other one.
@@ -116,16 +117,17 @@ def load_arrays(path: Any) -> tuple[Graph, dict[str, Any], dict[str, np.ndarray]
     except FileNotFoundError:
         raise ParseError(f"there is no file {file}; expected a folder that Approximate.save wrote") from None
     except _DAMAGE as error:
-        raise _damaged(file, str(error) or type(error).__name__) from None
+        raise damaged(file, str(error) or type(error).__name__) from None
     if found.pop("graph").tobytes() != key_of(graph):
         raise ParseError(f"{file} belongs to another graph than {GRAPH} beside it; save both again")
     problem = _problem(graph.num_vertices, told["chunk"], found)
     if problem is not None:
-        raise _damaged(file, problem)
+        raise damaged(file, problem)
     return graph, told, found
 
 
-def _damaged(file: Path, problem: str) -> ParseError:
+def damaged(file: Path, problem: str) -> ParseError:
+    """What is raised for a file with which there is such a problem."""
     return ParseError(f"{file} is damaged: {problem}. Copy it again, or make it anew")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.copies import Copies, Slots, in_slots
-from edgewise.approx.saved import load_arrays, save_arrays
+from edgewise.approx.saved import save_arrays
 from edgewise.errors import DeviceWarning, GraphError, MemoryLimitError, ParameterError, warn
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
@@ -175,24 +175,6 @@ class Approximate:
     def __repr__(self) -> str:
         knobs = ", ".join(f"{name}={value}" for name, value in self.knobs.items())
         return f"<{self.technique}({knobs}): {self.num_added:,} edges added to {self.original!r}>"
-
-
-def load(path: str | os.PathLike[str]) -> Approximate:
-    """Read what `Approximate.save` has written. The graph that was given stays in its file, see `edgewise.load`.
-
-    All that is read is checked, but for this: that edges were not there before, and are as long as a path.
-
-    Args:
-        path: of the folder.
-
-    Raises:
-        ParseError: there are no such files, or they are damaged, of a newer version, or not of one graph.
-    """
-    graph, told, arrays = load_arrays(path)
-    added = Added(arrays["sources"], arrays["targets"], arrays.get("weights"))
-    copies = None if told["chunk"] is None else Copies(told.pop("chunk"), arrays["vertex"], arrays["to"])
-    told.pop("chunk", None)
-    return Approximate(graph, arrays["order"], added, **told, clusters=arrays.get("clusters"), copies=copies)
 
 
 def _arrays(added: Added) -> dict[str, np.ndarray]:
