@@ -444,9 +444,9 @@ def test_what_depends_on_the_numbers_of_vertices_is_not_compared():
     assert told.difference.inaccuracy < 1e-12
     for call, options, problem in (
         (ew.betweenness, {"k": 8}, "k draws other sources"),
-        (ew.scc, {"field": "component"}, "indices or times"),
-        (ew.sssp, {"source": 3, "field": "parent_index"}, "indices or times"),
-        (ew.scc, {"field": "seconds"}, "indices or times"),
+        (ew.scc, {"field": "component"}, "vertices, labels or times"),
+        (ew.sssp, {"source": 3, "field": "parent_index"}, "vertices, labels or times"),
+        (ew.scc, {"field": "seconds"}, "vertices, labels or times"),
         (lambda graph: ew.run(Draws, graph), {"field": "strength"}, "draws random numbers"),
         (3, {}, "expected an Approximate and a call"),
     ):

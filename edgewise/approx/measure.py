@@ -1,22 +1,21 @@
 """What an approximate graph gains, and what it costs in exactness: a call on it and on the graph it is made of."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.approx.comparable import check_given, name_of, spec_of
 from edgewise.approx.transformed import Approximate
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
 from edgewise.numeric import is_integer
+from edgewise.program.inspect import Specification
 from edgewise.result import Result
 from edgewise.text import shown
 
-#: What is compared of the results of algorithms: a value for each vertex, or one number.
-_OF_VERTICES = {"bfs": "level", "sssp": "distance", "pagerank": "rank", "betweenness": "centrality"}
-_NUMBERS = {"scc": "num_components", "components": "num_components", "mst": "total_weight"}
 #: How many of the first vertices are compared.
 _TOP = 100
 
@@ -76,6 +75,22 @@ class Evaluation:
         return self.exact_seconds / self.renumbered_seconds
 
 
+class _Timed(NamedTuple):
+    """A call on a graph.
+
+    Attributes:
+        values, name: what is compared of its first result, and its name.
+        seconds: the median of the others' seconds.
+        spec, given: of a program: what is known of it, and the values that it got; else None and none.
+    """
+
+    values: np.ndarray
+    name: str
+    seconds: float
+    spec: Specification | None
+    given: dict[str, Any]
+
+
 def evaluate(
     made: Approximate,
     call: Callable[..., Result],
@@ -89,7 +104,9 @@ def evaluate(
     Args:
         made: the approximate graph.
         call: an algorithm, such as ``ew.pagerank``, or a function that runs a program; it gets a graph, then
-            `arguments` and `options`, which may be ids, but not arrays in the order of vertices.
+            `arguments` and `options`, which may be ids, but not arrays in the order of vertices. It is called with
+            three graphs, whose vertices are numbered otherwise. A program takes ids by parameters of ``ew.VERTEX``,
+            and values for vertices or edges in the order of that graph.
         arguments, options: the others of the call.
         field: the name of what is compared of the result, a number for each vertex, or one; None for what an algorithm
             is for.
@@ -100,8 +117,9 @@ def evaluate(
 
     Raises:
         ParameterError: no approximate graph or no call; a result without such values, or with some that depend on how
-            vertices are numbered: indices, labels, and what is drawn at random; or a repeat that is not an integer of
-            at least 1.
+            vertices are numbered: vertices, labels, and what is drawn at random; values that are in the order of one
+            graph; or a repeat that is not an integer of at least 1.
+        ProgramError: a program whose answers depend on how vertices are numbered, with the line.
     """
     if not isinstance(made, Approximate) or not callable(call):
         raise ParameterError(
@@ -111,31 +129,39 @@ def evaluate(
         raise ParameterError(
             "evaluate: k draws other sources where vertices are numbered otherwise; give their ids: sources=[...]"
         )
+    for name in ("personalization", "start"):
+        if not isinstance(options.get(name, {}), Mapping | None):
+            raise ParameterError(
+                f"evaluate: {name} is {shown(options[name])}, in the order of one graph; give it by ids: {{id: value}}"
+            )
     if not is_integer(repeat) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
 
-    def timed(graph: Graph) -> tuple[np.ndarray, str, float]:
-        """What is compared of the first result, its name, and the median of the others' seconds; no result is kept."""
+    def timed(graph: Graph) -> _Timed:
+        """A call on a graph; no result is kept."""
         first = call(graph, *arguments, **options)
         if getattr(first, "graph", graph) is not graph:
             raise ParameterError(
                 f"evaluate: the call ran on {shown(first.graph)}, and not on the graph that it was given, which is its "
                 "first argument"
             )
-        name = _name_of(first, field)
+        name, spec = name_of(first, field), spec_of(first)
         times = (call(graph, *arguments, **options).seconds for _ in range(repeat))
-        return _given(first, name), name, statistics.median(times)
+        given = getattr(first, "_given", {})
+        return _Timed(_values(first, name), name, statistics.median(times), spec, given)
 
-    wanted, name, exact_seconds = timed(made.original)
-    _, _, renumbered_seconds = timed(made.renumbered)
-    given, _, seconds = timed(made.graph)
-    values = made.in_order(given) if np.ndim(given) else given
-    difference = compare(_finite(wanted, name), _finite(values, name))
+    exact, renumbered = timed(made.original), timed(made.renumbered)
+    if exact.spec is not None:
+        check_given(made, exact.spec, exact.given, renumbered.given)
+    found = timed(made.graph)
+    wanted, is_level = exact.values, exact.spec is None and exact.name == "level"
+    values = made.in_order(found.values) if np.ndim(found.values) else found.values
+    difference = compare(_finite(wanted, is_level), _finite(values, is_level))
     same = np.array_equal(wanted, values, equal_nan=wanted.dtype.kind == "f")
     return Evaluation(
-        exact_seconds,
-        renumbered_seconds,
-        seconds,
+        exact.seconds,
+        renumbered.seconds,
+        found.seconds,
         made.seconds,
         made.extra_space,
         made.num_added,
@@ -143,29 +169,7 @@ def evaluate(
     )
 
 
-def _name_of(result: Result, field: str | None) -> str:
-    """The name of what is compared of a result.
-
-    Raises:
-        ParameterError: it has nothing to compare, or what has another meaning where vertices are numbered otherwise.
-    """
-    algorithm, known = getattr(result, "algorithm", None), {**_OF_VERTICES, **_NUMBERS}
-    if field is None and algorithm not in known:
-        raise ParameterError(
-            f"evaluate got {shown(result)}; expected the result of one of {', '.join(sorted(known))}, or a field"
-        )
-    prepared = getattr(result, "_prepared", None)
-    if prepared is not None and prepared.spec.draws:
-        raise ParameterError(
-            "evaluate: a program that draws random numbers draws others for vertices in another order"
-        )
-    name = known[str(algorithm)] if field is None else field
-    if name == "component" or name.endswith(("_index", "seconds")):
-        raise ParameterError(f"evaluate: {shown(name)} has indices or times, whose differences mean nothing")
-    return name
-
-
-def _given(result: Result, name: str) -> np.ndarray:
+def _values(result: Result, name: str) -> np.ndarray:
     """What is compared of a result as it is: shape (n,), or a number. Raises ParameterError."""
     try:
         found = np.asarray(getattr(result, name))
@@ -179,13 +183,14 @@ def _given(result: Result, name: str) -> np.ndarray:
     return found
 
 
-def _finite(given: np.ndarray, name: str) -> np.ndarray:
-    """The values as float64, shape (n,) or (1,); NaN for vertices that were not reached."""
-    found = np.atleast_1d(given).astype(np.float64)
-    if name == "level":
-        found[np.atleast_1d(given) < 0] = np.nan
-    elif name == "distance" and given.dtype.kind == "i":
-        found[np.atleast_1d(given) == np.iinfo(given.dtype).max] = np.nan
+def _finite(given: np.ndarray, is_level: bool) -> np.ndarray:
+    """The values as float64, shape (n,) or (1,); NaN for vertices that were not reached: levels below 0, and integers
+    that are ``ew.INFINITY``, or ``-ew.INFINITY``, in their dtype."""
+    given = np.atleast_1d(given)
+    found = given.astype(np.float64)
+    if given.dtype.kind == "i":
+        limits = np.iinfo(given.dtype)
+        found[(given == limits.max) | (given == limits.min) | (is_level & (given < 0))] = np.nan
     return found
 
 

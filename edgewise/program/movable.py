@@ -8,7 +8,7 @@ line. So are random numbers, which depend on the vertex.
 """
 
 import ast
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgewise.errors import ProgramError
 from edgewise.program.declarations import STATE_ARRAYS
@@ -16,44 +16,70 @@ from edgewise.program.declare import REQUIRED, VERTEX
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
 
-_ADVICE = (
-    "a program over layers may use a vertex as an index of vertex fields, compare it with another or with -1 by == or "
-    "!=, and keep it by an assignment of its own, x = v, in a variable that only holds vertices or -1, or in a field "
-    "of ew.VERTEX. To use it as a number, give each vertex its own: number = ew.vertex(int), number=np.arange(n); or "
-    "leave layout at 'auto'"
-)
+
+class Moved(NamedTuple):
+    """How messages speak of a graph whose vertices are numbered otherwise.
+
+    Attributes:
+        where: on what the program runs.
+        numbers: what gives each vertex a number of its own.
+        instead: what to do if the program stays as it is.
+    """
+
+    where: str
+    numbers: str
+    instead: str
+
+    @property
+    def advice(self) -> str:
+        """What a program may do with vertices."""
+        return (
+            f"a program {self.where} may use a vertex as an index of vertex fields, compare it with another or with -1 "
+            "by == or !=, and keep it by an assignment of its own, x = v, in a variable that only holds vertices or "
+            "-1, or in a field of ew.VERTEX. To use it as a number, give each vertex its own: number = ew.vertex(int), "
+            f"number={self.numbers}; or {self.instead}"
+        )
 
 
-def check_movable(spec: Specification) -> None:
+LAYERS = Moved("over layers", "np.arange(n)", "leave layout at 'auto'")
+
+
+def check_movable(spec: Specification, moved: Moved = LAYERS) -> None:
     """Refuse a program whose answers depend on how vertices are numbered.
+
+    Args:
+        spec: of the program.
+        moved: for messages.
 
     Raises:
         ProgramError: naming the function and the line.
     """
     if spec.draws:
         raise ProgramError(
-            f"{spec.name} draws random numbers, which depend on the numbers of vertices; leave layout at 'auto'"
+            f"{spec.name} draws random numbers, which depend on the numbers of vertices; {moved.instead}"
         )
     if spec.keeps_messages:
         raise ProgramError(
-            f"{spec.name} asks for all messages in the order of their sources; leave layout at 'auto'"
+            f"{spec.name} asks for all messages in the order of their sources; {moved.instead}"
         )
     for name, function in spec.functions.items():
         if name != "combine":
-            _Uses(spec, function, with_vertex=name not in ("proceed", "edge_compute")).check()
+            _Uses(spec, function, moved, with_vertex=name not in ("proceed", "edge_compute")).check()
     fields: dict[str, Any] = {**spec.vertex_fields, **spec.edge_fields}
     for name, declared in fields.items():
         if declared.dtype is VERTEX and not (declared.init is REQUIRED or declared.init == -1):
             raise ProgramError(
-                f"{spec.name}.{name} begins as the index {declared.init}; over layers it may begin as -1, or be given"
+                f"{spec.name}.{name} begins as the index {declared.init}; {moved.where} it may begin as -1, or be given"
             )
 
 
 class _Uses:
     """How one function uses vertices and arcs."""
 
-    def __init__(self, spec: Specification, function: UserFunction, *, with_vertex: bool) -> None:
-        arguments = function.arguments
+    def __init__(
+        self, spec: Specification, function: UserFunction, moved: Moved, *, with_vertex: bool
+    ) -> None:
+        arguments, self._moved = function.arguments, moved
         self._function, self._state = function, arguments[-1]
         self._vertex = arguments[0] if with_vertex else None
         self._edge = arguments[0] if function.name == "edge_compute" else None
@@ -74,12 +100,13 @@ class _Uses:
             for node in ast.walk(statement):
                 if self._is_vertex(node) and not self._is_well_used(node):
                     raise self._function.refuse(
-                        node, f"{ast.unparse(node)} is used as a number here; {_ADVICE}"
+                        node, f"{ast.unparse(node)} is used as a number here; {self._moved.advice}"
                     )
                 if self._is_arc(node) and not self._is_index(node):
                     raise self._function.refuse(
                         node,
-                        f"{ast.unparse(node)} is used as a number; over layers it may be an index of edge fields only",
+                        f"{ast.unparse(node)} is used as a number; {self._moved.where} it may be an index of edge "
+                        "fields only",
                     )
                 if isinstance(node, ast.Subscript) and self._is_array(node.value):
                     self._check_index(node)
@@ -162,15 +189,16 @@ class _Uses:
         of_arc = self._is_arc(node.slice)
         if not (of_arc or self._is_vertex(node.slice)):
             raise self._function.refuse(
-                node, f"{ast.unparse(node.slice)} is an index, but a number and no vertex; {_ADVICE}"
+                node,
+                f"{ast.unparse(node.slice)} is an index, but a number and no vertex; {self._moved.advice}",
             )
         name = node.value.attr  # type: ignore[attr-defined]
         if of_arc != (name in self._of_arcs):
             kinds = ("an edge", "vertices") if of_arc else ("a vertex", "edges")
             raise self._function.refuse(
                 node,
-                f"{ast.unparse(node.slice)} is {kinds[0]}, and {name} has values of {kinds[1]}: over layers this would "
-                "be another value",
+                f"{ast.unparse(node.slice)} is {kinds[0]}, and {name} has values of {kinds[1]}: {self._moved.where} "
+                "this would be another value",
             )
 
     def _check_stored(self, node: ast.AST) -> None:
@@ -180,7 +208,9 @@ class _Uses:
         parent = self._parents[node]
         if not (isinstance(parent, ast.Assign) and (self._is_vertex(parent.value) or _is_none(parent.value))):
             stored = ast.unparse(parent.value) if isinstance(parent, ast.Assign) else ast.unparse(parent)
-            raise self._function.refuse(node, f"{stored} is stored as a vertex, but is a number; {_ADVICE}")
+            raise self._function.refuse(
+                node, f"{stored} is stored as a vertex, but is a number; {self._moved.advice}"
+            )
 
 
 def _is_none(node: ast.AST) -> bool:
