@@ -95,7 +95,7 @@ def test_each_ladder_begins_with_what_adds_no_edges():
 
 
 STEPS = tuple(
-    sweeping.Step(value, speedup, 1.25, inaccuracy, 0.0, added, added / 1000)
+    sweeping.Step(value, speedup, 1.25, inaccuracy, 0.0, added, added / 1000, 0.5, 0.5 / speedup)
     for value, speedup, inaccuracy, added in ((0.0, 1.2, 0.0, 0), (0.3, 1.5, 0.025, 10), (0.6, 0.9, 0.1, 80))
 )
 
@@ -178,12 +178,21 @@ def test_suggestions_are_those_of_sweeps_in_their_order():
         assert each.speedup_by_edges == each.speedup / each.speedup_by_order
         assert each.make(graph).technique == each.technique.__name__
     first = found.suggestions[0]
-    assert found.best is (first if first.speedup >= suggestions.WORTH else None)
+    long = min(each.exact_seconds for each in found.suggestions) >= suggestions.TOO_SHORT
+    assert found.best is (first if long and first.speedup >= suggestions.WORTH else None)
+    assert ("too short to tell" in found.reason) is not long
 
 
-def suggestion(speedup, inaccuracy):
+def suggestion(speedup, inaccuracy, exact=0.5):
     return ew.approx.Suggestion(
-        ew.approx.normalize_degrees, {"threshold": 0.3}, inaccuracy, speedup, 1.0, 0.01
+        ew.approx.normalize_degrees,
+        {"threshold": 0.3},
+        inaccuracy,
+        speedup,
+        1.0,
+        0.01,
+        exact,
+        exact / speedup,
     )
 
 
@@ -191,7 +200,7 @@ def test_nothing_is_chosen_if_nothing_is_faster_or_accurate_enough():
     graph = skewed()
 
     def chosen(*found):
-        return suggestions._chosen(found, 0.05, graph)
+        return suggestions._chosen(found, 0.05, graph, False)
 
     best = chosen(suggestion(1.4, 0.02), suggestion(1.2, 0.0), suggestion(2.0, 0.5))
     assert best.best is best.suggestions[0] and "1.40 times as fast" in best.reason
@@ -199,6 +208,24 @@ def test_nothing_is_chosen_if_nothing_is_faster_or_accurate_enough():
     assert slow.best is None and "1.04 times as fast as the exact call, and from 1.05 on" in slow.reason
     far = chosen(suggestion(2.0, 0.2), suggestion(1.5, 0.1))
     assert far.best is None and "the least inaccuracy is 10.00%, and 5.00% was asked for" in far.reason
+
+
+def test_nothing_is_chosen_if_times_are_too_short_to_tell():
+    graph = skewed()
+
+    def chosen(*found, is_whole=False):
+        return suggestions._chosen(found, 0.05, graph, is_whole)
+
+    short = chosen(suggestion(3.0, 0.02, exact=0.0006), suggestion(1.2, 0.0, exact=0.0005))
+    assert short.best is None
+    assert "3.00 times as fast as the exact call, but the exact call takes 0.500 ms" in short.reason
+    assert "this one 0.200 ms: below 1 ms times are too short" in short.reason
+    assert short.reason.endswith("take a larger size, or evaluate it on the graph itself")
+    # One of the times of the exact call is long by chance.
+    assert chosen(suggestion(3.0, 0.02, exact=0.003), suggestion(1.2, 0.0, exact=0.0005)).best is None
+    slow = chosen(suggestion(1.01, 0.02, exact=0.0005), is_whole=True)
+    assert slow.best is None and slow.reason.endswith("too short to tell them apart")
+    assert chosen(suggestion(3.0, 0.02, exact=0.001)).best is not None
 
 
 def test_what_is_chosen_is_tried_again():

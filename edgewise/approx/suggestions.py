@@ -23,6 +23,8 @@ from edgewise.text import shown
 
 #: A call counts as faster from here on: medians of the same call differ by as much.
 WORTH = 1.05
+#: Times of a call that takes fewer seconds differ by more than that by chance.
+TOO_SHORT = 1e-3
 #: An odd number: its multiples of 64 bits are all vertices in a mixed order.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,6 +40,7 @@ class Suggestion:
         speedup: predicted.
         speedup_by_order: predicted of the new order alone, which is exact.
         added_fraction: added edges of the sample, as a fraction of its edges.
+        exact_seconds, seconds: how long the exact call took on the sample, and the approximate one.
     """
 
     technique: Technique
@@ -46,6 +49,8 @@ class Suggestion:
     speedup: float
     speedup_by_order: float
     added_fraction: float
+    exact_seconds: float
+    seconds: float
 
     @property
     def speedup_by_edges(self) -> float:
@@ -62,7 +67,8 @@ class Suggested:
     """What `suggest` found.
 
     Attributes:
-        best: the fastest that is accurate enough, or None if none is faster than the exact call.
+        best: the fastest that is accurate enough, or None if none is faster than the exact call, or calls are too short
+            to tell.
         reason: why it is the best, or why there is none.
         suggestions: all that were tried: those that are accurate enough first, the fastest first among either.
         sample: the graph on which they were tried.
@@ -89,7 +95,8 @@ def suggest(
 
     A sample predicts only roughly: its rim has fewer edges than the graph, and a small graph fits in caches where the
     whole one does not. Evaluate what is suggested on the graph itself (`edgewise.approx.evaluate`) before it is relied
-    on. What would be chosen is tried a second time, and the lower one of its speed-ups counts. If the whole graph is no
+    on. What would be chosen is tried a second time, and the lower one of its speed-ups counts. Nothing is chosen where
+    the exact call takes less than a millisecond on the sample, which is too short to tell. If the whole graph is no
     larger than `size`, it is the sample. O(n + m) for the sample, beside the calls.
 
     Args:
@@ -129,7 +136,7 @@ def suggest(
         (second,) = _tried(each.technique, each.knobs, sample, call, arguments, field, repeat, options)
         return min(each, second, key=lambda one: one.speedup)
 
-    return _chosen(_confirmed(found, most, again), most, sample)
+    return _chosen(_confirmed(found, most, again), most, sample, sample is graph)
 
 
 def _tried(
@@ -153,6 +160,8 @@ def _tried(
             step.speedup,
             step.speedup_by_order,
             step.added / max(1, sample.num_edges),
+            step.exact_seconds,
+            step.seconds,
         )
         for step in swept.steps
     ]
@@ -174,26 +183,31 @@ def _confirmed(
         trials[0] = again(first), True
 
 
-def _chosen(found: tuple[Suggestion, ...], most: float, sample: Graph) -> Suggested:
-    """The best of suggestions in their order, with a reason."""
+def _chosen(found: tuple[Suggestion, ...], most: float, sample: Graph, is_whole: bool) -> Suggested:
+    """The best of suggestions in their order, with a reason; `is_whole` says that the sample is the graph."""
     first = found[0]
     if first.inaccuracy > most:
         least = min(each.inaccuracy for each in found)
         reason = f"none is accurate enough: the least inaccuracy is {least:.2%}, and {most:.2%} was asked for"
         return Suggested(None, reason, found, sample)
     faster = np.floor(100 * first.speedup) / 100
-    told = (
-        f"{first.technique.__name__} with {first.knobs} is the fastest of those accurate enough: {faster:.2f}"
+    reason = (
+        f"{first.technique.__name__} with {first.knobs} is the fastest of those accurate enough: {faster:.2f} times as "
+        "fast as the exact call"
     )
-    if first.speedup < WORTH:
-        return Suggested(
-            None,
-            f"{told} times as fast as the exact call, and from {WORTH} on it counts as faster",
-            found,
-            sample,
+    # The least of several times of the same call has least of chance in it.
+    exact, worth = min(each.exact_seconds for each in found), first.speedup >= WORTH
+    if exact < TOO_SHORT:
+        larger = "" if is_whole else "; take a larger size, or evaluate it on the graph itself"
+        reason += (
+            f", but the exact call takes {1e3 * exact:.3f} ms, and this one {1e3 * first.seconds:.3f} ms: below "
+            f"{1e3 * TOO_SHORT:g} ms times are too short to tell them apart{larger}"
         )
-    reason = f"{told} times as fast, {first.speedup_by_order:.2f} by the new order alone"
-    return Suggested(first, f"{reason}; inaccuracy {first.inaccuracy:.2%}", found, sample)
+    elif not worth:
+        reason += f", and from {WORTH} on it counts as faster"
+    else:
+        reason += f", {first.speedup_by_order:.2f} by the new order alone; inaccuracy {first.inaccuracy:.2%}"
+    return Suggested(first if worth and exact >= TOO_SHORT else None, reason, found, sample)
 
 
 def sample_of(graph: Graph, size: int, start: Any = None) -> Graph:

@@ -52,6 +52,7 @@ class Step(NamedTuple):
         reachability: for which fraction of the vertices only one of both values is finite.
         added: how many edges were added.
         extra_space: their bytes, as a fraction of the graph's.
+        exact_seconds, seconds: how long the exact call took, and the approximate one.
     """
 
     value: Any
@@ -61,6 +62,8 @@ class Step(NamedTuple):
     reachability: float
     added: int
     extra_space: float
+    exact_seconds: float
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,8 @@ def sweep(
                 told.difference.reachability,
                 told.added,
                 told.extra_space,
+                told.exact_seconds,
+                told.seconds,
             )
         )
     return Sweep(technique.__name__, name, tuple(steps))
