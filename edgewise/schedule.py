@@ -210,6 +210,12 @@ class Clustered:
     """
 
 
+#: The algorithms that run by clusters, and what is told of them where another one is asked to.
+CLUSTERED = ("bfs", "sssp")
+FOR_CLUSTERED = (
+    "Clustered() is for ew.bfs, and for ew.sssp with weights of at least 0, on a GPU, whose blocks then keep clusters "
+    "of vertices in shared memory"
+)
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000
 
@@ -400,15 +406,38 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
                 f"{name}: a layout says who gathers over which edges, and so does balance={shown(schedule.balance)}; "
                 "give one of them, or set delivery to Buffered(), where the balance says who sends"
             )
+    if isinstance(schedule.balance, Clustered) and not (on_gpu and name in CLUSTERED):
+        instead = "leave balance at 'auto'"
+        if name in CLUSTERED:
+            instead = f"this run is on the CPU: {instead}, or give device='cuda', which tells why if none can be used"
+        raise ScheduleError(f"{name}: {FOR_CLUSTERED}; {instead}")
     if isinstance(schedule.balance, Clustered) and not is_auto(schedule.delivery):
         raise ScheduleError(
             f"{name}: delivery is {shown(schedule.delivery)}, and runs by clusters have none; leave it, or balance, at "
             "'auto'"
         )
-    if not is_auto(schedule.balance) and not (on_gpu and isinstance(schedule.balance, View | Clustered)):
-        kinds = (*(kind for kind in get_args(View) if kind is not Replicated), Clustered)
+    if is_auto(schedule.balance):
+        return
+    kinds = (*(kind for kind in get_args(View) if kind is not Replicated), Clustered)
+    possible = (
+        f"{', '.join(f'{kind.__name__}()' for kind in kinds)}, or by the balance of an approximate graph"
+    )
+    if not isinstance(schedule.balance, View | Clustered):
+        raise ScheduleError(
+            f"{name}: balance is {shown(schedule.balance)}{_hint(schedule.balance, kinds)}; expected 'auto', or, on a "
+            f"GPU, who does which edges, by {possible}"
+        )
+    if not on_gpu:
         raise ScheduleError(
             f"{name}: balance is {shown(schedule.balance)}; only runs on a GPU can be told who does which edges, by "
-            f"{', '.join(f'{kind.__name__}()' for kind in kinds)}, or by the balance of an approximate graph. Leave it "
-            "at 'auto'"
+            f"{possible}. Leave it at 'auto'"
         )
+
+
+def _hint(balance: Any, kinds: tuple[type, ...]) -> str:
+    """What to write for the name of a kind, or for a kind itself; nothing for anything else."""
+    given = balance.__name__ if isinstance(balance, type) else balance
+    for kind in kinds:
+        if isinstance(given, str) and given.lower().replace("_", "") == kind.__name__.lower():
+            return f", which is written ew.{kind.__name__}()"
+    return ""

@@ -49,7 +49,7 @@ from edgewise.program.source import UserFunction, rewritten
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.run import Prepared, instance_of, run
-from edgewise.schedule import Layered, Schedule
+from edgewise.schedule import FOR_CLUSTERED, Clustered, Layered, Schedule
 from edgewise.text import listed, shown
 
 #: What a program sees of a graph that its core has otherwise.
@@ -121,13 +121,17 @@ def two_phase(
         ParameterError: no core, another call, negative weights, components of a directed graph, or a program that a
             core cannot begin: one that is not asynchronous, has aggregates, proceed, resume, edge fields that it writes
             or a limit of supersteps, or reads supersteps, degrees, the number of arcs, or the index of an edge.
-        ScheduleError: a layout in layers, or as the call itself.
+        ScheduleError: a layout in layers, or clusters; or as the call itself.
         ProgramError, GraphError, MemoryLimitError: as the call itself, on the core or on the graph.
     """
     if not isinstance(core, Core):
         raise ParameterError(f"two_phase got {shown(core)}; expected a core: ew.approx.core_graph(graph)")
     if isinstance(getattr(schedule, "layout", None), Layered):
         raise ScheduleError("two_phase: a refinement does not run over layers; leave layout at 'auto'")
+    if isinstance(getattr(schedule, "balance", None), Clustered):
+        raise ScheduleError(
+            f"two_phase: {FOR_CLUSTERED}, and a refinement is a program; leave balance at 'auto'"
+        )
     how: dict[str, Any] = {"device": device, "schedule": schedule, "memory_limit": memory_limit}
     if isinstance(call, Program) or (isinstance(call, type) and issubclass(call, Program)):
         _check_arguments("a program", arguments, 0)

@@ -13,7 +13,7 @@ import numpy as np
 from edgewise.errors import ScheduleError
 from edgewise.primitives.direction import AUTO, PULL, PUSH, SUM_RATIO
 from edgewise.program.inspect import Specification
-from edgewise.schedule import Balance, Buffered, Clustered, Layout, Pull, Push, Schedule
+from edgewise.schedule import FOR_CLUSTERED, Balance, Buffered, Clustered, Layout, Pull, Push, Schedule
 
 
 class Delivery(NamedTuple):
@@ -71,8 +71,7 @@ def check_delivery(spec: Specification, schedule: Schedule) -> None:
     """
     if isinstance(schedule.balance, Clustered):
         raise ScheduleError(
-            f"{spec.name}: Clustered() is for searches and shortest paths with weights of at least 0, and this runs as "
-            "a program; leave balance at 'auto'"
+            f"{spec.name}: {FOR_CLUSTERED}, and this runs as a program; leave balance at 'auto'"
         )
     if spec.keeps_messages and isinstance(schedule.delivery, Push | Pull):
         raise ScheduleError(

@@ -1,0 +1,59 @@
+"""Where runs by clusters are asked for and cannot be: what is said, on a machine without a GPU, too."""
+
+import pytest
+from test_approx import Strength
+
+import edgewise as ew
+from edgewise.errors import ScheduleError
+
+FOR = r"Clustered\(\) is for ew\.bfs, and for ew\.sssp with weights of at least 0, on a GPU"
+DIRECTED, BOTH_WAYS = ew.generate.lattice(4, 4), ew.generate.star(9, directed=False)
+CALLS = {
+    "bfs": lambda **how: ew.bfs(DIRECTED, 0, **how),
+    "sssp": lambda **how: ew.sssp(DIRECTED, 0, **how),
+    "pagerank": lambda **how: ew.pagerank(DIRECTED, **how),
+    "scc": lambda **how: ew.scc(DIRECTED, **how),
+    "betweenness": lambda **how: ew.betweenness(DIRECTED, **how),
+    "connected_components": lambda **how: ew.connected_components(BOTH_WAYS, **how),
+    "mst": lambda **how: ew.mst(BOTH_WAYS, **how),
+    "Strength": lambda **how: ew.run(Strength, DIRECTED, **how),
+}
+
+
+@pytest.fixture(params=["cpu", "auto"])
+def device(request, monkeypatch):
+    """Where a run goes on a machine without a GPU."""
+    monkeypatch.setattr("edgewise.execution.cuda_problem", lambda: "there is none")
+    return request.param
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_runs_on_the_cpu_has_no_clusters(name, device):
+    with pytest.raises(ScheduleError, match=rf"^{name}: {FOR}.*leave balance at 'auto'") as caught:
+        CALLS[name](device=device, schedule=ew.Schedule(balance=ew.Clustered()))
+    told = str(caught.value)
+    assert ("this run is on the CPU" in told and "device='cuda'" in told) == (name in ("bfs", "sssp"))
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("given", ["clustered", "Clustered", ew.Clustered])
+def test_the_name_of_a_balance_is_answered_by_how_it_is_written(name, given, device):
+    told = rf"^{name}: balance is .*, which is written ew\.Clustered\(\); expected 'auto', or, on a GPU"
+    with pytest.raises(ScheduleError, match=told):
+        CALLS[name](device=device, schedule=ew.Schedule(balance=given))
+
+
+def test_what_is_no_balance_is_refused(device):
+    for given in ("warp", 3, None, [ew.Clustered()]):
+        with pytest.raises(ScheduleError, match=r"balance is .*; expected 'auto', or, on a GPU, who does"):
+            ew.bfs(DIRECTED, 0, device=device, schedule=ew.Schedule(balance=given))
+    with pytest.raises(ScheduleError, match=r"'merge_path', which is written ew\.MergePath\(\)"):
+        ew.bfs(DIRECTED, 0, device=device, schedule=ew.Schedule(balance="merge_path"))
+    with pytest.raises(ScheduleError, match=r"MergePath\(\); only runs on a GPU can be told"):
+        ew.bfs(DIRECTED, 0, device=device, schedule=ew.Schedule(balance=ew.MergePath()))
+
+
+def test_refinements_have_no_clusters(device):
+    core = ew.approx.core_graph(DIRECTED)
+    with pytest.raises(ScheduleError, match=rf"^two_phase: {FOR}.*a refinement is a program"):
+        ew.approx.two_phase(core, ew.bfs, 0, device=device, schedule=ew.Schedule(balance=ew.Clustered()))
