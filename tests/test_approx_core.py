@@ -153,7 +153,7 @@ def test_paths_and_levels_are_exact_and_what_the_core_gave_is_not_better(graph):
 
 def test_a_search_from_several_sources_is_exact(graph):
     sources = sources_of(graph)
-    told = ew.approx.two_phase(ew.approx.core_graph(graph), ew.bfs, sources)
+    told = ew.approx.two_phase(ew.approx.core_graph(graph), ew.bfs, source=sources)
     np.testing.assert_array_equal(told.result.level, ew.bfs(graph, sources).level)
     assert told.result.verify(graph)
 
@@ -417,7 +417,10 @@ def test_what_makes_no_sense_is_refused():
         (lambda: ew.approx.two_phase(graph, ew.sssp, 3), "expected a core"),
         (lambda: ew.approx.two_phase(core, ew.pagerank), "expected ew.bfs, ew.sssp"),
         (lambda: ew.approx.two_phase(core, ew.sssp), "got 0 arguments beside the core; expected its source"),
+        (lambda: ew.approx.two_phase(core, ew.bfs, 3, source=3), "got 2 arguments beside the core"),
+        (lambda: ew.approx.two_phase(core, ew.bfs, 3, max_depth=2), "ew.bfs got max_depth beside the core"),
         (lambda: ew.approx.two_phase(core, SSSP(source=3), 3), "a program got 1 arguments"),
+        (lambda: ew.approx.two_phase(core, SSSP, source=3), r"got source beside .* MyProgram\(source=3\)"),
         (
             lambda: ew.approx.two_phase(ew.approx.core_graph(negative, ew.bfs), ew.sssp, 0),
             "there are negative weights",

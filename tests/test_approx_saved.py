@@ -292,7 +292,7 @@ def test_a_header_that_promises_more_than_there_is_is_refused(saved):
 
 def test_places_that_do_not_exist_are_refused(saved, tmp_path):
     made = MADE["degrees"](GRAPHS["streets"]())
-    for path in (3, None):
+    for path in (3, None, "", b"it", [1]):
         with pytest.raises(OutputError, match="expected the name of a folder"):
             made.save(path)
         with pytest.raises(ParseError, match="expected the name of a folder"):
@@ -303,6 +303,8 @@ def test_places_that_do_not_exist_are_refused(saved, tmp_path):
         made.save(saved / ARRAYS)
     with pytest.raises(ParseError, match="there is no file"):
         ew.approx.load(tmp_path / "not there")
+    with pytest.raises(ParseError, match=r"approximate\.npz is a file; expected the folder"):
+        ew.approx.load(saved / ARRAYS)
     (saved / ARRAYS).unlink()
     with pytest.raises(ParseError, match=r"expected a folder that Approximate\.save wrote"):
         ew.approx.load(saved)

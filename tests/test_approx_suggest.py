@@ -112,6 +112,14 @@ def test_steps_are_written(tmp_path):
         found.to_csv(tmp_path / "steps.txt")
 
 
+def test_steps_are_written_to_the_name_of_a_file():
+    found = ew.approx.Sweep("normalize_degrees", "threshold", STEPS)
+    for path in (None, "", 3, b"steps.csv", [1]):
+        for write, example in ((found.to_csv, "sweep.csv"), (found.plot, "sweep.svg")):
+            with pytest.raises(OutputError, match=f"expected the name of a file, such as {example}"):
+                write(path)
+
+
 def test_steps_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     found = ew.approx.Sweep("normalize_degrees", "threshold", STEPS)

@@ -336,7 +336,7 @@ def test_who_does_which_edges_is_for_a_gpu(balance):
         lambda: ew.connected_components(PATH, device="cpu", schedule=schedule),
     ):
         with pytest.raises(
-            ScheduleError, match="only runs on a GPU can be told|expected 'auto', or, on a GPU"
+            ScheduleError, match=r"only runs on a GPU can be told|expected 'auto', or, on a GPU"
         ):
             start()
 

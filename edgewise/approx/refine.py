@@ -99,6 +99,7 @@ def two_phase(
     device: str = "auto",
     schedule: Schedule | None = None,
     memory_limit: float | str | None = None,
+    **options: Any,
 ) -> Refined:
     """Solve a query on the core of a graph, and refine what that gives over all edges to the exact answer.
 
@@ -110,7 +111,7 @@ def two_phase(
         core: of the graph that is asked about.
         call: ``ew.bfs``, ``ew.sssp``, ``ew.connected_components``, or a program whose messages are combined by MIN or
             MAX, and that says ``asynchronous = True``: its end may not depend on when messages come.
-        arguments: the source of ``ew.bfs`` or ``ew.sssp``; nothing else has any.
+        arguments, options: the source of ``ew.bfs`` or ``ew.sssp``, or ``source=...``; nothing else has any.
         device, schedule, memory_limit: of both phases: see `choose` and `admit` in `edgewise.execution`. A limit is one
             for each.
 
@@ -134,29 +135,34 @@ def two_phase(
         )
     how: dict[str, Any] = {"device": device, "schedule": schedule, "memory_limit": memory_limit}
     if isinstance(call, Program) or (isinstance(call, type) and issubclass(call, Program)):
-        _check_arguments("a program", arguments, 0)
+        _arguments("a program", (), arguments, options)
         return _of_program(core, instance_of(call), how)
-    algorithms: tuple[tuple[Any, str, int, Callable[..., Refined]], ...] = (
-        (sssp, "ew.sssp", 1, _paths),
-        (bfs, "ew.bfs", 1, _levels),
-        (connected_components, "ew.connected_components", 0, _components),
+    algorithms: tuple[tuple[Any, str, tuple[str, ...], Callable[..., Refined]], ...] = (
+        (sssp, "ew.sssp", ("source",), _paths),
+        (bfs, "ew.bfs", ("source",), _levels),
+        (connected_components, "ew.connected_components", (), _components),
     )
-    for known, name, number, refined in algorithms:
+    for known, name, names, refined in algorithms:
         if call is known:
-            _check_arguments(name, arguments, number)
-            return refined(core, *arguments, how)
+            return refined(core, *_arguments(name, names, arguments, options), how)
     raise ParameterError(
         f"two_phase: call is {shown(call)}; expected ew.bfs, ew.sssp, ew.connected_components or a program"
     )
 
 
-def _check_arguments(name: str, arguments: tuple[Any, ...], number: int) -> None:
-    """Refuse too few or too many arguments."""
-    if len(arguments) != number:
-        expected = "its source alone" if number else "none; a program has its values, MyProgram(source=3)"
+def _arguments(
+    name: str, names: tuple[str, ...], given: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments of a call, by their names or not. Raises ParameterError for too few, too many, or others."""
+    expected = "its source alone" if names else "none; a program has its values, MyProgram(source=3)"
+    others = [each for each in options if each not in names]
+    if others:
+        raise ParameterError(f"two_phase: {name} got {listed(others)} beside the core; expected {expected}")
+    if len(given) + len(options) != len(names):
         raise ParameterError(
-            f"two_phase: {name} got {len(arguments)} arguments beside the core; expected {expected}"
+            f"two_phase: {name} got {len(given) + len(options)} arguments beside the core; expected {expected}"
         )
+    return (*given, *options.values())
 
 
 class Labels(Program):

@@ -68,9 +68,7 @@ def save_arrays(path: Any, graph: Graph, told: dict[str, Any], arrays: dict[str,
     Raises:
         OutputError: the place cannot be written, or the disk is full.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise OutputError(f"path is {shown(path)}; expected the name of a folder")
-    folder = Path(os.fsdecode(path))
+    folder = _folder(path, OutputError)
     try:
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
@@ -101,9 +99,9 @@ def load_arrays(path: Any) -> tuple[Graph, dict[str, Any], dict[str, np.ndarray]
     Raises:
         ParseError: a file is missing, damaged, of a newer version, or does not belong to the other one.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise ParseError(f"path is {shown(path)}; expected the name of a folder")
-    folder = Path(os.fsdecode(path))
+    folder = _folder(path, ParseError)
+    if folder.is_file():
+        raise ParseError(f"{folder} is a file; expected the folder that Approximate.save wrote")
     graph, file = load(folder / GRAPH), folder / ARRAYS
     needed = dict(_NEEDED)
     if graph.weight_dtype is not None:
@@ -124,6 +122,13 @@ def load_arrays(path: Any) -> tuple[Graph, dict[str, Any], dict[str, np.ndarray]
     if problem is not None:
         raise damaged(file, problem)
     return graph, told, found
+
+
+def _folder(path: Any, error: type[Exception]) -> Path:
+    """The folder of a name, which may not be empty: that would be the folder at hand, whose name is "."."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise error(f"path is {shown(path)}; expected the name of a folder")
+    return Path(os.fsdecode(path))
 
 
 def damaged(file: Path, problem: str) -> ParseError:

@@ -4,6 +4,7 @@ Reference. Singh and Nasre (2020), Figures 7 to 9.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from edgewise.approx.coalesce import coalesce
 from edgewise.approx.degree import normalize_degrees
 from edgewise.approx.measure import evaluate
 from edgewise.approx.transformed import Approximate
-from edgewise.errors import MissingDependencyError, ParameterError
+from edgewise.errors import MissingDependencyError, OutputError, ParameterError
 from edgewise.graph import Graph, check_graph
 from edgewise.io.columns import check_writable, write_columns
 from edgewise.result import Result
@@ -80,7 +81,7 @@ class Sweep:
     knob: str
     steps: tuple[Step, ...]
 
-    def to_csv(self, path: str | Path) -> None:
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a line for each step, under the names of its fields; the value is under that of the knob.
 
         Args:
@@ -89,13 +90,14 @@ class Sweep:
         Raises:
             OutputError: the file cannot be written.
         """
-        check_writable(Path(path))
+        place = _file(path, "sweep.csv")
+        check_writable(place)
         columns = dict(
             zip((self.knob, *Step._fields[1:]), map(np.array, zip(*self.steps, strict=True)), strict=True)
         )
-        write_columns(Path(path), columns)
+        write_columns(place, columns)
 
-    def plot(self, path: str | Path) -> None:
+    def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the speed-up and the inaccuracy over the knob, as Figures 7 to 9 of the paper do.
 
         Args:
@@ -106,13 +108,14 @@ class Sweep:
             OutputError: the file cannot be written.
             ParameterError: matplotlib makes no such pictures.
         """
+        place = _file(path, "sweep.svg")
         try:
             from matplotlib.figure import Figure
         except ImportError:
             raise MissingDependencyError(
                 "plot() needs matplotlib and did not find it; run: pip install 'edgewise[plot]'"
             ) from None
-        check_place(Path(path))
+        check_place(place)
         figure = Figure(figsize=(5, 3.2), layout="constrained")
         plot, values = figure.subplots(), [step.value for step in self.steps]
         plot.plot(values, [step.speedup for step in self.steps], "o-", color="tab:blue", label="speed-up")
@@ -127,9 +130,18 @@ class Sweep:
         other.set_ylabel("inaccuracy, %")
         figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=8)
         try:
-            figure.savefig(path)
+            figure.savefig(place)
         except ValueError as error:
             raise ParameterError(f"plot: {error}; expected a name such as sweep.svg") from None
+        except OSError as error:
+            raise OutputError(f"cannot write {place}: {error.strerror or error}") from None
+
+
+def _file(path: Any, example: str) -> Path:
+    """The file of a name. Raises OutputError."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise OutputError(f"path is {shown(path)}; expected the name of a file, such as {example}")
+    return Path(os.fsdecode(path))
 
 
 def sweep(
