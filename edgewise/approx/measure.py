@@ -1,21 +1,22 @@
 """What an approximate graph gains, and what it costs in exactness: a call on it and on the graph it is made of."""
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.approx.comparable import check_given, name_of, spec_of
+from edgewise.approx.comparable import name_of
 from edgewise.approx.transformed import Approximate
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
 from edgewise.numeric import is_integer
-from edgewise.program.inspect import Specification
 from edgewise.result import Result
 from edgewise.text import shown
 
+#: The largest inaccuracy that comes from rounding, and from when ranks count as converged.
+_SAME = 1e-3
 #: How many of the first vertices are compared.
 _TOP = 100
 
@@ -79,16 +80,16 @@ class _Timed(NamedTuple):
     """A call on a graph.
 
     Attributes:
-        values, name: what is compared of its first result, and its name.
+        name: of what is compared of its first result.
+        values: these, as they are, in the order of the graph that was given.
+        finite: the values as float64, NaN for what was not reached.
         seconds: the median of the others' seconds.
-        spec, given: of a program: what is known of it, and the values that it got; else None and none.
     """
 
-    values: np.ndarray
     name: str
+    values: np.ndarray
+    finite: np.ndarray
     seconds: float
-    spec: Specification | None
-    given: dict[str, Any]
 
 
 def evaluate(
@@ -117,8 +118,8 @@ def evaluate(
 
     Raises:
         ParameterError: no approximate graph or no call; a result without such values, or with some that depend on how
-            vertices are numbered: vertices, labels, and what is drawn at random; values that are in the order of one
-            graph; or a repeat that is not an integer of at least 1.
+            vertices are numbered: vertices, labels, and what is drawn at random; a call that gives other values where
+            vertices are only numbered otherwise; or a repeat that is not an integer of at least 1.
         ProgramError: a program whose answers depend on how vertices are numbered, with the line.
     """
     if not isinstance(made, Approximate) or not callable(call):
@@ -129,11 +130,6 @@ def evaluate(
         raise ParameterError(
             "evaluate: k draws other sources where vertices are numbered otherwise; give their ids: sources=[...]"
         )
-    for name in ("personalization", "start"):
-        if not isinstance(options.get(name, {}), Mapping | None):
-            raise ParameterError(
-                f"evaluate: {name} is {shown(options[name])}, in the order of one graph; give it by ids: {{id: value}}"
-            )
     if not is_integer(repeat) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
 
@@ -145,19 +141,18 @@ def evaluate(
                 f"evaluate: the call ran on {shown(first.graph)}, and not on the graph that it was given, which is its "
                 "first argument"
             )
-        name, spec = name_of(first, field), spec_of(first)
+        name = name_of(first, field)
+        values = _values(first, name)
+        if np.ndim(values) and graph is not made.original:
+            values = made.in_order(values)
+        is_level = name == "level" and getattr(first, "algorithm", None) == "bfs"
         times = (call(graph, *arguments, **options).seconds for _ in range(repeat))
-        given = getattr(first, "_given", {})
-        return _Timed(_values(first, name), name, statistics.median(times), spec, given)
+        return _Timed(name, values, _finite(values, is_level), statistics.median(times))
 
     exact, renumbered = timed(made.original), timed(made.renumbered)
-    if exact.spec is not None:
-        check_given(made, exact.spec, exact.given, renumbered.given)
+    _check_same(exact, renumbered)
     found = timed(made.graph)
-    wanted, is_level = exact.values, exact.spec is None and exact.name == "level"
-    values = made.in_order(found.values) if np.ndim(found.values) else found.values
-    difference = compare(_finite(wanted, is_level), _finite(values, is_level))
-    same = np.array_equal(wanted, values, equal_nan=wanted.dtype.kind == "f")
+    same = np.array_equal(exact.values, found.values, equal_nan=exact.values.dtype.kind == "f")
     return Evaluation(
         exact.seconds,
         renumbered.seconds,
@@ -165,8 +160,24 @@ def evaluate(
         made.seconds,
         made.extra_space,
         made.num_added,
-        difference._replace(is_exact=bool(same)),
+        compare(exact.finite, found.finite)._replace(is_exact=bool(same)),
     )
+
+
+def _check_same(exact: _Timed, renumbered: _Timed) -> None:
+    """Refuse a call that gives other values where vertices are only numbered otherwise.
+
+    Raises:
+        ParameterError: with what may be the reason.
+    """
+    told = compare(exact.finite, renumbered.finite)
+    off = max(told.inaccuracy, told.reachability)
+    if np.ndim(exact.values) and off > _SAME:
+        raise ParameterError(
+            f"evaluate: {exact.name} is another one where vertices are only numbered otherwise, with an inaccuracy of "
+            f"{off:.2%}: the call depends on their numbers. Give it ids; give values for vertices in the order of the "
+            "graph that it gets, values[made.original.index_of(graph.vertices)]; draw nothing"
+        )
 
 
 def _values(result: Result, name: str) -> np.ndarray:
