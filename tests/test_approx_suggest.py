@@ -226,13 +226,13 @@ def test_nothing_is_chosen_if_times_are_too_short_to_tell():
 
     short = chosen(suggestion(3.0, 0.02, exact=0.0006), suggestion(1.2, 0.0, exact=0.0005))
     assert short.best is None
-    assert "3.00 times as fast as the exact call, but the exact call takes 0.500 ms" in short.reason
-    assert "this one 0.200 ms: below 1 ms times are too short" in short.reason
+    assert "3.00 times as fast as the exact call, but in 0.200 ms instead of 0.600" in short.reason
+    assert "the exact call took 0.500 ms at least: below 1 ms times are too short to tell" in short.reason
     assert short.reason.endswith("take a larger size, or evaluate it on the graph itself")
     # One of the times of the exact call is long by chance.
     assert chosen(suggestion(3.0, 0.02, exact=0.003), suggestion(1.2, 0.0, exact=0.0005)).best is None
     slow = chosen(suggestion(1.01, 0.02, exact=0.0005), is_whole=True)
-    assert slow.best is None and slow.reason.endswith("too short to tell them apart")
+    assert slow.best is None and slow.reason.endswith("too short to tell")
     assert chosen(suggestion(3.0, 0.02, exact=0.001)).best is not None
 
 
@@ -270,6 +270,7 @@ def test_what_cannot_be_tried_is_refused():
     graph, make = skewed(), ew.approx.normalize_degrees
     for call, problem in (
         (lambda: ew.approx.sweep(graph, ew.bfs, ew.bfs, 3), "expected one of ew.approx.normalize_degrees"),
+        (lambda: ew.approx.sweep(graph, [make], ew.bfs, 3), "expected one of ew.approx.normalize_degrees"),
         (lambda: ew.approx.sweep(graph, make, ew.bfs, 3, values=()), "values is empty"),
         (
             lambda: ew.approx.sweep(graph, make, ew.bfs, 3, knob="size"),
@@ -305,6 +306,16 @@ def test_what_is_swept_has_values_of_its_own():
     ):
         with pytest.raises(ParameterError, match=problem):
             ew.approx.sweep(graph, make, ew.bfs, 3, **how)
+
+
+def test_a_vertex_that_is_not_in_the_sample_is_refused_with_what_to_do():
+    graph = skewed()
+    sample = suggestions.sample_of(graph, 100)
+    outside = np.setdiff1d(graph.vertices, sample.vertices)[:1].tolist()
+    told = rf"on a sample of 100 vertices, the graph has no vertex {outside[0]};.* give it as start"
+    with pytest.raises(GraphError, match=told):
+        ew.approx.suggest(graph, ew.betweenness, sources=outside, size=100, repeat=1)
+    ew.approx.suggest(graph, ew.betweenness, sources=outside, start=outside, size=100, repeat=1)
 
 
 def test_where_a_sample_starts_is_a_vertex():

@@ -15,7 +15,7 @@ from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.sssp import sssp
 from edgewise.approx.sweeping import LADDERS, Technique, sweep
 from edgewise.approx.transformed import Approximate, as_count, as_fraction
-from edgewise.errors import ParameterError
+from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.csr import row_of_arcs
 from edgewise.result import Result
@@ -151,7 +151,17 @@ def _tried(
 ) -> list[Suggestion]:
     """A technique with one value of its knob, or with all of its ladder, on a sample."""
     values = None if knobs is None else tuple(knobs.values())
-    swept = sweep(sample, technique, call, *arguments, values=values, field=field, repeat=repeat, **options)
+    try:
+        swept = sweep(
+            sample, technique, call, *arguments, values=values, field=field, repeat=repeat, **options
+        )
+    except GraphError as error:
+        if "has no vertex" not in str(error):
+            raise
+        raise GraphError(
+            f"suggest: on a sample of {sample.num_vertices:,} vertices, {error}. If the whole graph has it, give it as "
+            "start, or take a larger size"
+        ) from None
     return [
         Suggestion(
             technique,
@@ -195,13 +205,13 @@ def _chosen(found: tuple[Suggestion, ...], most: float, sample: Graph, is_whole:
         f"{first.technique.__name__} with {first.knobs} is the fastest of those accurate enough: {faster:.2f} times as "
         "fast as the exact call"
     )
-    # The least of several times of the same call has least of chance in it.
+    # The exact call was timed for each of them; the least time has the least of chance in it.
     exact, worth = min(each.exact_seconds for each in found), first.speedup >= WORTH
     if exact < TOO_SHORT:
         larger = "" if is_whole else "; take a larger size, or evaluate it on the graph itself"
         reason += (
-            f", but the exact call takes {1e3 * exact:.3f} ms, and this one {1e3 * first.seconds:.3f} ms: below "
-            f"{1e3 * TOO_SHORT:g} ms times are too short to tell them apart{larger}"
+            f", but in {1e3 * first.seconds:.3f} ms instead of {1e3 * first.exact_seconds:.3f}, and the exact call "
+            f"took {1e3 * exact:.3f} ms at least: below {1e3 * TOO_SHORT:g} ms times are too short to tell{larger}"
         )
     elif not worth:
         reason += f", and from {WORTH} on it counts as faster"

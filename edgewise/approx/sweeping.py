@@ -181,7 +181,7 @@ def sweep(
             as `edgewise.approx.evaluate`.
     """
     check_graph("sweep", graph)
-    if technique not in LADDERS:
+    if not any(technique is each for each in LADDERS):
         names = listed(f"ew.approx.{each.__name__}" for each in LADDERS)
         raise ParameterError(f"sweep: technique is {shown(technique)}; expected one of {names}")
     if not (knobs is None or isinstance(knobs, Mapping)):
