@@ -209,3 +209,23 @@ def test_parents_and_what_has_no_name_are_not_compared(made):
             ew.approx.evaluate(made, call, 3, field=field, repeat=1)
     with pytest.raises(ParameterError, match="field is 3; expected the name"):
         ew.approx.evaluate(made, ew.bfs, 3, field=3, repeat=1)
+
+
+class Balanced(Weighed):
+    """Sums that are 0, but for rounding."""
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.share - 0.1
+
+
+def test_sums_of_rounding_errors_are_those_of_the_same_values():
+    made = ew.approx.normalize_degrees(GRAPHS["skewed"](), threshold=0)
+
+    def call(graph):
+        return ew.run(
+            Balanced(share=np.full(graph.num_arcs, 0.1 + 1e-16 * (graph is not made.original))), graph
+        )
+
+    assert not call(made.original).total.any() and call(made.renumbered).total.any()
+    evaluated(made, call, "total")
