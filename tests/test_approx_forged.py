@@ -127,15 +127,28 @@ def test_edges_that_are_twice_or_were_there_are_refused(folder, graph):
 
 
 @pytest.mark.parametrize("folder", KNOBS, indirect=True)
-def test_weights_that_no_two_edges_have_are_refused(folder):
-    for weight in (-1, 0, 10**6):
-        weights = arrays_of(folder)["weights"].copy()
+@pytest.mark.parametrize("graph", ["skewed", "skewed both ways", "skewed, floats"])
+def test_edges_that_are_shorter_than_a_path_are_refused(folder, graph):
+    technique = ew.approx.load(folder).technique
+    kind = {"normalize_degrees": "degrees", "form_clusters": "clusters", "coalesce": "replicas"}
+    MADE[kind[technique]](GRAPHS[graph]()).save(folder)
+    whole = arrays_of(folder)["weights"]
+    for weight in (-1, 0, *((10**6,) if technique == "coalesce" else ())):
+        weights = whole.copy()
         weights[0] = weight
-        refused(
-            folder,
-            "it adds edges of weights from .*; two edges of the graph weigh from 2 to 200",
-            weights=weights,
-        )
+        refused(folder, "it adds an edge that is not as long as a path between its ends", weights=weights)
+
+
+@pytest.mark.parametrize("folder", ["clusters"], indirect=True)
+def test_edges_that_are_not_along_a_path_are_refused(folder):
+    made = ew.approx.load(folder)
+    arrays, graph = arrays_of(folder), made.original
+    source = int(arrays["sources"][0])
+    steps = ew.bfs(graph, source).level
+    far = np.flatnonzero((steps < 0) | (steps > 2))[0]
+    targets = arrays["targets"].copy()
+    targets[0] = far
+    refused(folder, "it adds an edge between vertices that are not two steps apart", targets=targets)
 
 
 @pytest.mark.parametrize("folder", ["clusters"], indirect=True)

@@ -1,5 +1,6 @@
 """Approximate graphs from files: what a file says has to be what its technique, with its knobs, makes of the graph."""
 
+import functools
 import inspect
 import os
 from collections.abc import Callable
@@ -8,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.lengths import weight_range
 from edgewise.approx.clusters import cluster_knobs
 from edgewise.approx.coalesce import chunk_knobs, edges_enough
 from edgewise.approx.copies import Copies
 from edgewise.approx.degree import degree_knobs, edges_wanted
 from edgewise.approx.near import keys_of_arcs
+from edgewise.approx.replicas import Pairs, edges_of_replicas, rows_both_ways
 from edgewise.approx.saved import ARRAYS, damaged, load_arrays
 from edgewise.approx.transformed import Added, Approximate, part_of
 from edgewise.errors import ParameterError
@@ -31,8 +32,8 @@ _TECHNIQUES: dict[str, Callable[..., dict[str, Any]]] = {
 def load(path: str | os.PathLike[str]) -> Approximate:
     """Read what `Approximate.save` has written. The graph that was given stays in its file, see `edgewise.load`.
 
-    All that is read is checked, but for this: that added edges are as long as a path, and that the order of vertices
-    is the technique's. O(n + m), beside the sorting of added edges.
+    All that is read is checked, so that what stays exact does; but not that the order of vertices is the technique's,
+    and that added edges are no longer than its paths. O(n + m), and the in-edges of the ends of added edges.
 
     Args:
         path: of the folder.
@@ -108,15 +109,26 @@ def _problem_of_edges(made: Approximate) -> str | None:
     _, found = _among(keys(*_arcs(graph, touched, touched)), new)
     if found.any():
         return "it adds an edge that the graph has"
-    if added.weights is not None:
-        least, largest = weight_range(graph)
-        low, high = added.weights.min().item(), added.weights.max().item()
-        if not 2 * least <= low <= high <= 2 * largest:
-            return (
-                f"it adds edges of weights from {low} to {high}; two edges of the graph weigh from {2 * least} to "
-                f"{2 * largest}"
-            )
-    return None
+    return _problem_of_paths(made)
+
+
+def _problem_of_paths(made: Approximate) -> str | None:
+    """What is wrong with added edges, none of which the graph has, by the paths between their ends, or None.
+
+    With shorter ones shortest paths would not stay exact.
+    """
+    graph, added = made.original, made.added
+    vertices = np.arange(graph.num_vertices + 1, dtype=np.int64)
+    pairs = Pairs(added.sources, added.targets, np.zeros(made.num_added, np.int32))
+    # A chunk for each vertex: what is found are the shortest paths of two edges to the targets themselves.
+    rows = functools.partial(rows_both_ways, graph)
+    found = edges_of_replicas(graph, vertices[:-1].astype(np.int32), vertices, pairs, made.num_added, rows)
+    if len(found.sources) < made.num_added:
+        return "it adds an edge between vertices that are not two steps apart"
+    if added.weights is None or found.weights is None:
+        return None
+    differ = added.weights != found.weights if made.technique == "coalesce" else added.weights < found.weights
+    return "it adds an edge that is not as long as a path between its ends" if differ.any() else None
 
 
 def _problem_of_degrees(made: Approximate) -> str | None:
