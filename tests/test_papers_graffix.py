@@ -17,7 +17,7 @@ gpu = pytest.importorskip(
     "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
 )
 
-from benchmarks.papers import graffix, graffix_said, graffix_setup, graffix_tables  # noqa: E402
+from benchmarks.papers import graffix, graffix_access, graffix_said, graffix_setup, graffix_tables  # noqa: E402
 from benchmarks.papers.graffix_claims import claims_table  # noqa: E402
 from benchmarks.papers.graffix_plots import draw, placed  # noqa: E402
 from benchmarks.papers.graffix_setup import (  # noqa: E402
@@ -26,18 +26,25 @@ from benchmarks.papers.graffix_setup import (  # noqa: E402
     DIVERGENCE,
     EACH_STEP,
     FASTEST,
+    HOST,
     MEMORY,
     NODE,
     ONE_STATE,
+    ROWS_GIVEN,
+    ROWS_ORDER,
+    ROWS_WHOLE,
     SLOTS,
     TECHNIQUES,
+    THERE,
     TIGR,
     Case,
 )
 from benchmarks.papers.graffix_tables import Found, blocks  # noqa: E402
 from benchmarks.papers.load_balancing_plots import fill  # noqa: E402
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "graffix.md"
+ROOT = Path(__file__).parent.parent
+DOCUMENT = ROOT / "docs" / "papers" / "graffix.md"
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "graffix-2026-11-26-H100.csv"
 HOW = graffix.How("cpu", 1)
 FIGURES = 5
 Write = Callable[..., Path]
@@ -103,12 +110,42 @@ def test_rows_of_other_parts(case: Case) -> None:
     assert row["edges"] == case.graph.num_arcs and "transfer_ms" not in row
     rows = list(graffix.making_rows(case, HOW))
     assert [row["technique"] for row in rows] == list(TECHNIQUES)
-    assert all(row["making_seconds"] > 0 for row in rows)
+    assert all(row["making_seconds"] > 0 and row["place"] == HOST for row in rows)
     # Slots take space even where no edge is added.
     assert all(row["extra_percent"] > 0 for row in rows if row["technique"] in (COALESCING, SLOTS))
     swept = list(graffix.sweep_rows(case, DIVERGENCE, HOW))
     assert {row["threshold"] for row in swept} == set(TECHNIQUES[DIVERGENCE].values)
     assert all(row["right"] for row in swept)
+
+
+def test_what_warps_read_is_counted() -> None:
+    # 33 vertices: the first has 9 edges to 9 values side by side, the second one edge, the last two edges.
+    offsets = np.cumsum([0, 9, 1, *[0] * 30, 2])
+    ends = np.array([*range(9), 1, 8, 16])
+    # Steps: 9 of the first warp and 2 of the other. In the first step both lanes read the sector of values 0 to 7.
+    found = graffix_access.access(offsets, ends)
+    assert found == graffix_access.Access(12 / (32 * 11), 11 / 12, 9, 10 / 9)
+    assert graffix_access.access(np.zeros(3, np.int64), ends[:0]) == graffix_access.Access(1, 0, 0, 0)
+
+
+def test_rows_of_what_warps_read(case: Case) -> None:
+    rows = list(graffix.access_rows(case))
+    assert all(set(row) <= set(graffix.FIELDS) for row in rows)
+    assert [row["rows"] for row in rows] == [ROWS_GIVEN, *[ROWS_ORDER, ROWS_WHOLE] * (len(TECHNIQUES) - 1)]
+    given, by_degree = rows[0], rows[-2]
+    assert given["max_degree"] == by_degree["max_degree"] == case.graph.out_degree.max()
+    assert given["in_max_degree"] == case.graph.in_degree.max()
+    assert by_degree["technique"] == DIVERGENCE and by_degree["lane_fill"] > given["lane_fill"]
+
+
+@pytest.mark.gpu
+def test_a_gpu_makes_graphs_too(case: Case) -> None:
+    rows = list(graffix.making_rows(case, graffix.How("cuda", 1)))
+    assert [row["place"] for row in rows] == [HOST, THERE] * len(TECHNIQUES)
+    for here, there in zip(rows[::2], rows[1::2], strict=True):
+        assert [here[name] for name in ("technique", "added", "replicas")] == [
+            there[name] for name in ("technique", "added", "replicas")
+        ]
 
 
 def test_swept_rows_are_those_of_the_package(case: Case) -> None:
@@ -223,7 +260,7 @@ def effect(graph: str, algorithm: str, technique: str, baseline: str, **more: An
         "algorithm": algorithm,
         "technique": technique,
     }
-    times = {"exact_ms": 12, "order_ms": 10, "ms": 8, "making_seconds": 0.02, "right": True}
+    times = {"exact_ms": 12, "order_ms": 10, "ms": 8, "added": 16, "right": True}
     off = {"inaccuracy": 0.0, "rank_correlation": 1, "reachability": 0, "is_exact": True}
     return known | times | off | {"baseline": baseline} | more
 
@@ -237,14 +274,32 @@ def rows() -> list[dict[str, object]]:
     ]
     for technique in TECHNIQUES:
         added = {"threshold": 0.6, "added": 16, "added_percent": 1, "extra_percent": 2.5}
-        found.append(known | {"part": "making", "technique": technique, "making_seconds": 0.5} | added)
+        for place, seconds in ((HOST, 0.02), (THERE, 0.003)):
+            making = {"part": "making", "technique": technique, "place": place, "making_seconds": seconds}
+            found.append(known | making | added)
         for baseline in (NODE, TIGR, FASTEST):
             found.append(effect("rmat20", "SSSP", technique, baseline))
             changed = {"inaccuracy": 0.05, "is_exact": False, "rank_correlation": 0.875, "ms": 6}
             found.append(effect("rmat20", "PR", technique, baseline, **changed))
         for value, ms, off in ((0.1, 12, 0.01), (0.3, 8, 0.02), (0.6, 6, 0.04)):
             swept = {"part": "sweep", "threshold": value, "ms": ms, "inaccuracy": off}
+            swept |= {"added": 0} if value == 0.6 else {}
             found.append(effect("rmat20", "PR", technique, NODE, **swept))
+    warps = {
+        "part": "access",
+        "max_degree": 50,
+        "in_max_degree": 60,
+        "sectors": 0.5,
+        "in_sectors": 1,
+        "beside": 2,
+    }
+    for technique, of in (
+        ("", ROWS_GIVEN),
+        *((name, of) for name in TECHNIQUES for of in (ROWS_ORDER, ROWS_WHOLE)),
+    ):
+        fill = {"lane_fill": 0.75 if of == ROWS_WHOLE else 0.5, "in_lane_fill": 0.25, "in_beside": 3}
+        if technique != SLOTS:
+            found.append(known | warps | fill | {"technique": technique, "rows": of})
     for confluence, off in ((ONE_STATE, 0.0), (EACH_STEP, 0.25), (AT_THE_END, 0.0)):
         merged = {"technique": SLOTS, "confluence": confluence, "threshold": 0.1, "replicas": 30, "added": 0}
         found.append(known | {"part": "confluence", "algorithm": "SSSP", "inaccuracy": off} | merged
@@ -262,15 +317,12 @@ def test_tables(write: Write, rows: list[dict[str, object]]) -> None:
     made = blocks(Found(write(*rows)), claims_table)
     assert cells(made["graphs"], "rmat20") == ["rmat26", "100", "1,600", "50", "16.0", "1.5"]
     assert cells(made["exact"], TIGR, "rmat20")[:2] == ["12.00 (6)", "- (-)"]
-    assert cells(made["making"], DIVERGENCE, "rmat20")[:7] == [
-        "0.60",
-        "0.5",
-        "42",
-        "2.5%",
-        "2%",
-        "16",
-        "1.0%",
-    ]
+    assert cells(made["making"], DIVERGENCE, "rmat20")[:8] == [
+        "0.60", "0.02", "0.003", "42", "2.5%", "2%", "16", "1.0%",
+    ]  # fmt: skip
+    assert cells(made["access"], "rmat20", "out", "lanes in use") == ["50%", *["50% / 75%"] * 3]
+    assert cells(made["access"], "rmat20", "in", "largest degree") == ["60", *["60 / 60"] * 3]
+    assert cells(made["means by graph"], MEMORY, TIGR) == ["1.73 / 1.20 / 1.44"]
     assert cells(made["table 6"], "PR", "rmat20") == [
         "2.00", "1.20", "1.20", "1.67", "5.0%", "5%", "0.875", "0%",
     ]  # fmt: skip
@@ -308,9 +360,21 @@ def test_claims(write: Write, rows: list[dict[str, object]]) -> None:
     assert cells(table, "shared memory: the threshold changes speed-ups by more than 3%")[2] == "**yes**"
     merged = f"replicas without added edges, {EACH_STEP}, change answers"
     assert cells(table, merged)[1:] == ["25.0% to 25.0%, mean 25.0%", "**yes**"]
-    # 0.02 s of making, 4 and 6 ms gained in each run
-    runs = cells(table, "coalescing over node-based: runs after which making it pays")
-    assert runs[1] == "3 to 5, in 2 of 2 cases; never in the others"
+    # 0.02 s of making, or 0.003 s, and 4 and 6 ms gained in each run
+    runs = "coalescing over node-based: runs after which making it on the {} pays"
+    assert cells(table, runs.format(HOST))[1] == "4 to 5, in 2 of 2 cases; never in the others"
+    assert cells(table, runs.format(THERE))[1] == "1, in 2 of 2 cases; never in the others"
+    goal = cells(table, "goal: thread divergence over node-based, where edges, and replicas, are added")
+    assert goal == [
+        "1.07 at most 8% off",
+        "1.73, 1.44 by the edges alone, 2.5% off, in 2 of 2 cases",
+        "**yes**",
+    ]
+    # Nothing is added at 0.6, which is faster.
+    best = cells(table, "the same by the best threshold, all of SSSP, PR, BC")
+    assert best[1] == "1.50, 1.25 by the edges alone, 2.0% off, at 0.3; 1 of 1 add"
+    repeated = "exact runs that were timed four times: largest over least time"
+    assert cells(table, repeated)[1] == "1.00, median 1.00"
     assert cells(table, "every answer is that of the CPU on the same graph")[2] == "**yes**"
 
 
@@ -350,9 +414,20 @@ def test_the_document_has_a_place_for_every_table(write: Write, rows: list[dict[
     assert text.count("<!-- end -->") == len(made)
 
 
-def test_figures_are_drawn(write: Write, rows: list[dict[str, object]]) -> None:
+def test_the_document_has_the_tables_and_figures_of_the_measured_rows() -> None:
+    text, made = DOCUMENT.read_text(), placed(Found(MEASURED), MEASURED.name)
+    assert fill(text, made) == text
+    figures = [path.name for path in MEASURED.parent.glob("graffix-*.svg")]
+    assert len(figures) == FIGURES
+    assert all(f"(../../benchmarks/results/papers/{name})" in text for name in figures)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_figures_are_drawn(write: Write, rows: list[dict[str, object]], measured: bool) -> None:
     pytest.importorskip("matplotlib")
     path = write(*rows)
+    if measured:
+        path.write_text(MEASURED.read_text())
     draw(path)
     assert len(list(path.parent.glob("*.svg"))) == FIGURES
     placed_there = "\n".join(placed(Found(path), path.name).values())

@@ -8,12 +8,15 @@ with: a unit of work whose rows it has, a graph with a baseline or a technique, 
 graphs
     Table 1, and how long a graph takes to the GPU.
 making
-    Table 5: the seconds in which each technique makes its graph on the CPU, and the memory that this takes more.
+    Table 5: the seconds in which each technique makes its graph, on the host's CPU and on the GPU, and the memory that
+    this takes more.
 effect
     Tables 2 to 4 and 6 to 14: each algorithm on each graph, exact, in the new order alone, and with added edges, by
     each baseline.
 sweep
     Figures 7 to 9: the same by the first baseline, for one value of the threshold after the other.
+access
+    How full a warp's lanes are and what it reads, counted from the rows of each graph; nothing runs.
 confluence
     Answers where replicas are vertices of their own that get their mean, as in the paper, beside those where they are
     not.
@@ -37,16 +40,22 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import synchronize, versions
 from benchmarks.papers.command import options_of
+from benchmarks.papers.graffix_access import columns_of
 from benchmarks.papers.graffix_setup import (
     AT_THE_END,
     EACH_STEP,
+    HOST,
     KNOB,
     NODE,
     NUM_SOURCES,
     ONE_STATE,
+    ROWS_GIVEN,
+    ROWS_ORDER,
+    ROWS_WHOLE,
     SCALE,
     SLOTS,
     TECHNIQUES,
+    THERE,
     Call,
     Case,
     baselines,
@@ -59,9 +68,10 @@ FIELDS = (
     "part", "graph", "like", "vertices", "edges", "max_degree", "mean_degree", "transfer_ms", "algorithm", "baseline",
     "technique", "balance", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy",
     "largest_error", "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent",
-    "replicas", "clustered", "extra_percent", "making_seconds", "right", "machine",
+    "replicas", "clustered", "extra_percent", "place", "making_seconds", "rows",
+    "lane_fill", "sectors", "beside", "in_max_degree", "in_lane_fill", "in_sectors", "in_beside", "right", "machine",
 )  # fmt: skip
-PARTS = ("graphs", "making", "effect", "sweep", "confluence")
+PARTS = ("graphs", "making", "effect", "sweep", "access", "confluence")
 #: The algorithms that are swept: one whose answers do not change, and those whose answers do.
 SWEPT = ("SSSP", "PR", "BC")
 #: Graphs that parts leave out. Merging runs in NumPy, and takes thousands of supersteps on roads.
@@ -135,7 +145,6 @@ def known_of(made: ew.approx.Approximate) -> dict[str, Any]:
         "replicas": "" if made.copies is None else made.copies.num_replicas,
         "clustered": "" if clusters is None or len(clusters) == 0 else int(clusters[-1] - clusters[0]),
         "extra_percent": 100 * made.extra_space,
-        "making_seconds": made.seconds,
     }
 
 
@@ -204,12 +213,15 @@ def graph_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
 
 
 def making_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
-    """Table 5: the median time, and the memory."""
-    for name, technique in TECHNIQUES.items():
+    """Table 5: the median time by each place, and the memory. For the GPU the graph lies there already."""
+    places = {HOST: "cpu"} | ({THERE: "cuda"} if how.device == "cuda" else {})
+    for (name, technique), (place, device) in itertools.product(TECHNIQUES.items(), places.items()):
         value = technique.value(case.is_road)
-        tried = [case.made(name, value) for _ in range(how.repeat)]
-        seconds = statistics.median(each.seconds for each in tried)
-        yield {"technique": name} | known_of(tried[0]) | {"making_seconds": seconds}
+        first = case.made(name, value, device)  # on a GPU, it compiles and copies
+        repeat = 0 if place == HOST and first.seconds > LONG_SECONDS else how.repeat
+        tried = [case.made(name, value, device).seconds for _ in range(repeat)] or [first.seconds]
+        known = known_of(first) | {"place": place, "making_seconds": statistics.median(tried)}
+        yield {"technique": name} | known
 
 
 def effect_rows(case: Case, baseline: str, how: How) -> Iterator[dict[str, Any]]:
@@ -229,6 +241,17 @@ def sweep_rows(case: Case, name: str, how: How) -> Iterator[dict[str, Any]]:
         for algorithm in SWEPT:
             known = {"baseline": baseline, "technique": name} | known_of(made)
             yield known | attempted(case, algorithm, made, baseline, exact, how)
+
+
+def access_rows(case: Case) -> Iterator[dict[str, Any]]:
+    """What warps read, by the graph as it is given, in each order, and with added edges."""
+    yield {"rows": ROWS_GIVEN} | columns_of(case.graph)
+    for name in TECHNIQUES:
+        if name == SLOTS:
+            continue
+        made = case.made(name)
+        for rows_of, graph in ((ROWS_ORDER, made.renumbered), (ROWS_WHOLE, made.graph)):
+            yield {"technique": name, "rows": rows_of} | known_of(made) | columns_of(graph)
 
 
 def confluence_rows(case: Case, how: How) -> Iterator[dict[str, Any]]:
@@ -289,6 +312,7 @@ def rows(unit: Unit, case: Case, how: How) -> list[dict[str, Any]]:
         "making": lambda: making_rows(case, how),
         "effect": lambda: effect_rows(case, unit.which, how),
         "sweep": lambda: sweep_rows(case, unit.which, how),
+        "access": lambda: access_rows(case),
         "confluence": lambda: confluence_rows(case, how),
     }
     known = {"part": unit.part, "graph": case.name, "like": case.like}
@@ -323,7 +347,7 @@ def warm() -> None:
     case = Case("small", "", ew.generate.rmat(8, 8, simple=True, weights=(1, 100)))
     for name, technique in TECHNIQUES.items():
         for value in (min(technique.values), max(technique.values)):
-            _ = case.made(name, value).graph
+            _ = case.made(name, value, "cpu").graph
 
 
 def line(row: dict[str, Any]) -> str:

@@ -19,6 +19,10 @@ COALESCING, SLOTS = "coalescing", "coalescing, extra slots"
 MEMORY, DIVERGENCE = "shared memory", "thread divergence"
 #: How replicas of a vertex come together: by one state for all, or by the mean of their states.
 ONE_STATE, EACH_STEP, AT_THE_END = "one state", "mean in each superstep", "mean at the end"
+#: Where approximate graphs are made.
+HOST, THERE = "host", "GPU"
+#: Of which rows it is told what warps read.
+ROWS_GIVEN, ROWS_ORDER, ROWS_WHOLE = "as given", "new order", "with edges"
 #: Slots of each chunk of 16 that are kept free, which the paper does not have.
 EXTRA = 4
 #: The knob of figures 7 to 9, and its values.
@@ -178,11 +182,14 @@ class Case:
             "BC": Call(ew.betweenness, (), {"sources": self.sources}, "centrality", 1e-6),
         }
 
-    def made(self, technique: str, value: Any = None) -> ew.approx.Approximate:
-        """The approximate graph of a technique with a value of the knob; None for that of the tables, which is kept."""
+    def made(self, technique: str, value: Any = None, device: str = "auto") -> ew.approx.Approximate:
+        """The approximate graph of a technique with a value of the knob; None for that of the tables, which is kept.
+
+        Where it is made changes nothing but the time.
+        """
         if value is not None:
             how = TECHNIQUES[technique]
-            return how.make(self.graph, **how.knobs, **{KNOB: value})
+            return how.make(self.graph, **how.knobs, **{KNOB: value}, device=device)
         if technique not in self._made:
             self._made[technique] = self.made(technique, TECHNIQUES[technique].value(self.is_road))
         return self._made[technique]

@@ -1,6 +1,7 @@
 """The tables of docs/papers/graffix.md, from what `graffix` measured, and what the paper says beside it."""
 
 import csv
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable
@@ -8,7 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.papers import graffix_said as said
-from benchmarks.papers.graffix_setup import FASTEST, NODE, SLOTS, TECHNIQUES, TIGR
+from benchmarks.papers.graffix_setup import (
+    FASTEST,
+    HOST,
+    NODE,
+    ROWS_GIVEN,
+    ROWS_ORDER,
+    ROWS_WHOLE,
+    SLOTS,
+    TECHNIQUES,
+    THERE,
+    TIGR,
+)
 from benchmarks.papers.load_balancing_tables import shown
 from benchmarks.table import markdown
 
@@ -149,14 +161,16 @@ def exact_table(found: Found) -> str:
 
 
 def making_table(found: Found) -> str:
-    """Table 5: seconds and additional space, what was added, and the paper's numbers."""
+    """Table 5: seconds by each place and additional space, what was added, and the paper's numbers."""
     body = []
     for technique in TECHNIQUES:
-        for row in found.of("making", technique=technique):
+        for row in found.of("making", technique=technique, place=HOST):
+            there = found.of("making", technique=technique, place=THERE, graph=row["graph"])
             theirs = said.making(technique, row["like"]) or (math.nan, math.nan)
             cells = [
                 shown(float(row["threshold"]), 2),
                 f"{float(row['making_seconds']):.3g}",
+                f"{float(there[0]['making_seconds']):.3g}" if there else "-",
                 f"{theirs[0]:g}" if not math.isnan(theirs[0]) else "-",
                 percent(float(row["extra_percent"])),
                 f"{theirs[1]:g}%" if not math.isnan(theirs[1]) else "-",
@@ -166,8 +180,48 @@ def making_table(found: Found) -> str:
                 shown(number(row["clustered"])),
             ]
             body.append([technique, row["graph"], *cells])
-    head = ["threshold", "s", "paper", "space", "paper", "edges added", "of all"]
+    head = ["threshold", "s, host", "s, GPU", "s, paper", "space", "paper", "edges added", "of all"]
     return markdown(["technique", "graph", *head, "replicas", "in clusters"], body, left=2)
+
+
+def access_table(found: Found) -> str:
+    """What warps have to do and to read by the order, and by the edges, of each technique."""
+    techniques = [name for name in TECHNIQUES if name != SLOTS]
+    measures = (
+        ("largest degree", "max_degree", 1, 0, ""),
+        ("lanes beside it", "beside", 1, 1, ""),
+        ("lanes in use", "lane_fill", 100, 0, "%"),
+        ("sectors", "sectors", 1, 2, ""),
+    )
+    body = []
+    for graph, (side, before), measure in itertools.product(
+        found.graphs("access"), (("out", ""), ("in", "in_")), measures
+    ):
+        what, name, factor, digits, unit = measure
+
+        def cell(rows: str, technique: str = "", graph: str = graph, name: str = before + name,
+                 factor: int = factor, digits: int = digits, unit: str = unit) -> str:  # fmt: skip
+            (row,) = found.of("access", graph=graph, rows=rows, technique=technique)
+            return shown(factor * float(row[name]), digits, unit)
+
+        both = [f"{cell(ROWS_ORDER, each)} / {cell(ROWS_WHOLE, each)}" for each in techniques]
+        body.append([graph, side, what, cell(ROWS_GIVEN), *both])
+    return markdown(["graph", "edges", "", "as given", *techniques], body, left=3)
+
+
+def by_graph_table(found: Found) -> str:
+    """Means over the algorithms on each graph: speed-up / by the order / by the edges."""
+    body = []
+    for technique in TECHNIQUES:
+        for baseline in BASELINES:
+            cells = []
+            for graph in found.graphs("effect"):
+                each = [found.effect(graph, algorithm, technique, baseline) for algorithm in ALGORITHMS]
+                known = [effect for effect in each if effect is not None]
+                ups = [geomean(getattr(effect, name) for effect in known) for name in Effect._fields[:3]]
+                cells.append(" / ".join(shown(up, 2) for up in ups))
+            body.append([technique, baseline, *cells])
+    return markdown(["technique", "over", *found.graphs("effect")], body, left=2)
 
 
 def effect_table(found: Found, technique: str, baseline: str) -> str:
@@ -274,7 +328,9 @@ def blocks(found: Found, claims: Callable[[Found], str]) -> dict[str, str]:
         "graphs": graphs_table(found),
         "exact": exact_table(found),
         "making": making_table(found),
+        "access": access_table(found),
         "means": means_table(found),
+        "means by graph": by_graph_table(found),
         "confluence": confluence_table(found),
     }
     for (technique, baseline), number_of in said.TABLES.items():
