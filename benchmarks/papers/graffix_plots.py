@@ -74,7 +74,8 @@ def draw_sweep(pyplot: Any, found: Found, technique: str) -> None:
         plot.set_xlabel(f"threshold of {technique}")
         plot.set_ylabel(what)
     if left.lines:
-        left.legend(ncols=2, fontsize=6, frameon=False)
+        place = {"loc": "upper center", "bbox_to_anchor": (1.1, -0.15)}
+        left.legend(ncols=6, fontsize=7, frameon=False, **place)
 
 
 def draw_means(pyplot: Any, found: Found) -> None:
@@ -92,12 +93,13 @@ def draw_means(pyplot: Any, found: Found) -> None:
         float("nan") if technique == SLOTS else said.MEANS[said.TABLES[technique, baseline]][0]
         for technique, baseline in pairs
     ]
+    labels = [f"{technique}\n{baseline}".replace(", ", ",\n") for technique, baseline in pairs]
     heights = {
         "paper": papers,
         "measured": [each["speedup"] for each in means],
         "by the new order alone, which is exact": [each["by_order"] for each in means],
     }
-    draw_bars(plot, [f"{technique}\n{baseline}" for technique, baseline in pairs], heights, 2, log=False)
+    draw_bars(plot, labels, heights, 2, log=False)
     plot.axhline(1, color="grey", linewidth=0.6)
     plot.tick_params(axis="x", labelsize=5)
     plot.set_ylabel("mean speed-up")
