@@ -202,19 +202,21 @@ def _check_slots(graph: Any, vertex: Any, first: Any, end: Any) -> None:
 class Clustered:
     """Clusters of up to 2048 vertices, each of which a block keeps in shared memory until nothing changes, on a GPU.
 
-    For searches, and shortest paths with weights of at least 0. Clusters are grown once for a graph. It pays where few
-    arcs lead from one to another, as on roads and lattices, and is chosen there by itself from the second run on. The
-    whole graph has to lie on the GPU.
+    For searches, shortest paths with weights of at least 0, and asynchronous programs that combine by MIN or MAX, with
+    no limit of supersteps and none of their numbers read, as there are none. Clusters are grown once for a graph. It
+    pays where few arcs lead from one to another, as on roads and lattices, and is chosen there by itself from the
+    second run on. The whole graph has to lie on the GPU.
 
-    It takes 32 bytes for each vertex, and four weights; making it takes about 100, and 8 for each arc.
+    It takes 32 bytes for each vertex, and four weights; for programs 32 for each vertex and 4 for each arc. Making it
+    takes about 100 for each vertex, and 8 for each arc.
     """
 
 
-#: The algorithms that run by clusters, and what is told of them where another one is asked to.
-CLUSTERED = ("bfs", "sssp")
+#: What is told where clusters are asked for and cannot be.
 FOR_CLUSTERED = (
-    "Clustered() is for ew.bfs, and for ew.sssp with weights of at least 0, on a GPU, whose blocks then keep clusters "
-    "of vertices in shared memory"
+    "Clustered() is for ew.bfs, ew.sssp with weights of at least 0, ew.connected_components, and programs that say "
+    "asynchronous = True, combine by MIN or MAX, have no aggregates, proceed or resume, write no edge fields and read no "
+    "superstep, on a GPU, whose blocks then keep clusters of vertices in shared memory"
 )
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000
@@ -363,9 +365,9 @@ class Schedule:
         delivery: `Push()`, `Pull()`, `Buffered()`, or "auto" to choose at each superstep from the frontier's edges.
         balance: which threads do which edges on a GPU: `ThreadMapped()`, `WarpMapped()`, `BlockMapped()`, `Binned()`,
             `EdgeBased()`, `WorkloadDecomposition()`, `MergePath()`, `NodeSplitting()`, `HierarchicalProcessing()`, or
-            the `Replicated` of an approximate graph, with which algorithms run as programs; `Clustered()` for searches
-            and shortest paths; or "auto": eight lanes for each vertex that sends, or equal blocks of edges if one has
-            many; where vertices gather, lanes by degree, or equal blocks of edges.
+            the `Replicated` of an approximate graph, with which algorithms run as programs; `Clustered()` for searches,
+            shortest paths and asynchronous programs; or "auto": eight lanes for each vertex that sends, or equal blocks
+            of edges if one has many; where vertices gather, lanes by degree, or equal blocks of edges.
         layout: on a GPU, the order of what vertices gather over: `Layout`, for `Pull()` and `Buffered()`. For searches,
             shortest paths and programs, `Layered`, on the CPU, too. Or "auto": on a GPU, searches from vertices for
             which there are layers read their levels from these.
@@ -406,11 +408,11 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
                 f"{name}: a layout says who gathers over which edges, and so does balance={shown(schedule.balance)}; "
                 "give one of them, or set delivery to Buffered(), where the balance says who sends"
             )
-    if isinstance(schedule.balance, Clustered) and not (on_gpu and name in CLUSTERED):
-        instead = "leave balance at 'auto'"
-        if name in CLUSTERED:
-            instead = f"this run is on the CPU: {instead}, or give device='cuda', which tells why if none can be used"
-        raise ScheduleError(f"{name}: {FOR_CLUSTERED}; {instead}")
+    if isinstance(schedule.balance, Clustered) and not on_gpu:
+        raise ScheduleError(
+            f"{name}: {FOR_CLUSTERED}; this run is on the CPU: leave balance at 'auto', or give device='cuda', which tells "
+            "why if none can be used"
+        )
     if isinstance(schedule.balance, Clustered) and not is_auto(schedule.delivery):
         raise ScheduleError(
             f"{name}: delivery is {shown(schedule.delivery)}, and runs by clusters have none; leave it, or balance, at "

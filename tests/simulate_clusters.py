@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from simulated_warps import with_warps
 from simulator import pretend
+from test_engines import BFS, SSSP, Components, Highest, Least, Widest
 
 import edgewise as ew
 from edgewise.errors import ScheduleError
@@ -48,6 +49,40 @@ def same_as_on_the_cpu(random):
             np.testing.assert_array_equal(got.parent_index, expected.parent_index)
 
 
+def programs_end_as_on_the_cpu(random):
+    """Asynchronous programs by clusters: from a source or from all vertices, by MIN or MAX, of integers or floats, with
+    what is sent depending on both ends of an edge."""
+    schedule = ew.Schedule(balance=ew.Clustered())
+    for graph in graphs():
+        n = graph.num_vertices
+        programs = [
+            Highest,
+            Components if not graph.directed else None,
+            Least(value=random.integers(-50, 50, n)),
+            SSSP(source=int(random.integers(n))) if graph.weighted else None,
+            Widest(source=int(random.integers(n))) if graph.weighted else None,
+        ]
+        for program in filter(None, programs):
+            got = ew.run(program, graph, device="cuda", schedule=schedule)
+            expected = ew.run(program, graph, device="cpu")
+            assert "clusters" in got.explain()
+            for name, values in expected.fields.items():
+                np.testing.assert_array_equal(got.fields[name], values, err_msg=f"{program} {graph}")
+
+
+def programs_that_count_supersteps_are_refused():
+    """Clusters have no supersteps to count, so a limit is refused, and programs that read their number."""
+    graph, schedule = ew.generate.lattice(5, 5), ew.Schedule(balance=ew.Clustered())
+    with pytest.raises(ScheduleError, match="max_supersteps is 3"):
+        ew.run(Highest, graph, device="cuda", schedule=schedule, max_supersteps=3)
+    for program in (BFS(source=0), ew.pagerank):
+        with pytest.raises(ScheduleError, match="asynchronous = True"):
+            if program is ew.pagerank:
+                program(graph, device="cuda", schedule=schedule)
+            else:
+                ew.run(program, graph, device="cuda", schedule=schedule)
+
+
 def clusters_are_parts_of_a_graph():
     """Each vertex with an arc is in one cluster, which has no more vertices than may be; the same ones each time."""
     from edgewise.layout.clusters_cuda import grow_clusters
@@ -80,9 +115,9 @@ def clusters_are_parts_of_a_graph():
 def chosen_by_themselves():
     """From the second run on a suitable graph, clusters are taken unasked; not with a delta, a direction or a limit,
     and not where most arcs lead across their borders."""
-    from edgewise.algorithms.common import by_clusters
+    from edgewise.balance import clustered
 
-    by_clusters.LEAST_VERTICES, by_clusters.BORDER = 1, 0.9
+    clustered.LEAST_VERTICES, clustered.BORDER = 1, 0.9
     graph = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
     assert ["clusters" in ew.sssp(graph, 0, device="cuda").explain() for _ in range(3)] == [False, True, True]
     assert "clusters" in ew.bfs(graph, 0, device="cuda").explain()
@@ -91,11 +126,11 @@ def chosen_by_themselves():
         "clusters" not in ew.bfs(graph, 0, schedule=ew.Schedule(delivery=ew.Push()), device="cuda").explain()
     )
     assert "clusters" not in ew.bfs(graph, 0, memory_limit="1 GB", device="cuda").explain()
-    by_clusters.MOST_ARCS = 10
+    clustered.MOST_ARCS = 10
     with pytest.raises(ScheduleError, match="at most 10 arcs"):
         ew.bfs(graph, 0, schedule=ew.Schedule(balance=ew.Clustered()), device="cuda")
-    by_clusters.MOST_ARCS = 2**31 - 1
-    by_clusters.BORDER = 0.01
+    clustered.MOST_ARCS = 2**31 - 1
+    clustered.BORDER = 0.01
     other = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
     told = [ew.sssp(other, 0, device="cuda").explain() for _ in range(3)]
     assert ["not by clusters" in each for each in told] == [False, True, False]
@@ -107,6 +142,8 @@ if __name__ == "__main__":
         with_warps()
     pretend()
     same_as_on_the_cpu(np.random.default_rng(1))
+    programs_end_as_on_the_cpu(np.random.default_rng(2))
+    programs_that_count_supersteps_are_refused()
     clusters_are_parts_of_a_graph()
     chosen_by_themselves()
     print("as on the CPU")

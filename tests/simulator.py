@@ -34,7 +34,8 @@ class SimulatedKernel:
 
     def __init__(self, function, kinds, shared_bytes=0, threads=None):
         self._kernel, self._kinds = cuda.jit(function), kinds
-        self._shape = 1, threads or cuda_device.THREADS, 0, shared_bytes
+        self.threads = threads or cuda_device.THREADS
+        self._shape = 1, self.threads, 0, shared_bytes
 
     def start(self, arguments, blocks=1):
         """Launch, with arguments put together to the tuples that the types say, if they are not yet."""
@@ -86,7 +87,7 @@ class Block(simulation.BlockManager):
     def run(self, grid_point, *args):
         """Run a kernel to its end. Raises what a thread raised."""
         places = list(np.ndindex(*self._block_dim))
-        self.barrier, failures = Barrier(len(places)), []
+        self.barrier, self.given, failures = Barrier(len(places)), {}, []
 
         def run_thread():
             try:
@@ -171,6 +172,16 @@ def _shared_array(shared, shape, dtype):
         return shared._allocations.setdefault(line, np.empty(shape, as_dtype(dtype)))
 
 
+def _syncthreads_or(thread, value):
+    """Wait for the other threads of the block; whether any gave a value but 0."""
+    block = thread._manager
+    block.given[thread] = value
+    block.barrier.wait()
+    found = any(block.given.values())
+    block.barrier.wait()
+    return found
+
+
 def pretend():
     """Put NumPy and the simulator where the GPU would be; what runs on a GPU is loaded afterwards."""
     if not cuda_device.SIMULATED:
@@ -191,8 +202,8 @@ def pretend():
     cuda_memory.most_threads = lambda: cuda_device.THREADS
     cuda_memory.capability = lambda: (9, 0)
     cuda_memory.pinned, cuda_launch.fixed_kernel, cuda_memory.room = np.zeros, fixed_kernel, room
-    cuda_compile.compile_kernel = lambda function, kinds, capability, key: (function, kinds)
-    cuda_launch.Kernel = lambda code: SimulatedKernel(*code)
+    cuda_compile.compile_kernel = lambda function, kinds, capability, key, threads=None: (function, kinds)
+    cuda_launch.Kernel = lambda code, threads=None: SimulatedKernel(*code, threads=threads)
     door.cuda_problem = lambda: None
     cuda_placed.place = place
     cuda_placed.empty_divided = lambda length, dtype, on_gpu: Placed.of(np.empty(length, dtype), on_gpu)
@@ -201,3 +212,4 @@ def pretend():
     cuda_placed.for_users = np.array
     simulation.BlockManager, FakeCUDAShared.array = Block, _shared_array
     simulation.BlockThread.syncthreads = lambda thread: thread._manager.barrier.wait()
+    simulation.BlockThread.syncthreads_or = _syncthreads_or

@@ -127,6 +127,12 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
         ("best first", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
         (
             "best first",
+            ew.Schedule(balance=ew.Clustered()),
+            True,
+            Delivery(True, False, False, best_first=True, by_clusters=True),
+        ),
+        (
+            "best first",
             ew.Schedule(ew.Pull()),
             True,
             Delivery(False, True, True, **SPARE),

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from test_engines import SSSP, Components, Highest, Least, Widest
 from test_gpu_layers import on_gpu
 from test_layers import same_search
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import MemoryLimitError, ScheduleError
 
 pytestmark = pytest.mark.gpu
 
@@ -44,6 +45,69 @@ def test_answers_are_those_of_the_cpu(name, built):
         expected = ew.sssp(graph, sources[0], device="cpu")
         np.testing.assert_array_equal(got.distance, expected.distance)
         np.testing.assert_array_equal(got.parent_index, expected.parent_index)
+
+
+def same_end(program, graph, values, **how):
+    """A program by clusters ends as on the CPU."""
+    got = ew.run(program(**values), graph, device="cuda", **how)
+    assert "clusters of at most 2,048" in got.explain()
+    expected = ew.run(program(**values), graph, device="cpu")
+    for name, wanted in expected.fields.items():
+        np.testing.assert_array_equal(got.fields[name], wanted)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_programs_end_as_on_the_cpu(name):
+    graph = GRAPHS[name]()
+    random = np.random.default_rng(1)
+    same_end(Highest, graph, {}, schedule=CLUSTERED)
+    same_end(
+        Least, graph, {"value": random.integers(-(10**6), 10**6, graph.num_vertices)}, schedule=CLUSTERED
+    )
+    if not graph.directed:
+        same_end(Components, graph, {}, schedule=CLUSTERED)
+    if graph.weighted:
+        same_end(Widest, graph, {"source": 7}, schedule=CLUSTERED)
+        same_end(SSSP, graph, {"source": 7}, schedule=CLUSTERED)
+
+
+@pytest.mark.parametrize("name", ["one way", "both ways"])
+def test_many_runs_of_programs_end_alike(name):
+    graph = GRAPHS[name]()
+    prepared = ew.prepare(Widest, graph, device="cuda", schedule=CLUSTERED)
+    labels = ew.prepare(Highest, graph, device="cuda", schedule=CLUSTERED)
+    width, best = ew.run(Widest(source=3), graph, device="cpu"), ew.run(Highest, graph, device="cpu")
+    for _ in range(200):
+        np.testing.assert_array_equal(prepared(source=3).fields["width"], width.fields["width"])
+        np.testing.assert_array_equal(labels().fields["best"], best.fields["best"])
+
+
+def test_programs_take_clusters_from_the_second_run_on():
+    graph = GRAPHS["lattice"]()
+    same_end(SSSP, graph, {"source": 3}, schedule=CLUSTERED)
+    fresh = GRAPHS["lattice"]()
+    prepared = ew.prepare(SSSP, fresh, device="cuda")
+    expected = ew.sssp(fresh, 3, device="cpu").distance
+    for wanted in (False, True, True):
+        got = prepared(source=3)
+        assert ("clusters of at most 2,048" in got.explain()) == wanted
+        np.testing.assert_array_equal(got.fields["distance"], expected)
+    limited = prepared(source=3, max_supersteps=10**9)
+    assert "supersteps are counted" in limited.explain()
+    np.testing.assert_array_equal(limited.fields["distance"], expected)
+    with pytest.raises(ScheduleError, match="max_supersteps is 10"):
+        ew.run(SSSP(source=3), fresh, device="cuda", schedule=CLUSTERED, max_supersteps=10)
+    skewed = ew.prepare(Highest, GRAPHS["skewed"](), device="cuda")
+    assert not any("clusters" in skewed().explain() for _ in range(3))
+
+
+def test_components_as_a_program_by_clusters():
+    for name in ("both ways", "parts"):
+        graph = GRAPHS[name]()
+        got = ew.connected_components(graph, device="cuda", schedule=CLUSTERED)
+        assert "clusters of at most 2,048" in got.explain()
+        expected = ew.connected_components(graph, device="cpu")
+        np.testing.assert_array_equal(got.component, expected.component)
 
 
 def test_many_runs_end_with_the_same_answers():

@@ -32,16 +32,16 @@ AUTOMATIC = ew.Schedule()
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 
 
-def machine_code(name, capability, best_first=False, schedule=AUTOMATIC):
+def machine_code(name, capability, form="SuperstepRuns", schedule=AUTOMATIC):
     """The kernel of a program, see `code_of`."""
-    return code_of(*PROGRAMS[name], capability, best_first, schedule)
+    return code_of(*PROGRAMS[name], capability, form, schedule)
 
 
-def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
-    """A program's kernel for weighted graphs, compiled anew: in rounds, or with the best messages first."""
-    from edgewise.engine.cuda.runs import BestFirstRuns, SuperstepRuns
+def code_of(program, values, capability, form="SuperstepRuns", schedule=AUTOMATIC):
+    """A program's kernel for weighted graphs, compiled anew, of one of the classes of `edgewise.engine.cuda.runs`."""
+    from edgewise.engine.cuda import runs
 
-    form = BestFirstRuns if best_first else SuperstepRuns
+    form = getattr(runs, form)
     found = inspect_program(program)
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)
@@ -55,7 +55,7 @@ def code_of(program, values, capability, best_first=False, schedule=AUTOMATIC):
         delivery,
     )
     return gpu_compile.compile_kernel(
-        kernel, form.signature(binding, message, parameters, delivery), capability, None
+        kernel, form.signature(binding, message, parameters, delivery), capability, None, form.threads
     )
 
 
@@ -81,9 +81,10 @@ def test_programs_that_draw_compile():
     assert b".text.kernel" in code_of(test_draws.Numbers, {"seed": 1}, NEWEST_MEASURED)
 
 
+@pytest.mark.parametrize("form", ["BestFirstRuns", "ClusterRuns"])
 @pytest.mark.parametrize(("name", "capability"), [("sssp", NEWEST_MEASURED), ("components", OLDEST)])
-def test_asynchronous_programs_compile(name, capability):
-    assert b".text.kernel" in machine_code(name, capability, best_first=True)
+def test_asynchronous_programs_compile(name, capability, form):
+    assert b".text.kernel" in machine_code(name, capability, form)
 
 
 @pytest.mark.parametrize(

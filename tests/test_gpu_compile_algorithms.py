@@ -34,7 +34,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda_apart
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.graph import keys_cuda
-    from edgewise.layout import clusters_cuda, layers_cuda, slots_cuda
+    from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
@@ -61,6 +61,10 @@ def kernels(offsets, weight, distance, rank):
         "arcs of clusters": (
             cluster_rows.make_divide(True, special),
             cluster_rows.divide_signature(offsets, weight),
+        ),
+        "arcs among clusters": (
+            placed_arcs_cuda.placing_kernel,
+            placed_arcs_cuda.placing_signature(offsets),
         ),
         "by clusters": (by_clusters.make_kernel(distance, True), by_clusters.signature(weight, distance)),
         "moved rows": (layers_cuda.make_move(True, False), layers_cuda.move_signature(offsets, weight)),

@@ -49,7 +49,7 @@ from edgewise.program.source import UserFunction, rewritten
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.run import Prepared, instance_of, run
-from edgewise.schedule import FOR_CLUSTERED, Clustered, Layered, Schedule
+from edgewise.schedule import Clustered, Layered, Schedule
 from edgewise.text import listed, shown
 
 #: What a program sees of a graph that its core has otherwise.
@@ -131,7 +131,8 @@ def two_phase(
         raise ScheduleError("two_phase: a refinement does not run over layers; leave layout at 'auto'")
     if isinstance(getattr(schedule, "balance", None), Clustered):
         raise ScheduleError(
-            f"two_phase: {FOR_CLUSTERED}, and a refinement is a program; leave balance at 'auto'"
+            "two_phase: balance is Clustered(), for which all of a graph has to lie on the GPU, where a core gains "
+            "nothing; leave balance at 'auto'"
         )
     how: dict[str, Any] = {"device": device, "schedule": schedule, "memory_limit": memory_limit}
     if isinstance(call, Program) or (isinstance(call, type) and issubclass(call, Program)):

@@ -25,6 +25,7 @@ class Delivery(NamedTuple):
         in_edges: whether a run has in-edges, or a layout in their place. Without them it only pushes.
         buffered: whether messages go through a message buffer, whose slots are gathered over.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
+        by_clusters: whether they are, on a GPU, by clusters.
         layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
@@ -36,6 +37,7 @@ class Delivery(NamedTuple):
     in_edges: bool
     buffered: bool = False
     best_first: bool = False
+    by_clusters: bool = False
     layout: Layout | None = None
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
@@ -69,9 +71,9 @@ def check_delivery(spec: Specification, schedule: Schedule) -> None:
     Raises:
         ScheduleError: with what is possible.
     """
-    if isinstance(schedule.balance, Clustered):
+    if isinstance(schedule.balance, Clustered) and not spec.takes_clusters:
         raise ScheduleError(
-            f"{spec.name}: {FOR_CLUSTERED}, and this runs as a program; leave balance at 'auto'"
+            f"{spec.name}: {FOR_CLUSTERED}; this program is none of these: leave balance at 'auto'"
         )
     if spec.keeps_messages and isinstance(schedule.delivery, Push | Pull):
         raise ScheduleError(
@@ -93,6 +95,8 @@ def decide(
         on_gpu: whether the run is on a GPU.
     """
     asked = schedule.delivery
+    if isinstance(schedule.balance, Clustered):
+        return Delivery(pushes=True, pulls=False, in_edges=False, best_first=True, by_clusters=True)
     only_push, only_pull = isinstance(asked, Push), isinstance(asked, Pull)
     through_slots = isinstance(asked, Buffered)
     layout = schedule.layout if isinstance(schedule.layout, Layout) else None

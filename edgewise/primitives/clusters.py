@@ -67,7 +67,7 @@ LOWERED = 2 * _WARPS
 SLOTS = 4
 #: After how many steps within a cluster others are told of it, and it is told of others. Of 2 to 32, 6 to 10 were the
 #: fastest on lattices and roads.
-_MEET = 8
+MEET = 8
 
 Uint16s = Annotated[Any, Elements(np.uint16)]
 Uint64s = Annotated[Any, Elements(np.uint64)]
@@ -102,6 +102,17 @@ class ClusterRows(NamedTuple):
     border_cluster: Uint32s
     border_lengths: Weights
     num_clusters: int
+
+
+@inlined
+def send(key: Any, p: Any, c: Any, it: Any) -> None:
+    """Lower the key of a place in cluster c, and wake the cluster if that is less than what the place had."""
+    if key < atomic_min(it.best, p, key):
+        fence()
+        if atomic_min(it.pending, c, np.int64(key)) == LARGEST:
+            atomic_add(it.control, OPEN, 1)
+            if load_now(it.taken, c) == 0:
+                atomic_add(it.control, WANTED, 1)
 
 
 class _Vertex(NamedTuple):
@@ -242,16 +253,6 @@ def _make_border(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) ->
         return source, p, c, weight
 
     @inlined
-    def send(key, p, c, it):
-        """Lower the key of a place, and wake its cluster if that is less than what it had."""
-        if key < atomic_min(it.best, p, key):
-            fence()
-            if atomic_min(it.pending, c, np.int64(key)) == LARGEST:
-                atomic_add(it.control, OPEN, 1)
-                if load_now(it.taken, c) == 0:
-                    atomic_add(it.control, WANTED, 1)
-
-    @inlined
     def cross(arc, sent, first, end, rows, it, shared):
         """Lower keys over the arc of this thread, if that of its source has fallen since it was `sent`, and over those
         that no thread has for its own; the key of the source."""
@@ -301,7 +302,7 @@ def _make_visit(nothing: Any, vertex: _Vertex, arc_of: Any, cross: Any) -> Any:
             settled, waiting, ended = False, LARGEST, np.int64(0)
             if block_thread() == 0:
                 waiting, ended = load_now(it.pending, c), load_now(it.control, ENDED)
-            for _ in range(_MEET):
+            for _ in range(MEET):
                 lowering, falls = _lowering(turn, shared), False
                 if lowering == 0:
                     settled = True
@@ -368,7 +369,15 @@ def make_visits(value: np.dtype, short: np.dtype, plus: Any, weight_of: Any) -> 
         keys were set, the first clusters woken, and a barrier. It returns the generation of the last barrier.
     """
     nothing, how = short.type(np.iinfo(value).max), (value, short, plus, weight_of)
-    visit = _make_visit(nothing, _make_vertex(*how), *_make_border(*how))
+    return make_loop(_make_visit(nothing, _make_vertex(*how), *_make_border(*how)))
+
+
+def make_loop(visit: Any) -> Any:
+    """The loop over visits, a device function like that of `make_visits`.
+
+    Args:
+        visit: ``visit(c, n, rows, it, shared)``: visit cluster c. All threads of a block call it.
+    """
 
     @device_function
     def visits(n, rows, it, shared, generation):

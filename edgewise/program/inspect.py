@@ -141,6 +141,11 @@ class Specification:
         return self.program.asynchronous and ordered and not counted
 
     @property
+    def takes_clusters(self) -> bool:
+        """Whether, on a GPU, vertices may be computed by clusters, where there are no supersteps to be counted."""
+        return self.best_first and "superstep" not in self.state_reads
+
+    @property
     def edge_compute_is_harmless(self) -> bool:
         """Whether edge_compute may be called for arcs whose source is halted, and its answer dropped.
 

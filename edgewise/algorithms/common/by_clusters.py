@@ -2,22 +2,25 @@
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
 """Searches and shortest paths by clusters on a GPU: see `edgewise.primitives.clusters`.
 
-A run is made of visits, and how many there are depends on which block is free first; the keys do not. The graph keeps
-its clusters. If nothing is asked for, they are made at the second run on a graph of few arcs at each vertex, and are
-used if few arcs lead across their borders.
+A run is made of visits, and how many there are depends on which block is free first; the keys do not.
 """
 
 import functools
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
 from edgewise.algorithms.common.cluster_rows import cluster_rows
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, laid_out
 from edgewise.algorithms.common.lengths import unreached_value
-from edgewise.balance.automatic import largest_degree
-from edgewise.errors import MemoryLimitError, ScheduleError
+from edgewise.balance.clustered import (
+    by_clusters_note,
+    check_clustered,
+    clusters_of,
+    clusters_pay,
+    give_up_clusters,
+)
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import Int32s, Int64s, Keys, type_of
@@ -39,8 +42,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, pinned, room, signals, wait, zeros
-from edgewise.layout.clusters import Clusters, clusters_bytes
-from edgewise.layout.clusters_cuda import grow_clusters
+from edgewise.layout.clusters import clusters_bytes
 from edgewise.primitives import cluster_queue
 from edgewise.primitives.cluster_queue import BLOCK, OPEN, VISITED, WANTED, Shared, Visits
 from edgewise.primitives.clusters import LOWERED, MOST, ClusterRows, make_visits
@@ -52,15 +54,6 @@ from edgewise.schedule import Clustered, Schedule
 #: Words of `control` and of the host's array behind those of `cluster_queue`: the largest key that is told.
 CONTROL, HOST = cluster_queue.CONTROL.more(), cluster_queue.HOST.more()
 LARGEST_KEY, FARTHEST = CONTROL.take(), HOST.take()
-#: Clusters are made unasked for graphs of at least so many vertices, at most so many arcs for each on average, none of
-#: which has more than the third number; and are used if no more than this share of the arcs leads across their borders.
-LEAST_VERTICES, MEAN_DEGREE, LARGEST_DEGREE, BORDER = 1 << 16, 6, 64, 0.08
-#: Arcs are counted in 32 bits.
-MOST_ARCS = 2**31 - 1
-#: How often graphs were run on for which clusters would be made.
-_runs: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
-#: Graphs with too many arcs across the borders of their clusters.
-_unsuited: WeakSet[Graph] = WeakSet()
 
 
 class FromSources(NamedTuple):
@@ -171,25 +164,11 @@ def _kernel(weight: np.dtype | None, distance: np.dtype) -> Kernel:
     return fixed_kernel(make_kernel, kinds, distance, weight is not None, threads=BLOCK)
 
 
-def _clusters_of(graph: Graph) -> Clusters:
-    gpu = graph.gpu
-    return grow_clusters(gpu.offsets, gpu.targets, gpu.in_offsets, gpu.in_sources, graph.directed, MOST)
-
-
 def _rows_of(graph: Graph, weighted: bool) -> ClusterRows:
-    gpu, clusters = graph.gpu, graph.gpu.kept(_clusters_of)
+    gpu, clusters = graph.gpu, graph.gpu.kept(clusters_of)
     lengths, in_lengths = (gpu.weights, gpu.in_weights) if weighted else (gpu.targets, gpu.in_sources)
     on_gpu = WeightedOnGpu(gpu.offsets, gpu.targets, lengths, gpu.in_offsets, gpu.in_sources, in_lengths)
     return cluster_rows(on_gpu, lengths.dtype if weighted else None, clusters)
-
-
-def _few_arcs(graph: Graph) -> bool:
-    """Whether each vertex of a graph has few arcs."""
-    n, gpu = graph.num_vertices, graph.gpu
-    if n < LEAST_VERTICES or graph.num_arcs > min(MEAN_DEGREE * n, MOST_ARCS):
-        return False
-    found = (gpu.of_offsets(inward, "the largest degree", 8 * n, largest_degree) for inward in (False, True))
-    return max(found) <= LARGEST_DEGREE
 
 
 def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None:
@@ -205,17 +184,9 @@ def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None
         ScheduleError: it asks for clusters of a graph with too many arcs.
     """
     asked = isinstance(run.schedule.balance, Clustered)
-    if asked and graph.num_arcs > MOST_ARCS:
-        raise ScheduleError(
-            f"Clustered() takes at most {MOST_ARCS:,} arcs, and the graph has {graph.num_arcs:,}; leave balance at "
-            "'auto'"
-        )
-    if asked and graph.placement is not None:
-        raise MemoryLimitError(
-            f"Clustered() needs all of the graph on the GPU, and there are {graph.placement}. Raise memory_limit, free "
-            "some memory, or leave balance at 'auto'"
-        )
-    if not asked and not _pays(graph, run):
+    if asked:
+        check_clustered(graph)
+    elif run.schedule != Schedule() or run.memory_limit is not None or not clusters_pay(graph):
         return None
     try:
         needed = clusters_bytes(graph.num_vertices, graph.num_arcs)
@@ -225,26 +196,12 @@ def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None
         if asked:
             raise
         return None
-    if not asked and len(rows.border) > BORDER * graph.num_arcs:
-        _unsuited.add(graph)
+    refused = None if asked else give_up_clusters(graph, len(rows.border))
+    if refused is not None:
         graph.gpu.drop(_rows_of, weighted)
-        graph.gpu.drop(_clusters_of)
-        run.explain(
-            f"not by clusters: {len(rows.border) / graph.num_arcs:.0%} of the arcs lead across their borders"
-        )
+        run.explain(refused)
         return None
     return rows
-
-
-def _pays(graph: Graph, run: Execution) -> bool:
-    """Whether clusters may pay for a run that does not ask for them. The first run on a graph would not gain the time
-    that they take."""
-    if run.schedule != Schedule() or graph.placement is not None or run.memory_limit is not None:
-        return False
-    if graph in _unsuited or not graph.gpu.kept(_few_arcs):
-        return False
-    _runs[graph] = _runs.get(graph, 0) + 1
-    return _runs[graph] > 1
 
 
 def keys_by_clusters(
@@ -272,7 +229,7 @@ def keys_by_clusters(
         clusters there were.
     """
     n, count, key = graph.num_vertices, len(sources), key_dtype(dtype)
-    place, seen, host = graph.gpu.kept(_clusters_of).place, pinned(count, np.int64), signals(HOST.size)
+    place, seen, host = graph.gpu.kept(clusters_of).place, pinned(count, np.int64), signals(HOST.size)
     seen[:] = sources
     found = empty(n, key)
     of_clusters = empty(rows.num_clusters, np.int64), empty(rows.num_clusters, np.uint32)
@@ -291,9 +248,5 @@ def keys_by_clusters(
     _kernel(rows.lengths.dtype if len(rows.lengths) else None, dtype).start([given])
     wait(host, run.progress)
     visits, clusters = int(host[VISITED]), rows.num_clusters
-    across = len(rows.border) / max(graph.num_arcs, 1)
-    run.explain(
-        f"on the GPU by {clusters:,} clusters of at most {MOST:,} vertices, which were visited {visits:,} times; "
-        f"{across:.1%} of the arcs lead across their borders"
-    )
+    run.explain(by_clusters_note(clusters, visits, len(rows.border), graph))
     return found.view(dtype), int(host[FARTHEST]), visits

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from edgewise.balance.clustered import check_clustered, clusters_of, clusters_pay, give_up_clusters
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cuda.arguments import Arcs
@@ -19,7 +20,7 @@ from edgewise.engine.cuda.layout import (
     rows_bytes,
 )
 from edgewise.engine.cuda.rows import rows_of
-from edgewise.engine.cuda.runs import BestFirstRuns, SuperstepRuns, slot_bytes
+from edgewise.engine.cuda.runs import BestFirstRuns, ClusterRuns, Runs, SuperstepRuns, placed_arcs, slot_bytes
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.cuda.words import Words
 from edgewise.engine.delivery import Delivery, may_push
@@ -33,10 +34,10 @@ from edgewise.execution import Execution
 from edgewise.graph import Arrays, Needs, Placement
 from edgewise.kernels.cuda.arguments import address, words
 from edgewise.kernels.cuda.compile import compile_kernel
-from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import capability, copy_of, device_number, empty, finish, room, wait
 from edgewise.kernels.cuda.placed import for_users, on_gpu, place, snapshot
+from edgewise.layout.clusters import clusters_bytes
 from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import RefusedBySystem, Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
@@ -70,13 +71,14 @@ class GpuProgram(AbstractEngine):
             )
         self._asked = self._delivery = delivery
         self._strategy = strategy
-        self._form: type[SuperstepRuns] | type[BestFirstRuns] = (
-            BestFirstRuns if delivery.best_first else SuperstepRuns
-        )
+        self._form: type[Runs] = SuperstepRuns
         self._free: list[_Workspace] = []
         self._order = own_array_order(spec)
         self._layout: LaidOut | None = None
         self._laid_out_for: _For | None = None
+        #: Whether runs that do not ask for clusters may have them, and whether they are to be made now.
+        self._may_cluster = delivery.best_first and not delivery.by_clusters and spec.takes_clusters
+        self._clusters_wanted = False
         self.memory_kept = 0
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
@@ -84,17 +86,25 @@ class GpuProgram(AbstractEngine):
         if made is None or made.placement != placement:
             return False
         if limit is None:
+            if self._pays_to_cluster():
+                self._clusters_wanted = True
+                return False
             return made.limit is None or placement is None
         fits = self.held_bytes + self.running(0, given).most <= limit
         return fits and (placement is None or made.limit == limit)
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         graph, delivery = self._binding.graph, self._asked
+        if self._clusters_wanted:
+            self._lay_out_in_clusters(limit, given)
+            return
         if delivery.layout and delivery.layout_is_spare and not has_room(graph, delivery.layout, limit):
             delivery = delivery.without_layout()
         while True:
             try:
                 self._lay_out_as(delivery, limit, given)
+                if limit is None and self._pays_to_cluster():
+                    self._lay_out_in_clusters(limit, given)
                 return
             except MemoryLimitError as refused:
                 if isinstance(refused, RefusedBySystem) and graph.gpu.read_in_place():
@@ -104,9 +114,34 @@ class GpuProgram(AbstractEngine):
                     raise
             delivery = delivery.without_layout()
 
+    def _pays_to_cluster(self) -> bool:
+        """Whether clusters may pay that nobody asked for, and are not there yet; it counts as a run."""
+        return self._may_cluster and not self._delivery.by_clusters and clusters_pay(self._binding.graph)
+
+    def _lay_out_in_clusters(self, limit: int | None, given: dict[str, Any]) -> None:
+        """Lay out what runs by clusters need that did not ask for them, or as before if these do not fit or suit."""
+        graph, self._clusters_wanted, refused = self._binding.graph, False, "there was no room for clusters"
+        try:
+            self._lay_out_as(self._asked._replace(by_clusters=True), limit, given)
+            told = give_up_clusters(graph, graph.gpu.kept(placed_arcs).crossing)
+            if told is None:
+                return
+            graph.gpu.drop(placed_arcs)
+            refused = told
+        except MemoryLimitError:
+            pass
+        self._lay_out_without_clusters(limit, given, refused)
+
+    def _lay_out_without_clusters(self, limit: int | None, given: dict[str, Any], why: str) -> None:
+        self._may_cluster = False
+        self._lay_out_as(self._asked._replace(why=(*self._asked.why, why)), limit, given)
+
     def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""
         spec, graph, self._delivery = self._binding.spec, self._binding.graph, delivery
+        self._form = (
+            ClusterRuns if delivery.by_clusters else BestFirstRuns if delivery.best_first else SuperstepRuns
+        )
         inward = delivery.in_edges and delivery.layout is None
         arrays = self._arrays_read(inward)
         self._layout = self._laid_out_for = None
@@ -130,6 +165,11 @@ class GpuProgram(AbstractEngine):
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({}, None)
+        if delivery.by_clusters:
+            check_clustered(graph)
+            there = graph.gpu.has(placed_arcs)
+            with room("clusters", 0 if there else clusters_bytes(graph.num_vertices, graph.num_arcs)):
+                graph.gpu.kept(clusters_of), graph.gpu.kept(placed_arcs)
         apart = delivery.best_first and graph.placement is not None
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
         self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
@@ -207,6 +247,8 @@ class GpuProgram(AbstractEngine):
         """The graph's arrays that runs read."""
         weighted = bool(self._weight_fields())
         arrays = Arrays.both_ways(weighted) if inward else Arrays.rows(weighted)
+        if self._delivery.by_clusters:
+            arrays |= Arrays.IN_EDGES
         return arrays | Arrays.IN_ARCS if inward and self._binding.spec.needs_arc_index else arrays
 
     def _weight_fields(self) -> set[str]:
@@ -234,6 +276,13 @@ class GpuProgram(AbstractEngine):
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         spec, graph = self._binding.spec, self._binding.graph
+        if limit is not None and self._delivery.by_clusters:
+            if self._asked.by_clusters:
+                raise ScheduleError(
+                    f"{spec.name}: max_supersteps is {limit}, and runs by clusters have no supersteps; leave it out, "
+                    "or leave balance at 'auto'"
+                )
+            self._lay_out_without_clusters(run.memory_limit, given, "not by clusters: supersteps are counted")
         laid_out = self._lay_out(given, self._constants) if given else self._constants
         constants = laid_out.constants
         workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
@@ -242,7 +291,7 @@ class GpuProgram(AbstractEngine):
         limits = (-1 if limit is None else limit, self._delivery.in_edges, constants.supplied)
         ordered = tuple(passed[key] for key in self._order)
         arguments = workspace.form.arguments(ordered, *limits)
-        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // THREADS)
+        wanted = -(-max(graph.num_vertices, graph.num_arcs // 8, 1) // kernel.threads)
         workspace.words.send(parameters)
         kernel.start([arguments], min(kernel.blocks, wanted))
         workspace.words.receive()
@@ -261,7 +310,7 @@ class GpuProgram(AbstractEngine):
             report.supersteps,
             report.ending,
             (
-                *((f"supersteps on the GPU: {report.forms}",) if report.forms else ()),
+                *((report.note,) if report.note else ()),
                 *self._where,
                 *self._delivery.why,
                 *self._plan.notes,
@@ -335,8 +384,9 @@ class GpuProgram(AbstractEngine):
                 self._form.signature(binding, message, parameters, self._delivery),
                 capability(),
                 key,
+                self._form.threads,
             )
-            kept[kind] = Kernel(code)
+            kept[kind] = Kernel(code, threads=self._form.threads)
         return kept[kind]
 
     def _take_workspace(self, parameters: dict[str, Any]) -> "_Workspace":
@@ -380,7 +430,7 @@ class _Constants(NamedTuple):
 class _Workspace(NamedTuple):
     """What a run works in: arrays of its form, words, parts of aggregates, and what is passed for these two."""
 
-    form: SuperstepRuns | BestFirstRuns
+    form: Runs
     words: Words
     partials: dict[tuple[str, str], Any]
     passed: dict[tuple[str, str], Any]

@@ -1,13 +1,14 @@
-"""The two ways to run a program on a GPU, in supersteps and with the best first: the arrays of each, and what it
-reports."""
+"""The three ways to run a program on a GPU, in supersteps, with the best first and by clusters: the arrays of each, and
+what it reports."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.clustered import by_clusters_note, clusters_of
 from edgewise.balance.contract import SHARED, Plan
 from edgewise.engine.contract import LAST_STAMP, Ending
-from edgewise.engine.cuda import best_first, control
+from edgewise.engine.cuda import best_first, by_clusters, control
 from edgewise.engine.cuda.arguments import (
     Arcs,
     Buffer,
@@ -24,9 +25,12 @@ from edgewise.engine.cuda.words import Words
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import packed, words
-from edgewise.kernels.cuda.memory import empty, full, pinned, snapshot, written_forms, zeros
+from edgewise.kernels.cuda.device import THREADS
+from edgewise.kernels.cuda.memory import empty, full, pinned, signals, snapshot, written_forms, zeros
 from edgewise.kernels.cuda.placed import empty_divided, place
-from edgewise.primitives import near_far_piles
+from edgewise.layout.placed_arcs_cuda import PlacedArcs, place_arcs
+from edgewise.primitives import cluster_queue, near_far_piles
+from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.program.inspect import Specification
 
 
@@ -36,14 +40,19 @@ class Report(NamedTuple):
     Attributes:
         supersteps: how many were run.
         ending: how the run ended.
-        forms: what its supersteps were like.
+        note: what its supersteps were like, for `explain`; or "".
         phases: see `Outcome.phase_seconds`.
     """
 
     supersteps: int
     ending: Ending
-    forms: str
+    note: str
     phases: dict[str, float]
+
+
+def _of_supersteps(forms: str) -> str:
+    """What `explain` tells of supersteps of these forms."""
+    return f"supersteps on the GPU: {forms}" if forms else ""
 
 
 class SuperstepRuns:
@@ -51,7 +60,7 @@ class SuperstepRuns:
     them."""
 
     make_kernel, signature = staticmethod(make_gpu_kernel), staticmethod(signature)
-    control_words = control.CONTROL.size
+    control_words, threads = control.CONTROL.size, THREADS
 
     def __init__(
         self,
@@ -117,7 +126,7 @@ class SuperstepRuns:
         shared = words[SHARED]
         forms = written_forms((pushes - shared, shared, pulls), self._form_names)
         phases = {name: 1e-9 * words[word] for name, word in control.PHASES.items()}
-        return Report(words[control.SUPERSTEP], Ending(words[control.ENDED]), forms, phases)
+        return Report(words[control.SUPERSTEP], Ending(words[control.ENDED]), _of_supersteps(forms), phases)
 
     @property
     def worn_out(self) -> bool:
@@ -130,7 +139,7 @@ class BestFirstRuns:
     them."""
 
     make_kernel, signature = staticmethod(best_first.make_async_kernel), staticmethod(best_first.signature)
-    control_words = near_far_piles.CONTROL.size
+    control_words, threads = near_far_piles.CONTROL.size, THREADS
     worn_out = False
 
     def __init__(
@@ -163,8 +172,77 @@ class BestFirstRuns:
         """What the kernel reports."""
         host = self.host.tolist()
         forms = written_forms(host[near_far_piles.FORMS :], near_far_piles.FORM_NAMES)
-        note = f"{forms}; {host[near_far_piles.RISES]} thresholds" if forms else ""
+        note = _of_supersteps(f"{forms}; {host[near_far_piles.RISES]} thresholds" if forms else "")
         return Report(host[near_far_piles.SUPERSTEPS], Ending(host[near_far_piles.ENDING]), note, {})
+
+
+class ClusterRuns:
+    """Runs of an asynchronous program by clusters, by `edgewise.engine.cuda.by_clusters`, in arrays on the GPU that are
+    kept between them."""
+
+    make_kernel = staticmethod(by_clusters.make_cluster_kernel)
+    signature = staticmethod(by_clusters.signature)
+    control_words, threads = cluster_queue.CONTROL.size, cluster_queue.BLOCK
+    worn_out = False
+
+    def __init__(
+        self,
+        graph: Graph,
+        arcs: Arcs,
+        spec: Specification,
+        message: np.dtype,
+        plan: Plan,
+        layout: LaidOut | None,
+        own: Words,
+    ) -> None:
+        n, clusters, placed = graph.num_vertices, graph.gpu.kept(clusters_of), graph.gpu.kept(placed_arcs)
+        count, key = clusters.num_clusters, key_dtype(message)
+        self.words, self.host = own, signals(cluster_queue.HOST.size)
+        self._graph, self._clusters, self._crossing = graph, count, placed.crossing
+        of_clusters = empty(count, np.int64), empty(count, np.uint32)
+        self._passed = by_clusters.ByClusters(
+            offsets=arcs.offsets,
+            targets=arcs.targets,
+            order=clusters.order,
+            begins=clusters.begins,
+            to=placed.to,
+            cluster=placed.cluster,
+            crosses=placed.crosses,
+            own=(),
+            visits=packed(cluster_queue.Visits(empty(n, key), *of_clusters, own.control, self.host)),
+            computed=empty(n, key),
+            first=empty(n, np.uint8),
+            n=n,
+            m=graph.num_arcs,
+            num_clusters=count,
+            supplied=0,
+        )
+
+    @staticmethod
+    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan) -> int:
+        """The memory that these arrays and clusters take on the GPU."""
+        return graph.num_vertices * (2 * key_dtype(message).itemsize + 14) + 4 * graph.num_arcs
+
+    def arguments(
+        self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int
+    ) -> by_clusters.ByClusters:
+        """What the kernel is launched with; it has no limit, and never pulls."""
+        self.host[...] = 0
+        return self._passed._replace(own=own, supplied=supplied)
+
+    def report(self) -> Report:
+        """What the kernel reports."""
+        visits = int(self.host[cluster_queue.VISITED])
+        note = by_clusters_note(self._clusters, visits, self._crossing, self._graph)
+        return Report(visits, Ending.FINISHED, note, {})
+
+
+def placed_arcs(graph: Graph) -> PlacedArcs:
+    """Where the arcs of a graph lead among its clusters."""
+    return place_arcs(graph.gpu.offsets, graph.gpu.targets, graph.gpu.kept(clusters_of))
+
+
+Runs = SuperstepRuns | BestFirstRuns | ClusterRuns
 
 
 def slot_bytes(spec: Specification, message: np.dtype, num_slots: int) -> list[int]:

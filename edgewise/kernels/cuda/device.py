@@ -99,6 +99,12 @@ def block_barrier() -> Any:
 
 
 @device_function
+def block_any(flag: Any) -> Any:
+    """Wait for all threads of the block; whether any of them says so."""
+    return cuda.syncthreads_or(np.int32(flag)) != 0
+
+
+@device_function
 def warp_barrier() -> Any:
     """Wait for all lanes of the warp. Afterwards all of them see what they wrote before."""
     if not SIMULATED:

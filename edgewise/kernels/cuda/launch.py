@@ -37,7 +37,7 @@ class Kernel:
         self._kernel = ObjectCode.from_cubin(code).get_kernel("kernel")
         self._function = driver.CUfunction(int(self._kernel.handle))
         self._launch = driver.cuLaunchCooperativeKernel
-        self._shared_bytes, self._threads, self._asked = shared_bytes, threads, set[int]()
+        self._shared_bytes, self.threads, self._asked = shared_bytes, threads, set[int]()
         self._ask_for_shared(device.device_id)
         resident = self._kernel.occupancy.max_active_blocks_per_multiprocessor(threads, shared_bytes)
         #: The most blocks that run at the same time, which a cooperative launch may have.
@@ -76,7 +76,7 @@ class Kernel:
         passed = words_of(arguments)
         values, addresses = _argument_words(len(passed))
         values[:] = passed
-        shape = (blocks or self.blocks, 1, 1, self._threads, 1, 1)
+        shape = (blocks or self.blocks, 1, 1, self.threads, 1, 1)
         stream, place = current_stream(), ctypes.addressof(addresses)
         _check(self._launch(self._function, *shape, self._shared_bytes, stream, place))
 
