@@ -1,5 +1,6 @@
 """Schedules: how a run is carried out, never what it computes."""
 
+import functools
 import os
 import weakref
 from dataclasses import dataclass
@@ -198,18 +199,56 @@ def _check_slots(graph: Any, vertex: Any, first: Any, end: Any) -> None:
         raise ScheduleError(f"Replicated: a slot has no vertex of the graph; expected -1 to {n - 1:,}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clustered:
     """Clusters of up to 2048 vertices, each of which a block keeps in shared memory until nothing changes, on a GPU.
 
     For searches, shortest paths with weights of at least 0, and asynchronous programs that combine by MIN or MAX, with
-    no limit of supersteps and none of their numbers read, as there are none. Clusters are grown once for a graph. It
-    pays where few arcs lead from one to another, as on roads and lattices, and is chosen there by itself from the
-    second run on. The whole graph has to lie on the GPU.
+    no limit of supersteps and none of their numbers read, as there are none. It pays where few arcs lead from one
+    cluster to another, as on roads and lattices, and is chosen there by itself from the second run on. The whole graph
+    has to lie on the GPU.
 
-    It takes 32 bytes for each vertex, and four weights; for programs 32 for each vertex and 4 for each arc. Making it
-    takes about 100 for each vertex, and 8 for each arc.
+    It takes 32 bytes for each vertex, and four weights; for programs 32 for each vertex and 4 for each arc. Growing
+    clusters takes about 100 for each vertex, and 8 for each arc.
+
+    Attributes:
+        begins: None to grow clusters, once for a graph. Or parts of the graph whose vertices lie side by side: the
+            first vertex of each, ascending, and the end of the last one, shape (parts + 1,): those of an approximate
+            graph (`edgewise.approx.form_clusters`), or of a graph in the order of a partition. Parts side by side that
+            are small share a cluster, larger ones are cut, and vertices in none are taken in their order.
+
+    Raises:
+        ScheduleError: `begins` are not ascending integers of at least 0.
     """
+
+    begins: Any = None
+
+    def __post_init__(self) -> None:
+        begins = self.begins if self.begins is None else np.array(self.begins)
+        if begins is not None:
+            if begins.ndim != 1 or begins.dtype.kind not in "iu" or len(begins) == 0:
+                raise ScheduleError(f"Clustered: begins is {shown(self.begins)}; expected integers, or None")
+            if begins[0] < 0 or (begins[1:] < begins[:-1]).any():
+                raise ScheduleError(
+                    "Clustered: begins are not ascending from at least 0; expected the first vertex of each part"
+                )
+            begins = begins.astype(np.int64)
+            begins.setflags(write=False)
+        object.__setattr__(self, "begins", begins)
+
+    def __repr__(self) -> str:
+        return "Clustered()" if self.begins is None else f"Clustered({len(self.begins) - 1:,} parts)"
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, Clustered) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @functools.cached_property
+    def _key(self) -> bytes | None:
+        """What tells this from others."""
+        return None if self.begins is None else self.begins.tobytes()
 
 
 #: What is told where clusters are asked for and cannot be.

@@ -3,6 +3,7 @@
 With the argument "warps" the simulator has warps of several lanes: see tests/simulated_warps.py.
 """
 
+import itertools
 import sys
 
 import numpy as np
@@ -16,6 +17,8 @@ from edgewise.errors import ScheduleError
 
 #: Sources for each graph.
 DRAWS = 2
+#: Clusters that are grown, and such that are given.
+SCHEDULES = [ew.Schedule(balance=ew.Clustered(begins)) for begins in (None, [1, 1, 3, 7])]
 
 
 def graphs():
@@ -32,17 +35,18 @@ def graphs():
 
 def same_as_on_the_cpu(random):
     """Searches and shortest paths by clusters give levels, distances and parents of the CPU."""
-    schedule = ew.Schedule(balance=ew.Clustered())
     for graph in graphs():
         for sources in random.integers(0, graph.num_vertices, (DRAWS, 2)).tolist():
             for depth in (None, 2):
-                got = ew.bfs(graph, sources, max_depth=depth, device="cuda", schedule=schedule)
+                got = ew.bfs(
+                    graph, sources, max_depth=depth, device="cuda", schedule=SCHEDULES[depth is None]
+                )
                 expected = ew.bfs(graph, sources, max_depth=depth, device="cpu")
                 assert "clusters" in got.explain() or graph.num_vertices == 0
                 np.testing.assert_array_equal(got.level, expected.level)
                 np.testing.assert_array_equal(got.parent_index, expected.parent_index)
                 assert got.supersteps == expected.supersteps
-            got = ew.sssp(graph, sources[0], device="cuda", schedule=schedule)
+            got = ew.sssp(graph, sources[0], device="cuda", schedule=SCHEDULES[sources[1] % 2])
             expected = ew.sssp(graph, sources[0], device="cpu")
             assert "clusters" in got.explain()
             np.testing.assert_array_equal(got.distance, expected.distance)
@@ -52,7 +56,6 @@ def same_as_on_the_cpu(random):
 def programs_end_as_on_the_cpu(random):
     """Asynchronous programs by clusters: from a source or from all vertices, by MIN or MAX, of integers or floats, with
     what is sent depending on both ends of an edge."""
-    schedule = ew.Schedule(balance=ew.Clustered())
     for graph in graphs():
         n = graph.num_vertices
         programs = [
@@ -62,7 +65,7 @@ def programs_end_as_on_the_cpu(random):
             SSSP(source=int(random.integers(n))) if graph.weighted else None,
             Widest(source=int(random.integers(n))) if graph.weighted else None,
         ]
-        for program in filter(None, programs):
+        for program, schedule in zip(filter(None, programs), itertools.cycle(SCHEDULES), strict=False):
             got = ew.run(program, graph, device="cuda", schedule=schedule)
             expected = ew.run(program, graph, device="cpu")
             assert "clusters" in got.explain()

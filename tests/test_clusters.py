@@ -1,11 +1,13 @@
 """Clusters on the host: how cells are gathered, and where they are refused."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import edgewise as ew
 from edgewise.errors import ScheduleError
-from edgewise.layout.clusters import Cells, gather_cells
+from edgewise.layout.clusters import Cells, gather_cells, joined_parts
 
 
 def cells_of(size, links):
@@ -80,6 +82,37 @@ def test_all_cells_are_in_clusters_that_are_not_too_large(seed):
         ((begins > end - length) & (begins < end)).any()
         for end, length in zip(ends, size[order], strict=True)
     )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_side_by_side_share_clusters(seed):
+    random = np.random.default_rng(seed)
+    n, most = 500, 40
+    begins = np.sort(random.integers(0, n, 60))
+    found = joined_parts(begins, n, most)
+    sizes, bounds = np.diff(found), {0, n, *begins.tolist()}
+    assert (found[0], found[-1]) == (0, n)
+    assert 0 < sizes.min() <= sizes.max() <= most
+    for begin, end in itertools.pairwise(found.tolist()):
+        # It ends where a part does, the last one for which there is room; or inside a part of more than that.
+        later = [bound for bound in bounds if begin < bound <= begin + most]
+        assert end == (max(later) if later else begin + most)
+    assert joined_parts(np.array([3]), 0, most).tolist() == [0]
+
+
+def test_parts_are_checked_and_compared():
+    made = ew.Clustered([0, 3, 3, 9])
+    assert made == ew.Clustered(np.array([0, 3, 3, 9], np.uint8))
+    assert hash(made) == hash(ew.Clustered((0, 3, 3, 9)))
+    assert made != ew.Clustered()
+    assert ew.Clustered() == ew.Clustered(None)
+    assert (repr(made), repr(ew.Clustered())) == ("Clustered(3 parts)", "Clustered()")
+    for wrong in ([], [0.5, 2], [[1, 2]], "auto", 7, [True, False]):
+        with pytest.raises(ScheduleError, match="expected integers, or None"):
+            ew.Clustered(wrong)
+    for wrong in ([3, 2], [-1, 4]):
+        with pytest.raises(ScheduleError, match="not ascending from at least 0"):
+            ew.Clustered(wrong)
 
 
 def test_clusters_need_a_gpu_a_search_and_no_delivery():

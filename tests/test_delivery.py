@@ -129,7 +129,7 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
             "best first",
             ew.Schedule(balance=ew.Clustered()),
             True,
-            Delivery(True, False, False, best_first=True, by_clusters=True),
+            Delivery(True, False, False, best_first=True, by_clusters=ew.Clustered()),
         ),
         (
             "best first",

@@ -110,6 +110,22 @@ def test_components_as_a_program_by_clusters():
         np.testing.assert_array_equal(got.component, expected.component)
 
 
+def test_parts_that_are_given():
+    graph = ew.generate.rmat(14, 8, seed=5, weights=(1, 9))
+    made = ew.approx.form_clusters(graph, threshold=0.2)
+    assert len(made.clusters) > 1
+    for begins in (made.clusters, np.arange(0, made.graph.num_vertices, 1000)):
+        schedule = ew.Schedule(balance=ew.Clustered(begins))
+        same_end(SSSP, made.graph, {"source": 7}, schedule=schedule)
+        got = ew.sssp(made.graph, 7, device="cuda", schedule=schedule)
+        np.testing.assert_array_equal(got.distance, ew.sssp(made.graph, 7, device="cpu").distance)
+        same_search(
+            ew.bfs(made.graph, 7, device="cuda", schedule=schedule), ew.bfs(made.graph, 7, device="cpu")
+        )
+    with pytest.raises(ScheduleError, match="ends at 20,000"):
+        ew.sssp(made.graph, 7, device="cuda", schedule=ew.Schedule(balance=ew.Clustered([0, 20_000])))
+
+
 def test_many_runs_end_with_the_same_answers():
     graph = GRAPHS["one way"]()
     expected = ew.sssp(graph, 0, device="cpu").distance

@@ -6,12 +6,16 @@ borders. The graph keeps them.
 
 from weakref import WeakKeyDictionary, WeakSet
 
+import numpy as np
+
 from edgewise.balance.automatic import largest_degree
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.graph import Graph
-from edgewise.layout.clusters import Clusters
+from edgewise.kernels.cuda.memory import copy_of, cupy
+from edgewise.layout.clusters import Clusters, joined_parts
 from edgewise.layout.clusters_cuda import grow_clusters
 from edgewise.primitives.clusters import MOST
+from edgewise.schedule import Clustered
 
 #: Clusters are made unasked for graphs of at least so many vertices, at most so many arcs for each on average, none of
 #: which has more than the third number; and are used if no more than this share of the arcs leads across their borders.
@@ -24,19 +28,27 @@ _runs: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 _unsuited: WeakSet[Graph] = WeakSet()
 
 
-def clusters_of(graph: Graph) -> Clusters:
+def clusters_of(graph: Graph, how: Clustered) -> Clusters:
     """The clusters of a graph that lies on the GPU, with its in-edges."""
-    gpu = graph.gpu
+    gpu, n = graph.gpu, graph.num_vertices
+    if how.begins is not None:
+        places = cupy().arange(n, dtype=np.int32)
+        return Clusters(places, places, copy_of(joined_parts(how.begins, n, MOST)))
     return grow_clusters(gpu.offsets, gpu.targets, gpu.in_offsets, gpu.in_sources, graph.directed, MOST)
 
 
-def check_clustered(graph: Graph) -> None:
-    """Refuse a graph that cannot have clusters, once it was placed.
+def check_clustered(graph: Graph, how: Clustered) -> None:
+    """Refuse a graph that cannot have such clusters, once it was placed.
 
     Raises:
         MemoryLimitError: not all of it lies on the GPU.
-        ScheduleError: it has too many arcs.
+        ScheduleError: it has too many arcs, or too few vertices.
     """
+    if how.begins is not None and how.begins[-1] > graph.num_vertices:
+        raise ScheduleError(
+            f"Clustered: the last part ends at {how.begins[-1]:,}, and the graph has {graph.num_vertices:,} vertices; "
+            "expected parts of this graph"
+        )
     if graph.num_arcs > MOST_ARCS:
         raise ScheduleError(
             f"Clustered() takes at most {MOST_ARCS:,} arcs, and the graph has {graph.num_arcs:,}; leave balance at "
@@ -72,7 +84,7 @@ def give_up_clusters(graph: Graph, crossing: int) -> str | None:
     if crossing <= BORDER * graph.num_arcs:
         return None
     _unsuited.add(graph)
-    graph.gpu.drop(clusters_of)
+    graph.gpu.drop(clusters_of, Clustered())
     return f"not by clusters: {crossing / graph.num_arcs:.0%} of the arcs lead across their borders"
 
 

@@ -25,7 +25,7 @@ class Delivery(NamedTuple):
         in_edges: whether a run has in-edges, or a layout in their place. Without them it only pushes.
         buffered: whether messages go through a message buffer, whose slots are gathered over.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
-        by_clusters: whether they are, on a GPU, by clusters.
+        by_clusters: by which clusters, on a GPU, or None.
         layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
     in_edges: bool
     buffered: bool = False
     best_first: bool = False
-    by_clusters: bool = False
+    by_clusters: Clustered | None = None
     layout: Layout | None = None
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
@@ -96,7 +96,9 @@ def decide(
     """
     asked = schedule.delivery
     if isinstance(schedule.balance, Clustered):
-        return Delivery(pushes=True, pulls=False, in_edges=False, best_first=True, by_clusters=True)
+        return Delivery(
+            pushes=True, pulls=False, in_edges=False, best_first=True, by_clusters=schedule.balance
+        )
     only_push, only_pull = isinstance(asked, Push), isinstance(asked, Pull)
     through_slots = isinstance(asked, Buffered)
     layout = schedule.layout if isinstance(schedule.layout, Layout) else None

@@ -45,6 +45,21 @@ def clusters_bytes(num_vertices: int, num_arcs: int) -> int:
     return 128 * num_vertices + 8 * num_arcs
 
 
+def joined_parts(begins: np.ndarray, num_vertices: int, most: int) -> np.ndarray:
+    """Where clusters begin that are made of parts side by side, and the end of the last one, int32.
+
+    Args:
+        begins: the first vertex of each part, ascending, and the end of the last one, int64.
+        num_vertices: of the graph.
+        most: the most vertices of a cluster; a larger part is cut.
+    """
+    bounds, found = np.unique(np.concatenate([[0], begins, [num_vertices]])), [0]
+    while found[-1] < num_vertices:
+        end = int(bounds[np.searchsorted(bounds, found[-1] + most, side="right") - 1])
+        found.append(end if end > found[-1] else min(found[-1] + most, num_vertices))
+    return np.array(found, np.int32)
+
+
 class Cells(NamedTuple):
     """Cells, and which are neighbours.
 

@@ -164,11 +164,17 @@ def _kernel(weight: np.dtype | None, distance: np.dtype) -> Kernel:
     return fixed_kernel(make_kernel, kinds, distance, weight is not None, threads=BLOCK)
 
 
-def _rows_of(graph: Graph, weighted: bool) -> ClusterRows:
-    gpu, clusters = graph.gpu, graph.gpu.kept(clusters_of)
+def _rows_of(graph: Graph, weighted: bool, how: Clustered) -> ClusterRows:
+    gpu, clusters = graph.gpu, graph.gpu.kept(clusters_of, how)
     lengths, in_lengths = (gpu.weights, gpu.in_weights) if weighted else (gpu.targets, gpu.in_sources)
     on_gpu = WeightedOnGpu(gpu.offsets, gpu.targets, lengths, gpu.in_offsets, gpu.in_sources, in_lengths)
     return cluster_rows(on_gpu, lengths.dtype if weighted else None, clusters)
+
+
+def _how(run: Execution) -> Clustered:
+    """The clusters of a run."""
+    balance = run.schedule.balance
+    return balance if isinstance(balance, Clustered) else Clustered()
 
 
 def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None:
@@ -183,22 +189,23 @@ def rows_for(graph: Graph, weighted: bool, run: Execution) -> ClusterRows | None
         MemoryLimitError: the schedule asks for clusters, and the GPU has no room for them, or not for the graph.
         ScheduleError: it asks for clusters of a graph with too many arcs.
     """
-    asked = isinstance(run.schedule.balance, Clustered)
+    how = _how(run)
+    asked = how is run.schedule.balance
     if asked:
-        check_clustered(graph)
+        check_clustered(graph, how)
     elif run.schedule != Schedule() or run.memory_limit is not None or not clusters_pay(graph):
         return None
     try:
         needed = clusters_bytes(graph.num_vertices, graph.num_arcs)
-        with room("clusters", 0 if graph.gpu.has(_rows_of, weighted) else needed):
-            rows: ClusterRows = laid_out(run, "grew clusters", graph, _rows_of, weighted)
+        with room("clusters", 0 if graph.gpu.has(_rows_of, weighted, how) else needed):
+            rows: ClusterRows = laid_out(run, "grew clusters", graph, _rows_of, weighted, how)
     except MemoryLimitError:
         if asked:
             raise
         return None
     refused = None if asked else give_up_clusters(graph, len(rows.border))
     if refused is not None:
-        graph.gpu.drop(_rows_of, weighted)
+        graph.gpu.drop(_rows_of, weighted, how)
         run.explain(refused)
         return None
     return rows
@@ -229,7 +236,11 @@ def keys_by_clusters(
         clusters there were.
     """
     n, count, key = graph.num_vertices, len(sources), key_dtype(dtype)
-    place, seen, host = graph.gpu.kept(clusters_of).place, pinned(count, np.int64), signals(HOST.size)
+    place, seen, host = (
+        graph.gpu.kept(clusters_of, _how(run)).place,
+        pinned(count, np.int64),
+        signals(HOST.size),
+    )
     seen[:] = sources
     found = empty(n, key)
     of_clusters = empty(rows.num_clusters, np.int64), empty(rows.num_clusters, np.uint32)

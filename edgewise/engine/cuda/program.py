@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from edgewise.balance.clustered import check_clustered, clusters_of, clusters_pay, give_up_clusters
+from edgewise.balance.clustered import check_clustered, clusters_pay, give_up_clusters
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cuda.arguments import Arcs
@@ -20,7 +20,15 @@ from edgewise.engine.cuda.layout import (
     rows_bytes,
 )
 from edgewise.engine.cuda.rows import rows_of
-from edgewise.engine.cuda.runs import BestFirstRuns, ClusterRuns, Runs, SuperstepRuns, placed_arcs, slot_bytes
+from edgewise.engine.cuda.runs import (
+    BestFirstRuns,
+    ClusterRuns,
+    InClusters,
+    Runs,
+    SuperstepRuns,
+    in_clusters,
+    slot_bytes,
+)
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.cuda.words import Words
 from edgewise.engine.delivery import Delivery, may_push
@@ -41,6 +49,7 @@ from edgewise.layout.clusters import clusters_bytes
 from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import RefusedBySystem, Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
+from edgewise.schedule import Clustered
 
 
 @final
@@ -75,6 +84,7 @@ class GpuProgram(AbstractEngine):
         self._free: list[_Workspace] = []
         self._order = own_array_order(spec)
         self._layout: LaidOut | None = None
+        self._in_clusters: InClusters | None = None
         self._laid_out_for: _For | None = None
         #: Whether runs that do not ask for clusters may have them, and whether they are to be made now.
         self._may_cluster = delivery.best_first and not delivery.by_clusters and spec.takes_clusters
@@ -120,13 +130,14 @@ class GpuProgram(AbstractEngine):
 
     def _lay_out_in_clusters(self, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what runs by clusters need that did not ask for them, or as before if these do not fit or suit."""
-        graph, self._clusters_wanted, refused = self._binding.graph, False, "there was no room for clusters"
+        graph, how, refused = self._binding.graph, Clustered(), "there was no room for clusters"
+        self._clusters_wanted = False
         try:
-            self._lay_out_as(self._asked._replace(by_clusters=True), limit, given)
-            told = give_up_clusters(graph, graph.gpu.kept(placed_arcs).crossing)
+            self._lay_out_as(self._asked._replace(by_clusters=how), limit, given)
+            told = give_up_clusters(graph, graph.gpu.kept(in_clusters, how).arcs.crossing)
             if told is None:
                 return
-            graph.gpu.drop(placed_arcs)
+            graph.gpu.drop(in_clusters, how)
             refused = told
         except MemoryLimitError:
             pass
@@ -144,7 +155,7 @@ class GpuProgram(AbstractEngine):
         )
         inward = delivery.in_edges and delivery.layout is None
         arrays = self._arrays_read(inward)
-        self._layout = self._laid_out_for = None
+        self._layout = self._in_clusters = self._laid_out_for = None
         self._free.clear()
         for made in ("_arcs", "_constants"):  # what was laid out before gives its memory back first
             vars(self).pop(made, None)
@@ -166,10 +177,10 @@ class GpuProgram(AbstractEngine):
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
             self._constants = self._lay_out({}, None)
         if delivery.by_clusters:
-            check_clustered(graph)
-            there = graph.gpu.has(placed_arcs)
+            check_clustered(graph, delivery.by_clusters)
+            there = graph.gpu.has(in_clusters, delivery.by_clusters)
             with room("clusters", 0 if there else clusters_bytes(graph.num_vertices, graph.num_arcs)):
-                graph.gpu.kept(clusters_of), graph.gpu.kept(placed_arcs)
+                self._in_clusters = graph.gpu.kept(in_clusters, delivery.by_clusters)
         apart = delivery.best_first and graph.placement is not None
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
         self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
@@ -405,7 +416,8 @@ class GpuProgram(AbstractEngine):
             ("partial", name): empty(max(1, min(n, FOLDS[0])), dtype)
             for name, dtype in binding.aggregates.items()
         }
-        arguments = (self._arcs, binding.spec, self._message, self._plan, self._layout)
+        layout: Any = self._in_clusters if self._delivery.by_clusters else self._layout
+        arguments = (self._arcs, binding.spec, self._message, self._plan, layout)
         form = self._form(binding.graph, *arguments, own)
         passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
         return _Workspace(form, own, partials, passed)

@@ -28,10 +28,12 @@ from edgewise.kernels.cuda.arguments import packed, words
 from edgewise.kernels.cuda.device import THREADS
 from edgewise.kernels.cuda.memory import empty, full, pinned, signals, snapshot, written_forms, zeros
 from edgewise.kernels.cuda.placed import empty_divided, place
+from edgewise.layout.clusters import Clusters
 from edgewise.layout.placed_arcs_cuda import PlacedArcs, place_arcs
 from edgewise.primitives import cluster_queue, near_far_piles
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.program.inspect import Specification
+from edgewise.schedule import Clustered
 
 
 class Report(NamedTuple):
@@ -176,6 +178,19 @@ class BestFirstRuns:
         return Report(host[near_far_piles.SUPERSTEPS], Ending(host[near_far_piles.ENDING]), note, {})
 
 
+class InClusters(NamedTuple):
+    """The clusters of a graph, and where its arcs lead among them."""
+
+    clusters: Clusters
+    arcs: PlacedArcs
+
+
+def in_clusters(graph: Graph, how: Clustered) -> InClusters:
+    """A graph in clusters, on the GPU."""
+    clusters = graph.gpu.kept(clusters_of, how)
+    return InClusters(clusters, place_arcs(graph.gpu.offsets, graph.gpu.targets, clusters))
+
+
 class ClusterRuns:
     """Runs of an asynchronous program by clusters, by `edgewise.engine.cuda.by_clusters`, in arrays on the GPU that are
     kept between them."""
@@ -192,10 +207,10 @@ class ClusterRuns:
         spec: Specification,
         message: np.dtype,
         plan: Plan,
-        layout: LaidOut | None,
+        layout: InClusters,
         own: Words,
     ) -> None:
-        n, clusters, placed = graph.num_vertices, graph.gpu.kept(clusters_of), graph.gpu.kept(placed_arcs)
+        n, (clusters, placed) = graph.num_vertices, layout
         count, key = clusters.num_clusters, key_dtype(message)
         self.words, self.host = own, signals(cluster_queue.HOST.size)
         self._graph, self._clusters, self._crossing = graph, count, placed.crossing
@@ -235,11 +250,6 @@ class ClusterRuns:
         visits = int(self.host[cluster_queue.VISITED])
         note = by_clusters_note(self._clusters, visits, self._crossing, self._graph)
         return Report(visits, Ending.FINISHED, note, {})
-
-
-def placed_arcs(graph: Graph) -> PlacedArcs:
-    """Where the arcs of a graph lead among its clusters."""
-    return place_arcs(graph.gpu.offsets, graph.gpu.targets, graph.gpu.kept(clusters_of))
 
 
 Runs = SuperstepRuns | BestFirstRuns | ClusterRuns
