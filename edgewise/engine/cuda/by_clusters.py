@@ -23,6 +23,8 @@ from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.kernels.cuda.arguments import Elements, Int32s, Keys, Offsets, Uint8s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
+    UINT8,
+    UINT16,
     UINT32,
     WARP,
     atomic_add,
@@ -31,16 +33,19 @@ from edgewise.kernels.cuda.device import (
     block_any,
     block_barrier,
     block_thread,
+    count_bits,
     cuda,
     device_function,
     fence,
     grid_barrier,
     inlined,
     lane,
+    lanes_before,
     load_now,
     num_threads,
     numba_type,
     thread_index,
+    warp_barrier,
 )
 from edgewise.primitives.cluster_queue import (
     BLOCK,
@@ -54,15 +59,15 @@ from edgewise.primitives.cluster_queue import (
     wake,
 )
 from edgewise.primitives.clusters import MEET, MOST, make_loop, send
-from edgewise.primitives.deal import degree
+from edgewise.primitives.deal import degree, make_deal
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
 
-#: The warps of a block, the words in which they tell each other by turns, and the vertices of a thread.
-_WARPS, _TOUCHED, _EACH = BLOCK // WARP, 2 * (BLOCK // WARP), MOST // BLOCK
-#: What a thread notes of each of its vertices, in 8 bits: it is active from the start and has not sent yet; it has arcs
-#: across the border of its cluster, and has sent, but not there; it was computed with a better key than its memory has.
-_FIRST, _CROSSES, _LATE, _NEW, _BITS = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8), np.uint32(8)
+#: The warps of a block, the words in which they tell each other by turns, and the vertices of a warp and of a thread.
+_WARPS, _TOUCHED, _OF_WARP, _EACH = BLOCK // WARP, 2 * (BLOCK // WARP), WARP * (MOST // BLOCK), MOST // BLOCK
+#: What is noted of a vertex: it is active from the start and has not sent yet; it has arcs across the border of its
+#: cluster, and has sent, but not there; it was computed with a better key than memory has.
+_FIRST, _CROSSES, _LATE, _NEW = (np.uint32(1 << bit) for bit in range(4))
 
 
 class ByClusters(NamedTuple):
@@ -102,27 +107,31 @@ class _Shared(NamedTuple):
 
     Attributes:
         keys, done: (MOST,): of each vertex of the cluster, its best key, and that with which it was computed last.
+        vertices, notes: (MOST,): which vertex it is, and what is noted of it.
+        listed: (MOST,): for each warp, those of its vertices for which there is something to do.
         touched: (2 warps,): by turns, whether a vertex of each warp may have got a better key.
         least, chosen: see `edgewise.primitives.cluster_queue.Shared`.
     """
 
     keys: Any
     done: Any
+    vertices: Any
+    notes: Any
+    listed: Any
     touched: Any
     least: Any
     chosen: Any
 
 
 class _Here(NamedTuple):
-    """The cluster that is visited: its number, its first place, how many vertices it has."""
+    """The cluster that is visited: its first place, and how many vertices it has."""
 
-    c: Any
     begin: Any
     count: Any
 
 
-class _Vertex(NamedTuple):
-    """What is done with a vertex of a cluster: device functions, see `_make_vertex`."""
+class _Rounds(NamedTuple):
+    """What a warp does with its vertices: device functions, see `_make_rounds`."""
 
     load: Any
     compute: Any
@@ -138,8 +147,38 @@ def signature(
     return (type_of(ByClusters, offset=offset_dtype(binding), own=own, key=key_dtype(message)),)
 
 
-def _make_vertex(vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any) -> _Vertex:
-    """What is done with a vertex.
+def _make_sending(key_along: Any, whole: Any) -> tuple[Any, Any]:
+    """Functions that send along the arcs of a warp's vertices, dealt out to its lanes: inside the cluster, and across
+    its border. The arguments are those of `_make_rounds`."""
+
+    @device_function
+    def visit_inside(takes, v, key, k, context):
+        turn, here, it, state, shared = context
+        if takes:
+            number = np.int64(it.to[k]) - here.begin
+            if number >= 0 and number < here.count:
+                sent = key_along(v, k, it, state)
+                if sent < shared.keys[number]:
+                    atomic_min(shared.keys, number, whole(sent))
+                    shared.touched[turn + number // _OF_WARP] = 1
+        return np.int64(0), np.int64(0)
+
+    @device_function
+    def visit_across(takes, v, key, k, context):
+        _, here, it, state, _ = context
+        if takes:
+            p = np.int64(it.to[k])
+            if p < here.begin or p >= here.begin + here.count:
+                sent = key_along(v, k, it, state)
+                if sent < load_now(it.visits.best, p):
+                    send(whole(sent), p, np.int64(it.cluster[p]), it.visits)
+        return np.int64(0), np.int64(0)
+
+    return make_deal(visit_inside), make_deal(visit_across)
+
+
+def _make_rounds(vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any) -> _Rounds:
+    """What a warp does with its vertices, which lie side by side.
 
     Args:
         vertex_compute: the program's.
@@ -148,166 +187,144 @@ def _make_vertex(vertex_compute: Any, key_along: Any, message_of: Any, none: Any
         none: the key of no message.
         whole: the type of keys in memory.
     """
-
-    @inlined
-    def load(number, here, it, shared):
-        """Share the keys of a vertex; what is noted of it."""
-        key, done, bits = whole(none), whole(none), np.uint32(0)
-        if number < here.count:
-            p = here.begin + number
-            key, done = load_now(it.visits.best, p), it.computed[p]
-            if it.crosses[p] != 0:
-                bits |= _CROSSES
-            if it.first[p] != 0:
-                bits |= _FIRST
-                it.first[p] = 0
-        shared.keys[number], shared.done[number] = key, done
-        return bits
-
-    @inlined
-    def send_inside(v, turn, here, it, state, shared):
-        """Lower the keys of a vertex's neighbours in its own cluster, whose warps look at them in that turn."""
-        for k in range(np.int64(it.offsets[v]), np.int64(it.offsets[v + 1])):
-            number = np.int64(it.to[k]) - here.begin
-            if number >= 0 and number < here.count:
-                key = key_along(v, k, it, state)
-                if key < shared.keys[number]:
-                    atomic_min(shared.keys, number, whole(key))
-                    shared.touched[turn + number // (_EACH * WARP)] = 1
-
-    @inlined
-    def send_outside(v, here, it, state):
-        """Lower the keys of its neighbours in other clusters."""
-        fence()
-        for k in range(np.int64(it.offsets[v]), np.int64(it.offsets[v + 1])):
-            p = np.int64(it.to[k])
-            if p < here.begin or p >= here.begin + here.count:
-                key = key_along(v, k, it, state)
-                if key < load_now(it.visits.best, p):
-                    send(whole(key), p, np.int64(it.cluster[p]), it.visits)
-
-    @inlined
-    def compute(number, bits, following, here, it, state, shared):
-        """Compute a vertex if it got a better message, and let it send; whether either was to be done, and what is
-        noted of it then."""
-        key, sends = np.int64(shared.keys[number]), (bits & _FIRST) != 0
-        is_better = key < shared.done[number]
-        if is_better or sends:
-            v = np.int64(it.order[here.begin + number])
-            if is_better:
-                shared.done[number] = whole(key)
-                bits |= _NEW
-                if vertex_compute(v, message_of(key), state):
-                    sends = True
-            if sends:
-                bits = (bits & ~_FIRST) | ((bits & _CROSSES) << np.uint32(1))
-                send_inside(v, following, here, it, state, shared)
-            return True, bits
-        return False, bits
-
-    @inlined
-    def cross(number, bits, here, it, state, shared):
-        """Write a better key, and send across the border; what is noted then."""
-        if (bits & _NEW) != 0:
-            atomic_min(it.visits.best, here.begin + number, shared.done[number])
-        if (bits & _LATE) != 0:
-            send_outside(np.int64(it.order[here.begin + number]), here, it, state)
-        return bits & ~(_NEW | _LATE)
-
-    @inlined
-    def refresh(number, here, it, shared):
-        """Take a better key from memory; whether there was one."""
-        if number < here.count:
-            key = load_now(it.visits.best, here.begin + number)
-            if key < shared.keys[number]:
-                shared.keys[number] = key
-                return True
-        return False
-
-    return _Vertex(load, compute, cross, refresh)
-
-
-def _make_rounds(vertex: _Vertex) -> tuple[Any, Any, Any, Any]:
-    """What a thread does with all of its vertices. The warp's lie together, and `noted` has the bits of all."""
-    load, compute, cross, refresh = vertex
-    ones = np.uint32((1 << _BITS) - 1)
+    send_inside, send_across = _make_sending(key_along, whole)
 
     @inlined
     def first_number():
-        return (block_thread() - lane()) * _EACH + lane()
+        return (block_thread() - lane()) * _EACH
 
     @inlined
-    def load_all(here, it, shared):
-        noted = np.uint32(0)
+    def load(here, it, shared):
+        """Share what is known of the vertices."""
         for i in range(_EACH):
-            noted |= load(first_number() + i * WARP, here, it, shared) << np.uint32(i * _BITS)
+            number = first_number() + i * WARP + lane()
+            key, done, v, notes = whole(none), whole(none), np.uint32(0), np.uint32(0)
+            if number < here.count:
+                p = here.begin + number
+                key, done, v = load_now(it.visits.best, p), it.computed[p], np.uint32(it.order[p])
+                if it.crosses[p] != 0:
+                    notes |= _CROSSES
+                if it.first[p] != 0:
+                    notes |= _FIRST
+                    it.first[p] = 0
+            shared.keys[number], shared.done[number] = key, done
+            shared.vertices[number], shared.notes[number] = v, notes
         if lane() == 0:
             warp = block_thread() // WARP
             shared.touched[warp], shared.touched[_WARPS + warp] = 1, 0
-        return noted
 
     @inlined
-    def compute_all(noted, turn, here, it, state, shared):
-        """One step; whether anything was to be done, and the notes."""
-        works, mine, following = False, turn + block_thread() // WARP, _WARPS - turn
+    def listed(number, wanted, count, shared):
+        """Add the numbers of lanes that want it to the warp's list; how many it has."""
+        bits = ballot(wanted)
+        if wanted:
+            shared.listed[first_number() + count + lanes_before(bits)] = number
+        return count + count_bits(bits)
+
+    @inlined
+    def compute_one(number, starts, it, state, shared):
+        """Compute a vertex with a better message; whether it sends."""
+        key, notes = np.int64(shared.keys[number]), shared.notes[number]
+        sends = starts and (notes & _FIRST) != 0
+        if key < shared.done[number]:
+            shared.done[number] = whole(key)
+            notes |= _NEW
+            if vertex_compute(np.int64(shared.vertices[number]), message_of(key), state):
+                sends = True
+        if sends:
+            notes = (notes & ~_FIRST) | ((notes & _CROSSES) << np.uint32(1))
+        shared.notes[number] = notes
+        return sends
+
+    @inlined
+    def compute(starts, turn, here, it, state, shared):
+        """One step: compute vertices that got a better message, or, in the first step, are active; whether there were
+        any."""
+        mine, count = turn + block_thread() // WARP, np.int64(0)
         if ballot(shared.touched[mine] != 0) != 0:
             if lane() == 0:
                 shared.touched[mine] = 0
             for i in range(_EACH):
-                shift, number = np.uint32(i * _BITS), first_number() + i * WARP
-                had = (noted >> shift) & ones
-                was, bits = compute(number, had, following, here, it, state, shared)
-                works, noted = works or was, noted ^ ((had ^ bits) << shift)
-        return works, noted
+                number = first_number() + i * WARP + lane()
+                wanted = shared.keys[number] < shared.done[number]
+                if starts and (shared.notes[number] & _FIRST) != 0:
+                    wanted = True
+                count = listed(number, wanted, count, shared)
+            warp_barrier()
+            for i in range(lane(), count + lane(), WARP):
+                v, start, arcs = np.int64(0), np.int64(0), np.int64(0)
+                if i < count:
+                    number = np.int64(shared.listed[first_number() + i])
+                    v = np.int64(shared.vertices[number])
+                    start, arcs = np.int64(it.offsets[v]), degree(v, it.offsets)
+                    if not compute_one(number, starts, it, state, shared):
+                        arcs = np.int64(0)
+                warp_barrier()
+                send_inside(v, start, arcs, np.int64(0), (_WARPS - turn, here, it, state, shared))
+        return count > 0
 
     @inlined
-    def cross_all(noted, here, it, state, shared):
-        """Tell others; the notes."""
+    def cross(here, it, state, shared):
+        """Write better keys, and send across the border."""
+        count = np.int64(0)
         for i in range(_EACH):
-            shift = np.uint32(i * _BITS)
-            had = (noted >> shift) & ones
-            if (had & (_NEW | _LATE)) != 0:
-                bits = cross(first_number() + i * WARP, had, here, it, state, shared)
-                noted ^= (had ^ bits) << shift
-        return noted
+            number = first_number() + i * WARP + lane()
+            notes = shared.notes[number]
+            if (notes & _NEW) != 0:
+                atomic_min(it.visits.best, here.begin + number, shared.done[number])
+            shared.notes[number] = notes & ~(_NEW | _LATE)
+            count = listed(number, (notes & _LATE) != 0, count, shared)
+        warp_barrier()
+        if count > 0:
+            fence()
+        for i in range(lane(), count + lane(), WARP):
+            v, start, arcs = np.int64(0), np.int64(0), np.int64(0)
+            if i < count:
+                v = np.int64(shared.vertices[np.int64(shared.listed[first_number() + i])])
+                start, arcs = np.int64(it.offsets[v]), degree(v, it.offsets)
+            send_across(v, start, arcs, np.int64(0), (np.int64(0), here, it, state, shared))
 
     @inlined
-    def refresh_all(turn, here, it, shared):
-        """Take what others told."""
+    def refresh(turn, here, it, shared):
+        """Take better keys from memory."""
         found = False
         for i in range(_EACH):
-            if refresh(first_number() + i * WARP, here, it, shared):
-                found = True
+            number = first_number() + i * WARP + lane()
+            if number < here.count:
+                key = load_now(it.visits.best, here.begin + number)
+                if key < shared.keys[number]:
+                    shared.keys[number], found = key, True
         if found:
             shared.touched[turn + block_thread() // WARP] = 1
         fence()
 
-    return load_all, compute_all, cross_all, refresh_all
+    return _Rounds(load, compute, cross, refresh)
 
 
-def _make_visit(vertex: _Vertex, make_state: Any) -> Any:
+def _make_visit(rounds: _Rounds, make_state: Any) -> Any:
     """The function that visits a cluster, for `make_loop`."""
-    load_all, compute_all, cross_all, refresh_all = _make_rounds(vertex)
+    load, compute, cross, refresh = rounds
 
     @inlined
     def visit(c, n, it, run, shared):
         """Visit a cluster until none of its vertices gets a better message, and its block is needed elsewhere or all is
         over."""
         state, begin = make_state(it.own, n, it.m, np.int64(0)), np.int64(it.begins[c])
-        here, turn, looks = _Here(c, begin, np.int64(it.begins[c + 1]) - begin), np.int64(0), np.int64(0)
-        noted = load_all(here, it, shared)
+        here, turn = _Here(begin, np.int64(it.begins[c + 1]) - begin), np.int64(0)
+        starts, looks = True, np.int64(0)
+        load(here, it, shared)
         block_barrier()
         while True:
             settled, waiting, ended = False, LARGEST, np.int64(0)
             if block_thread() == 0:
                 waiting, ended = load_now(run.pending, c), load_now(run.control, ENDED)
             for _ in range(MEET):
-                works, noted = compute_all(noted, turn, here, it, state, shared)
-                turn = _WARPS - turn
+                works = compute(starts, turn, here, it, state, shared)
+                turn, starts = _WARPS - turn, False
                 if not block_any(works):
                     settled = True
                     break
-            noted = cross_all(noted, here, it, state, shared)
+            cross(here, it, state, shared)
             if block_thread() == 0:
                 looks = look(looks, run)
                 woken = waiting < LARGEST and wake(c, -1, run)
@@ -319,7 +336,7 @@ def _make_visit(vertex: _Vertex, make_state: Any) -> Any:
                     shared.chosen[0] = np.int64(rest(c, run))
                 block_barrier()
             if shared.chosen[0] > 0:
-                refresh_all(turn, here, it, shared)
+                refresh(turn, here, it, shared)
             elif settled or shared.chosen[0] == OVER:
                 break
             block_barrier()
@@ -364,12 +381,15 @@ def make_cluster_kernel(
                 return key_of(value)
         return none
 
-    vertex = _make_vertex(functions["vertex_compute"], key_along, message_of, none, whole)
-    visits = make_loop(_make_visit(vertex, make_state))
+    rounds = _make_rounds(functions["vertex_compute"], key_along, message_of, none, whole)
+    visits = make_loop(_make_visit(rounds, make_state))
 
     def cluster_kernel(it):
         keys = cuda.shared.array(MOST, kind)
         done = cuda.shared.array(MOST, kind)
+        vertices = cuda.shared.array(MOST, UINT32)
+        notes = cuda.shared.array(MOST, UINT8)
+        numbers = cuda.shared.array(MOST, UINT16)
         touched = cuda.shared.array(_TOUCHED, UINT32)
         least = cuda.shared.array(1, INT64)
         chosen = cuda.shared.array(1, INT64)
@@ -398,6 +418,6 @@ def make_cluster_kernel(
                     atomic_add(run.control, OPEN, 1)
                     atomic_add(run.control, WANTED, 1)
         generation = grid_barrier(run.control, generation)
-        visits(n, it, run, _Shared(keys, done, touched, least, chosen), generation)
+        visits(n, it, run, _Shared(keys, done, vertices, notes, numbers, touched, least, chosen), generation)
 
     return cluster_kernel

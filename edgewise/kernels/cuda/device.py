@@ -37,7 +37,8 @@ HALVES = () if SIMULATED else (16, 8, 4, 2, 1)
 _ALL_LANES = 0xFFFFFFFF
 #: Types for ``cuda.shared.array(length, dtype)`` in a kernel, an array that the threads of a block share. `numba_type`
 #: gives others.
-INT32, INT64, UINT32, FLOAT64 = types.int32, types.int64, types.uint32, types.float64
+INT32, INT64, UINT8, UINT16 = types.int32, types.int64, types.uint8, types.uint16
+UINT32, FLOAT64 = types.uint32, types.float64
 
 
 def device_function(function: Callable[..., Any]) -> Any:
