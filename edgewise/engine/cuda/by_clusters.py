@@ -7,8 +7,8 @@ better one comes. A block visits a cluster (`edgewise.primitives.clusters`) and 
 memory, four vertices for each thread, until none gets a better message; only then, or after a few steps, vertices
 send across its border, and the clusters there are woken.
 
-Fields lie in the GPU's memory. A thread that sends across a border does so after a fence, so whoever finds its message
-also finds what its block had written.
+Fields lie in the GPU's memory. If functions look at other vertices, a thread that sends across a border does so after a
+fence, so whoever finds its message also finds what its block had written.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -62,6 +62,7 @@ from edgewise.primitives.clusters import MEET, MOST, make_loop, send
 from edgewise.primitives.deal import degree, make_deal
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype, make_keys, worst_key
+from edgewise.program.reach import looks_at_others
 
 #: The warps of a block, the words in which they tell each other by turns, and the vertices of a warp and of a thread.
 _WARPS, _TOUCHED, _OF_WARP, _EACH = BLOCK // WARP, 2 * (BLOCK // WARP), WARP * (MOST // BLOCK), MOST // BLOCK
@@ -147,37 +148,36 @@ def signature(
     return (type_of(ByClusters, offset=offset_dtype(binding), own=own, key=key_dtype(message)),)
 
 
-def _make_sending(key_along: Any, whole: Any) -> tuple[Any, Any]:
+def _make_sending(key_along: Any, none: Any, whole: Any) -> tuple[Any, Any]:
     """Functions that send along the arcs of a warp's vertices, dealt out to its lanes: inside the cluster, and across
-    its border. The arguments are those of `_make_rounds`."""
+    its border. The arguments are those of `_make_rounds`. What is sent is found before it is known where the arc leads:
+    then no load waits for another one."""
 
     @device_function
     def visit_inside(takes, v, key, k, context):
         turn, here, it, state, shared = context
         if takes:
-            number = np.int64(it.to[k]) - here.begin
-            if number >= 0 and number < here.count:
-                sent = key_along(v, k, it, state)
-                if sent < shared.keys[number]:
-                    atomic_min(shared.keys, number, whole(sent))
-                    shared.touched[turn + number // _OF_WARP] = 1
+            number, sent = np.int64(it.to[k]) - here.begin, key_along(v, k, it, state)
+            if number >= 0 and number < here.count and sent < shared.keys[number]:
+                atomic_min(shared.keys, number, whole(sent))
+                shared.touched[turn + number // _OF_WARP] = 1
         return np.int64(0), np.int64(0)
 
     @device_function
     def visit_across(takes, v, key, k, context):
         _, here, it, state, _ = context
         if takes:
-            p = np.int64(it.to[k])
-            if p < here.begin or p >= here.begin + here.count:
-                sent = key_along(v, k, it, state)
-                if sent < load_now(it.visits.best, p):
-                    send(whole(sent), p, np.int64(it.cluster[p]), it.visits)
+            p, sent = np.int64(it.to[k]), key_along(v, k, it, state)
+            if (p < here.begin or p >= here.begin + here.count) and sent < none:
+                send(whole(sent), p, np.int64(it.cluster[p]), it.visits)
         return np.int64(0), np.int64(0)
 
     return make_deal(visit_inside), make_deal(visit_across)
 
 
-def _make_rounds(vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any) -> _Rounds:
+def _make_rounds(
+    vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any, fences: bool
+) -> _Rounds:
     """What a warp does with its vertices, which lie side by side.
 
     Args:
@@ -186,8 +186,10 @@ def _make_rounds(vertex_compute: Any, key_along: Any, message_of: Any, none: Any
         message_of: the message of a key, as the program gets it.
         none: the key of no message.
         whole: the type of keys in memory.
+        fences: whether functions look at vertices of other clusters, too. They have to see what was written there
+            before a message came from there.
     """
-    send_inside, send_across = _make_sending(key_along, whole)
+    send_inside, send_across = _make_sending(key_along, none, whole)
 
     @inlined
     def first_number():
@@ -275,7 +277,7 @@ def _make_rounds(vertex_compute: Any, key_along: Any, message_of: Any, none: Any
             shared.notes[number] = notes & ~(_NEW | _LATE)
             count = listed(number, (notes & _LATE) != 0, count, shared)
         warp_barrier()
-        if count > 0:
+        if fences and count > 0:
             fence()
         for i in range(lane(), count + lane(), WARP):
             v, start, arcs = np.int64(0), np.int64(0), np.int64(0)
@@ -286,17 +288,23 @@ def _make_rounds(vertex_compute: Any, key_along: Any, message_of: Any, none: Any
 
     @inlined
     def refresh(turn, here, it, shared):
-        """Take better keys from memory."""
-        found = False
-        for i in range(_EACH):
-            number = first_number() + i * WARP + lane()
-            if number < here.count:
-                key = load_now(it.visits.best, here.begin + number)
-                if key < shared.keys[number]:
-                    shared.keys[number], found = key, True
+        """Take better keys from memory. No load waits for another one."""
+        found, last = False, here.count - 1
+        i = first_number() + lane()
+        j, k, m = i + WARP, i + 2 * WARP, i + 3 * WARP
+        new_i, new_j, new_k, new_m = (
+            load_now(it.visits.best, here.begin + min(i, last)),
+            load_now(it.visits.best, here.begin + min(j, last)),
+            load_now(it.visits.best, here.begin + min(k, last)),
+            load_now(it.visits.best, here.begin + min(m, last)),
+        )
+        for number, key in ((i, new_i), (j, new_j), (k, new_k), (m, new_m)):
+            if number <= last and key < shared.keys[number]:
+                shared.keys[number], found = key, True
         if found:
             shared.touched[turn + block_thread() // WARP] = 1
-        fence()
+        if fences:
+            fence()
 
     return _Rounds(load, compute, cross, refresh)
 
@@ -381,7 +389,9 @@ def make_cluster_kernel(
                 return key_of(value)
         return none
 
-    rounds = _make_rounds(functions["vertex_compute"], key_along, message_of, none, whole)
+    rounds = _make_rounds(
+        functions["vertex_compute"], key_along, message_of, none, whole, looks_at_others(spec)
+    )
     visits = make_loop(_make_visit(rounds, make_state))
 
     def cluster_kernel(it):

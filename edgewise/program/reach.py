@@ -1,0 +1,43 @@
+"""Which vertices a program's functions look at beside the one that they are called for."""
+
+import ast
+
+from edgewise.program.inspect import Specification
+from edgewise.program.source import UserFunction
+
+
+def looks_at_others(spec: Specification) -> bool:
+    """Whether edge_compute or vertex_compute may read fields of another vertex than the source of the edge, or the
+    vertex that is computed. Where that is not plain from the source, they may."""
+    edge_compute, vertex_compute = spec.functions["edge_compute"], spec.functions["vertex_compute"]
+    edge, vertex = edge_compute.arguments[0], vertex_compute.arguments[0]
+    return not (
+        _indexes_only_by(edge_compute, {f"{edge}.source", f"{edge}.index"}, spec)
+        and _indexes_only_by(vertex_compute, {vertex}, spec)
+        and vertex not in _assigned(vertex_compute)
+    )
+
+
+def _indexes_only_by(function: UserFunction, allowed: set[str], spec: Specification) -> bool:
+    """Whether a function uses the state for nothing but parameters, and arrays at these indices."""
+    state = function.arguments[-1]
+    parents = {child: node for node in ast.walk(function.tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(function.tree):
+        if isinstance(node, ast.Name) and node.id == state:
+            name = parents[node]
+            if not isinstance(name, ast.Attribute):
+                return False
+            index = parents[name]
+            indexed = isinstance(index, ast.Subscript) and index.value is name
+            if not (indexed and ast.unparse(index.slice) in allowed) and name.attr not in spec.parameters:
+                return False
+    return True
+
+
+def _assigned(function: UserFunction) -> set[str]:
+    """The names that a function assigns to."""
+    return {
+        node.id
+        for node in ast.walk(function.tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
