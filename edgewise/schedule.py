@@ -254,8 +254,8 @@ class Clustered:
 #: What is told where clusters are asked for and cannot be.
 FOR_CLUSTERED = (
     "Clustered() is for ew.bfs, ew.sssp with weights of at least 0, ew.connected_components, and programs that say "
-    "asynchronous = True, combine by MIN or MAX, have no aggregates, proceed or resume, write no edge fields and read no "
-    "superstep, on a GPU, whose blocks then keep clusters of vertices in shared memory"
+    "asynchronous = True, combine by MIN or MAX, have no aggregates, proceed or resume, write no edge fields and read "
+    "no superstep, on a GPU, whose blocks then keep clusters of vertices in shared memory"
 )
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000
@@ -449,8 +449,8 @@ def check_schedule(name: str, schedule: Schedule, on_gpu: bool) -> None:
             )
     if isinstance(schedule.balance, Clustered) and not on_gpu:
         raise ScheduleError(
-            f"{name}: {FOR_CLUSTERED}; this run is on the CPU: leave balance at 'auto', or give device='cuda', which tells "
-            "why if none can be used"
+            f"{name}: {FOR_CLUSTERED}; this run is on the CPU: leave balance at 'auto', or give device='cuda', which "
+            "tells why if none can be used"
         )
     if isinstance(schedule.balance, Clustered) and not is_auto(schedule.delivery):
         raise ScheduleError(

@@ -343,8 +343,8 @@ def test_cores_begin_exact_answers_in_the_simulator_within_and_beyond_the_memory
 def test_a_row_of_the_benchmark_says_what_was_measured():
     cores = importlib.import_module("benchmarks.cores")
     graph = GRAPHS["skewed"]()
-    row = cores.row_of("skewed", graph, ew.sssp, 2, "cpu")
-    assert set(row) == set(cores.FIELDS) and row["vertices"] == 1024
+    row = cores.row_of("skewed", graph, ew.sssp, 2, "cpu", "50 MB")
+    assert set(row) == set(cores.FIELDS) and row["vertices"] == 1024 and row["device"] == "cpu in 50 MB"
     assert row["core_fraction"] == round(ew.approx.core_graph(graph).fraction, 4)
     assert 0 < row["least_share_right"] <= row["share_right"] <= 1
     assert row["both_ms"] >= row["core_ms"] > 0 and row["exact_ms"] > 0

@@ -2,6 +2,7 @@
 
 import pytest
 from test_approx import Strength
+from test_engines import SSSP
 
 import edgewise as ew
 from edgewise.errors import ScheduleError
@@ -17,6 +18,7 @@ CALLS = {
     "connected_components": lambda **how: ew.connected_components(BOTH_WAYS, **how),
     "mst": lambda **how: ew.mst(BOTH_WAYS, **how),
     "Strength": lambda **how: ew.run(Strength, DIRECTED, **how),
+    "SSSP": lambda **how: ew.run(SSSP(source=0), DIRECTED, **how),
 }
 
 
@@ -29,7 +31,8 @@ def device(request, monkeypatch):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_runs_on_the_cpu_has_no_clusters(name, device):
-    told = rf"^{name}: {FOR}.* on a GPU.*this run is on the CPU: leave balance at 'auto', or give device='cuda'"
+    why = "this program is none of these" if name == "Strength" else "this run is on the CPU"
+    told = rf"^{name}: {FOR}.* on a GPU.*{why}: leave balance at 'auto'"
     with pytest.raises(ScheduleError, match=told):
         CALLS[name](device=device, schedule=ew.Schedule(balance=ew.Clustered()))
 
@@ -54,5 +57,7 @@ def test_what_is_no_balance_is_refused(device):
 
 def test_refinements_have_no_clusters(device):
     core = ew.approx.core_graph(DIRECTED)
-    with pytest.raises(ScheduleError, match=r"^two_phase: balance is Clustered\(\), for which all of a graph"):
+    with pytest.raises(
+        ScheduleError, match=r"^two_phase: balance is Clustered\(\), for which all of a graph"
+    ):
         ew.approx.two_phase(core, ew.bfs, 0, device=device, schedule=ew.Schedule(balance=ew.Clustered()))

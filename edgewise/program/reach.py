@@ -27,9 +27,9 @@ def _indexes_only_by(function: UserFunction, allowed: set[str], spec: Specificat
             name = parents[node]
             if not isinstance(name, ast.Attribute):
                 return False
-            index = parents[name]
-            indexed = isinstance(index, ast.Subscript) and index.value is name
-            if not (indexed and ast.unparse(index.slice) in allowed) and name.attr not in spec.parameters:
+            array = parents[name]
+            index = ast.unparse(array.slice) if isinstance(array, ast.Subscript) else None
+            if index not in allowed and name.attr not in spec.parameters:
                 return False
     return True
 
