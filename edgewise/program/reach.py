@@ -14,7 +14,6 @@ def looks_at_others(spec: Specification) -> bool:
     return not (
         _indexes_only_by(edge_compute, {f"{edge}.source", f"{edge}.index"}, spec)
         and _indexes_only_by(vertex_compute, {vertex}, spec)
-        and vertex not in _assigned(vertex_compute)
     )
 
 
@@ -32,12 +31,3 @@ def _indexes_only_by(function: UserFunction, allowed: set[str], spec: Specificat
             if index not in allowed and name.attr not in spec.parameters:
                 return False
     return True
-
-
-def _assigned(function: UserFunction) -> set[str]:
-    """The names that a function assigns to."""
-    return {
-        node.id
-        for node in ast.walk(function.tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
