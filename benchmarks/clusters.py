@@ -1,8 +1,8 @@
 """Searches and shortest paths by clusters, and as they are otherwise: `python -m benchmarks.clusters --output FILE`.
 
-Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds, from the vertex
-of most out-edges and from 8 others; making clusters is apart. What is otherwise is asked for by a limit of memory that
-all fits in. Answers are verified, and both ways give the same.
+Shortest paths run as a plain program, too. Times are wall times of whole calls until the GPU has done all that was
+asked, medians, in milliseconds, from the vertex of most out-edges and from 8 others; making clusters is apart. What is
+otherwise is asked for by a limit of memory that all fits in. Answers are verified, and both ways give the same.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import timed, versions
+from benchmarks.ours import EXAMPLES
+from benchmarks.ours import load as load_example
 from edgewise.kernels.door import cuda_door
 from tests.golden import load
 
@@ -24,6 +26,7 @@ FIELDS = (
     "machine",
 )  # fmt: skip
 SOURCES = 8
+SSSP = load_example(EXAMPLES / "sssp.py").SSSP
 
 
 def streets(size: int, **options: Any) -> ew.Graph:
@@ -42,6 +45,17 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
 }
 
 
+def plain(graph: ew.Graph, source: int, **how: Any) -> Any:
+    """Shortest paths by a program as a user writes it, which runs with the best messages first otherwise."""
+    return ew.run(SSSP(source=source), graph, **how)
+
+
+def values_of(result: Any, name: str) -> np.ndarray:
+    """Values of all vertices."""
+    found: np.ndarray = result.fields[name] if hasattr(result, "fields") else getattr(result, name)
+    return found
+
+
 def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]:
     """All rows of a graph."""
     begins = np.flatnonzero(graph.out_degree)
@@ -50,28 +64,29 @@ def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]
     known = {"graph": name, "vertices": graph.num_vertices, "arcs": graph.num_arcs}
     by_clusters = {"device": "cuda", "schedule": ew.Schedule(balance=ew.Clustered())}
     otherwise = {"device": "cuda", "memory_limit": cuda_door().free()}
-    for algorithm, values in ((ew.bfs, "level"), (ew.sssp, "distance")):
-        making = algorithm(graph, first, **by_clusters).layout_seconds
+    for algorithm, call, values in (
+        ("bfs", ew.bfs, ("level", "parent_index")),
+        ("sssp", ew.sssp, ("distance", "parent_index")),
+        ("sssp as a plain program", plain, ("distance",)),
+    ):
+        making = call(graph, first, **by_clusters).layout_seconds
         for what, sources in (("largest", [first]), (f"median of {SOURCES}", others)):
             spent: dict[str, list[float]] = {"clusters_ms": [], "otherwise_ms": []}
             right, visits = True, 0
             for source in sources:
                 results = []
                 for key, how in (("clusters_ms", by_clusters), ("otherwise_ms", otherwise)):
-                    milliseconds, result = timed(functools.partial(algorithm, graph, source, **how), repeat)
+                    milliseconds, result = timed(functools.partial(call, graph, source, **how), repeat)
                     spent[key].append(milliseconds)
                     results.append(result)
-                same = all(
-                    np.array_equal(*(getattr(each, array) for each in results))
-                    for array in (values, "parent_index")
-                )
+                same = all(np.array_equal(*(values_of(each, name) for each in results)) for name in values)
                 right, visits = right and same and results[0].verify(graph), results[0].supersteps
             yield known | {
-                "algorithm": algorithm.__name__,
+                "algorithm": algorithm,
                 "sources": what,
                 **{key: round(statistics.median(times), 3) for key, times in spent.items()},
                 "making_ms": round(1e3 * making, 3),
-                "visits": visits if algorithm is ew.sssp else "",
+                "visits": "" if call is ew.bfs else visits,
                 "right": right,
             }
 
