@@ -73,6 +73,16 @@ def programs_end_as_on_the_cpu(random):
                 np.testing.assert_array_equal(got.fields[name], values, err_msg=f"{program} {graph}")
 
 
+def components_as_a_program():
+    """Components by clusters have the labels of the CPU."""
+    for graph, schedule in zip(graphs(), itertools.cycle(SCHEDULES), strict=False):
+        got = ew.connected_components(graph, device="cuda", schedule=schedule)
+        assert "clusters" in got.explain()
+        expected = ew.connected_components(graph, device="cpu")
+        np.testing.assert_array_equal(got.component, expected.component)
+        assert got.num_components == expected.num_components
+
+
 def programs_that_count_supersteps_are_refused():
     """Clusters have no supersteps to count, so a limit is refused, and programs that read their number."""
     graph, schedule = ew.generate.lattice(5, 5), ew.Schedule(balance=ew.Clustered())
@@ -146,6 +156,7 @@ if __name__ == "__main__":
     pretend()
     same_as_on_the_cpu(np.random.default_rng(1))
     programs_end_as_on_the_cpu(np.random.default_rng(2))
+    components_as_a_program()
     programs_that_count_supersteps_are_refused()
     clusters_are_parts_of_a_graph()
     chosen_by_themselves()

@@ -15,6 +15,7 @@ class Components(Program):
     component = vertex("int32")
     combine = MIN
     message = "int32"
+    asynchronous = True  # any order gives the same labels; only runs by clusters have one of their own
 
     @staticmethod
     def initialize(v: Any, state: Any) -> Any:
