@@ -226,9 +226,9 @@ class Clustered:
     def __post_init__(self) -> None:
         begins = self.begins if self.begins is None else np.array(self.begins)
         if begins is not None:
-            if begins.ndim != 1 or begins.dtype.kind not in "iu" or len(begins) == 0:
+            if begins.ndim != 1 or (begins.dtype.kind not in "iu" and len(begins) > 0):
                 raise ScheduleError(f"Clustered: begins is {shown(self.begins)}; expected integers, or None")
-            if begins[0] < 0 or (begins[1:] < begins[:-1]).any():
+            if (begins < 0).any() or (begins[1:] < begins[:-1]).any():
                 raise ScheduleError(
                     "Clustered: begins are not ascending from at least 0; expected the first vertex of each part"
                 )
@@ -237,7 +237,7 @@ class Clustered:
         object.__setattr__(self, "begins", begins)
 
     def __repr__(self) -> str:
-        return "Clustered()" if self.begins is None else f"Clustered({len(self.begins) - 1:,} parts)"
+        return "Clustered()" if self.begins is None else f"Clustered({max(0, len(self.begins) - 1):,} parts)"
 
     def __eq__(self, other: object) -> bool:
         return self._key == other._key if isinstance(other, Clustered) else NotImplemented

@@ -97,7 +97,8 @@ def test_parts_side_by_side_share_clusters(seed):
         # It ends where a part does, the last one for which there is room; or inside a part of more than that.
         later = [bound for bound in bounds if begin < bound <= begin + most]
         assert end == (max(later) if later else begin + most)
-    assert joined_parts(np.array([3]), 0, most).tolist() == [0]
+    assert joined_parts(np.zeros(0, np.int64), n, most).tolist() == [*range(0, n, most), n]
+    assert joined_parts(np.zeros(0, np.int64), 0, most).tolist() == [0]
 
 
 def test_parts_are_checked_and_compared():
@@ -107,7 +108,8 @@ def test_parts_are_checked_and_compared():
     assert made != ew.Clustered()
     assert ew.Clustered() == ew.Clustered(None)
     assert (repr(made), repr(ew.Clustered())) == ("Clustered(3 parts)", "Clustered()")
-    for wrong in ([], [0.5, 2], [[1, 2]], "auto", 7, [True, False]):
+    assert repr(ew.Clustered([])) == "Clustered(0 parts)"
+    for wrong in ([0.5, 2], [[1, 2]], "auto", 7, [True, False]):
         with pytest.raises(ScheduleError, match="expected integers, or None"):
             ew.Clustered(wrong)
     for wrong in ([3, 2], [-1, 4]):

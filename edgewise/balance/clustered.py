@@ -44,7 +44,7 @@ def check_clustered(graph: Graph, how: Clustered) -> None:
         MemoryLimitError: not all of it lies on the GPU.
         ScheduleError: it has too many arcs, or too few vertices.
     """
-    if how.begins is not None and how.begins[-1] > graph.num_vertices:
+    if how.begins is not None and how.begins.max(initial=0) > graph.num_vertices:
         raise ScheduleError(
             f"Clustered: the last part ends at {how.begins[-1]:,}, and the graph has {graph.num_vertices:,} vertices; "
             "expected parts of this graph"
