@@ -6,11 +6,11 @@ schedule. Times are medians of `Result.seconds`; making the graph is apart.
 """
 
 import argparse
-import csv
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import edgewise as ew
+from benchmarks.results import rows_file
 
 FIELDS = (
     "graph", "vertices", "edges", "threshold", "added", "call", "schedule", "exact_ms", "speedup", "speedup_by_order",
@@ -66,12 +66,10 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
+    with rows_file(options.output, FIELDS, options.repeat, options.device == "cuda") as write:
         for name in options.graphs.split(","):
             for row in rows_of(name, GRAPHS[name](), options.device, options.repeat):
-                writer.writerow(row)
+                write(row)
                 print(" ".join(f"{row[field]!s:>10}" for field in FIELDS if field in row), flush=True)
 
 

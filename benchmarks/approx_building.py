@@ -7,7 +7,6 @@ technique ran. On the CPU each is made once, after kernels were compiled for a s
 """
 
 import argparse
-import csv
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import versions
+from benchmarks.results import rows_file
 from edgewise.kernels.door import cuda_door
 
 FIELDS = (
     "technique", "graph", "vertices", "edges", "added", "gpu_seconds", "gpu_edges_seconds", "gpu_rows_seconds",
-    "cpu_seconds", "cpu_edges_seconds", "cpu_rows_seconds", "equal", "machine",
+    "cpu_seconds", "cpu_edges_seconds", "cpu_rows_seconds", "equal",
 )  # fmt: skip
 TECHNIQUES: dict[str, Callable[..., ew.approx.Approximate]] = {
     "normalize_degrees": ew.approx.normalize_degrees,
@@ -120,16 +119,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="turns on the GPU (default: %(default)s)")
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        machine = versions()
-        print(machine)
-        print(" ".join(f"{field:>18}" for field in FIELDS[:-1]))
+    with rows_file(options.output, FIELDS, options.repeat) as write:
+        print(" ".join(f"{field:>18}" for field in FIELDS))
         for scale in options.scales.split(","):
             for row in rows_of(int(scale), options.repeat, options.techniques.split(",")):
-                writer.writerow(row | {"machine": machine})
-                print(" ".join(f"{row.get(field, '')!s:>18}" for field in FIELDS[:-1]), flush=True)
+                write(row)
+                print(" ".join(f"{row.get(field, '')!s:>18}" for field in FIELDS), flush=True)
 
 
 if __name__ == "__main__":

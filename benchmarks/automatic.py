@@ -1,9 +1,10 @@
 """The automatic schedule against fixed ones on a GPU: `python -m benchmarks.automatic`. See docs/benchmarks.md.
 
 Four programs of examples/ on nine graphs, with every schedule of benchmarks/schedules.py. A cell is what one run
-costs: the median of the runs after a first one, and what the schedule needs to be made once for the graph (copies of
-other layouts, in-edges), charged to one run or shared by 100; what graphs are built from lies on the GPU, and building
-is not counted. Compiling is not counted. All results have to agree with the built-in algorithm's.
+costs: the median of the runs after a first one, until the GPU has done all, and what the schedule needs to be made once
+for the graph (copies of other layouts, in-edges), charged to one run or shared by 100; what graphs are built from lies
+on the GPU, and building is not counted. Compiling is not counted. All results have to agree with the built-in
+algorithm's. `repeat` is how many runs were timed.
 """
 
 import argparse
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import agrees, built, built_in, versions
+from benchmarks.gpu import agrees, built, expected_of, synchronize
 from benchmarks.graphs import GTGRAPH, WEIGHTS
 from benchmarks.ours import EXAMPLES, load
+from benchmarks.results import rows_file
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
 from benchmarks.table import markdown
 from edgewise.kernels.door import cuda_door
@@ -48,15 +50,15 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
 #: PageRank's ranks move until then.
 ITERATIONS = {"tol": 0.0, "max_supersteps": 50}
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank", "components": "Components"}
-#: A schedule whose runs have taken so long is not run again.
-LONG_SECONDS = 0.2
+#: A schedule whose runs have taken so long is not run again once it was run so often.
+LONG_SECONDS, LEAST_REPEAT = 0.2, 15
 #: How often what is made once is made.
 LAYOUTS = 3
 #: Runs that share what is made once, and the bound on automatic over best: a factor and milliseconds.
 SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.5
 FIELDS = (
-    "graph", "program", "schedule", "repeat", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100", "right",
-    "explain", "machine",
+    "graph", "program", "schedule", "source", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100",
+    "right", "explain",
 )  # fmt: skip
 
 
@@ -87,17 +89,23 @@ def in_turn(names: list[str], turn: int) -> list[str]:
     return names[begin:] + names[:begin]
 
 
-def run_ms(prepared: dict[str, Any], values: dict[str, Any], repeat: int) -> dict[str, tuple[float, Any]]:
-    """The median of the runs of each schedule, which take turns, and the last result."""
+def run_ms(
+    prepared: dict[str, Any], values: dict[str, Any], repeat: int
+) -> dict[str, tuple[float, int, Any]]:
+    """The median of the runs of each schedule, which take turns, how many there were, and the last result."""
     spent: dict[str, list[float]] = {name: [] for name in prepared}
     results = {name: each(**values) for name, each in prepared.items()}
     for turn in range(repeat):
-        names = [name for name in prepared if sum(spent[name]) < 1e3 * LONG_SECONDS]
+        names = [
+            name for name, each in spent.items() if len(each) < LEAST_REPEAT or sum(each) < 1e3 * LONG_SECONDS
+        ]
         for name in in_turn(names, turn):
+            synchronize()
             started = time.perf_counter()
             results[name] = prepared[name](**values)
+            synchronize()
             spent[name].append(1e3 * (time.perf_counter() - started))
-    return {name: (statistics.median(spent[name]), results[name]) for name in prepared}
+    return {name: (statistics.median(each), len(each), results[name]) for name, each in spent.items()}
 
 
 def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str, Any]]:
@@ -122,11 +130,11 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
                 if not isinstance(each.delivery, ew.Push) and not isinstance(each.balance, ew.EdgeBased)
             }
         found: dict[str, dict[str, Any]] = {
-            key: {"graph": graph_name, "program": name, "schedule": key, "repeat": repeat}
+            key: {"graph": graph_name, "program": name, "schedule": key, "source": values.get("source", "")}
             for key in schedules
         }
         graph = fresh()
-        expected = built_in(graph, source)[name]()
+        expected = expected_of(name, graph, source)
         for runs, how in ((1, Prepared), (SHARED_BY, ew.prepare)):
             make = {key: partial(prepared_for, how, program, fresh, each) for key, each in schedules.items()}
             layouts = layout_ms(make, values)
@@ -134,8 +142,9 @@ def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str
             prepared = {
                 key: how(program, graph, device="cuda", schedule=each) for key, each in schedules.items()
             }
-            for key, (each, result) in run_ms(prepared, values, repeat).items():
+            for key, (each, times, result) in run_ms(prepared, values, repeat).items():
                 found[key] |= {
+                    "repeat": min(times, found[key].get("repeat", times)),
                     f"ms_of_{runs}": each + layouts[key] / runs,
                     f"layout_ms_of_{runs}": layouts[key],
                     "right": found[key].get("right", True) and agrees(name, result, expected),
@@ -204,13 +213,11 @@ def main() -> None:
         with open(options.read, newline="") as file:
             found: list[dict[str, Any]] = list(csv.DictReader(file))
     else:
-        found, machine = [], versions()
-        with open(options.output, "w", newline="", buffering=1) as file:
-            writer = csv.DictWriter(file, FIELDS)
-            writer.writeheader()
+        found = []
+        with rows_file(options.output, FIELDS, options.repeat) as write:
             for name in options.graphs.split(","):
                 for row in rows(name, options.programs.split(","), options.repeat):
-                    writer.writerow(row | {"machine": machine})
+                    write(row)
                     found.append(row)
     print(summary(found))
 

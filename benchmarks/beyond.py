@@ -7,7 +7,6 @@ memory, buffers. Each answer is compared with that of the run in memory. See doc
 """
 
 import argparse
-import csv
 import datetime
 import time
 from collections.abc import Callable, Iterator
@@ -17,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import synchronize, versions
-from benchmarks.results import processor_name
+from benchmarks.gpu import synchronize
+from benchmarks.results import rows_file, versions
 from edgewise.graph import Needs
 from edgewise.graph.resident import Placement, Resident
-from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import Step, as_bytes, held, in_turn
 from edgewise.result import Result
@@ -265,10 +263,8 @@ def main() -> None:
     parser.add_argument("--verify", action="store_true", help="verify the answers of the runs in memory, too")
     parser.add_argument("--output", help="a CSV file (default: benchmarks/results/beyond-DATE-GPU.csv)")
     options = parser.parse_args()
-    gpu, today = versions(), datetime.date.today().isoformat()
-    where = {"machine": f"{gpu}; {processor_name()}, {available_threads()} cores", "date": today}
-    print(where["machine"], flush=True)
-    path = options.output or f"benchmarks/results/beyond-{today}-{gpu.split(';')[0].replace(' ', '-')}.csv"
+    today, gpu = datetime.date.today().isoformat(), versions().split(";")[0].replace(" ", "-")
+    path = options.output or f"benchmarks/results/beyond-{today}-{gpu}.csv"
     started = time.perf_counter()
     graph = ew.generate.rmat(options.scale, 16, weights=(1, 100))
     graph.in_offsets  # noqa: B018
@@ -278,13 +274,11 @@ def main() -> None:
     given = options.ways.split(","), options.algorithms.split(","), options.repeat, options.verify
     fields = ["graph", "vertices", "arcs", "limit", "algorithm", "what", "ms", "first_ms", "calls"]
     found = []
-    with open(path, "w", newline="", buffering=1) as file:
-        names = [*fields, "supersteps", "link_bytes", "right", "explain", "machine", "date"]
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
+    columns = [*fields, "supersteps", "link_bytes", "right", "explain"]
+    with rows_file(path, columns, options.repeat) as write:
         for row in rows(graph, limit, *given):
             found.append(row)
-            writer.writerow({"graph": f"rmat{options.scale}"} | row | where)
+            write({"graph": f"rmat{options.scale}"} | row)
             print(line(row), flush=True)
     print(table(found))
 

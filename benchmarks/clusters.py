@@ -6,7 +6,6 @@ otherwise is asked for by a limit of memory that all fits in. Answers are verifi
 """
 
 import argparse
-import csv
 import functools
 import statistics
 from collections.abc import Callable, Iterator
@@ -15,15 +14,15 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import timed, versions
+from benchmarks.gpu import timed
 from benchmarks.ours import EXAMPLES
 from benchmarks.ours import load as load_example
+from benchmarks.results import rows_file
 from edgewise.kernels.door import cuda_door
 from tests.golden import load
 
 FIELDS = (
     "graph", "vertices", "arcs", "algorithm", "sources", "clusters_ms", "otherwise_ms", "making_ms", "visits", "right",
-    "machine",
 )  # fmt: skip
 SOURCES = 8
 SSSP = load_example(EXAMPLES / "sssp.py").SSSP
@@ -100,15 +99,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=11, help="calls that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    machine = versions()
-    print(machine, flush=True)
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
+    with rows_file(options.output, FIELDS, options.repeat) as write:
         for name in options.graphs.split(","):
             for row in rows_of(name, GRAPHS[name](), options.repeat):
-                writer.writerow(row | {"machine": machine})
-                print(" ".join(f"{row[field]!s:>14}" for field in FIELDS[:-1]), flush=True)
+                write(row)
+                print(" ".join(f"{row[field]!s:>14}" for field in FIELDS), flush=True)
 
 
 if __name__ == "__main__":

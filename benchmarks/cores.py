@@ -7,7 +7,6 @@ way of the core, and verifies the answer. Times are medians of `Result.seconds`;
 """
 
 import argparse
-import csv
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.results import rows_file
 
 FIELDS = (
     "graph", "vertices", "edges", "directed", "call", "sources", "core_fraction", "core_seconds", "share_right",
@@ -95,14 +95,12 @@ def main() -> None:
     for directed, paths in ((True, options.one_way), (False, options.both_ways)):
         for path in paths:
             graphs[Path(path).name] = lambda path=path, directed=directed: weighted(path, directed)
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
+    with rows_file(options.output, FIELDS, options.count, options.device == "cuda") as write:
         for name, make in graphs.items():
             graph = make()
             for call in (ew.sssp, ew.bfs):
                 row = row_of(name, graph, call, options.count, options.device, options.memory_limit)
-                writer.writerow(row)
+                write(row)
                 print(" ".join(f"{row[field]!s:>10}" for field in FIELDS), flush=True)
 
 

@@ -6,8 +6,6 @@ of the neighbours' is one less. Times are of whole calls, the second one of two.
 """
 
 import argparse
-import csv
-import datetime
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.results import processor_name
+from benchmarks.results import rows_file
 from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.graph.ids import Ids
 from edgewise.kernels.cache import device_function
@@ -151,20 +149,16 @@ def main() -> None:
     made = time.perf_counter() - started
     print(f"{graph} in {made:.1f} s on {available_threads()} threads", flush=True)
     known: dict[str, Any] = {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
-    known |= {"limit": given.memory_limit, "locked": given.locked, "date": datetime.date.today().isoformat()}
-    known["machine"] = f"{processor_name()}, {available_threads()} cores"
+    known |= {"limit": given.memory_limit, "locked": given.locked}
     if given.device == "cuda":
-        from benchmarks.gpu import versions
-
-        known |= {"machine": f"{versions()}; {known['machine']}", "link": cuda_door().link_rate()}
+        known["link"] = cuda_door().link_rate()
         print(f"copies to the GPU: {1e-9 * known['link']:.1f} GB/s", flush=True)
     how = {"device": given.device, "memory_limit": given.memory_limit}
     found = [row | known for row in rows(graph, how, given.iterations)]
     if given.output:
-        with open(given.output, "w", newline="") as file:
-            writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(found)
+        with rows_file(given.output, found[0], 1, given.device == "cuda") as write:
+            for row in found:
+                write(row)
     print("all right" if all(row["right"] for row in found) else "WRONG")
 
 

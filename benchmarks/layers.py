@@ -7,7 +7,6 @@ without layers in the GPU's memory, which its verifier has checked.
 """
 
 import argparse
-import csv
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -16,16 +15,16 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import built, synchronize, versions
+from benchmarks.gpu import built, synchronize
 from benchmarks.papers import edge_vertex_setup
 from benchmarks.papers.load_balancing_setup import road
 from benchmarks.papers.wolfpath_trace import least_memory
+from benchmarks.results import rows_file
 from edgewise.graph.layers import drop_layers, put_in_layers
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 
 FIELDS = (
     "graph", "vertices", "edges", "layers", "program", "way", "min_edges", "memory", "ms", "supersteps", "right",
-    "machine",
 )  # fmt: skip
 #: The fewest edges of lists, beside the default.
 LENGTHS = (1, 20_000, 270_336, 2_000_000, 10**9)
@@ -126,13 +125,10 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    machine = versions()
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
+    with rows_file(options.output, FIELDS, options.repeat) as write:
         for name in options.graphs.split(","):
             for row in rows_of(name, GRAPHS[name](), options.repeat):
-                writer.writerow(row | {"machine": machine})
+                write(row)
                 cells = (row.get(each, "") for each in ("graph", "program", "way", "min_edges", "memory"))
                 print(
                     " ".join(f"{cell!s:>14}" for cell in cells), f"{row['ms']:9.3f} ms", row.get("right", "")

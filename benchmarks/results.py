@@ -1,13 +1,22 @@
-"""What was measured, a row for each call, as CSV."""
+"""What was measured, a row for each call, as CSV, and of which sources and on which machine."""
 
+import contextlib
 import csv
 import datetime
+import os
 import platform
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from edgewise.kernels.cpu.team import available_threads
+from edgewise.kernels.door import cuda_door
+
+#: The last columns of all files of rows: how many calls were timed, of which sources, when and where.
+PROVENANCE = ("repeat", "commit", "date", "machine")
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,7 @@ class Row:
         calls: how many warm calls.
         verified: "yes", or what is wrong.
         note: where the work differs from that of the others.
+        commit: see `commit`.
     """
 
     date: str
@@ -44,6 +54,7 @@ class Row:
     calls: int
     verified: str
     note: str
+    commit: str = ""
 
 
 def machine() -> dict[str, str | int]:
@@ -53,7 +64,58 @@ def machine() -> dict[str, str | int]:
         "machine": processor_name(),
         "cores": available_threads(),
         "python": platform.python_version(),
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """The commit of the sources, with a "+" behind it if files have changed since. Where there is no repository, what
+    ``$EDGEWISE_COMMIT`` says, or nothing."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != ROOT:
+            return os.environ.get("EDGEWISE_COMMIT", "")
+        return git("rev-parse", "--short=12", "HEAD") + "+" * bool(git("status", "--porcelain", "-uno"))
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("EDGEWISE_COMMIT", "")
+
+
+def versions() -> str:
+    """The GPU and the versions of what was used."""
+    facts = cuda_door().facts()
+    names = ("cuda_driver", "cupy", "numba-cuda", "cuda-core", "numpy")
+    return "; ".join([facts["gpu"], *(f"{name} {facts[name]}" for name in names)])
+
+
+def provenance(on_gpu: bool) -> dict[str, str]:
+    """The columns `PROVENANCE` of what is measured now, without `repeat`."""
+    here = f"{processor_name()}, {available_threads()} cores"
+    where = f"{versions()}; {here}" if on_gpu else here
+    return {"commit": commit(), "date": datetime.date.today().isoformat(), "machine": where}
+
+
+@contextlib.contextmanager
+def rows_file(
+    path: str | Path, columns: Iterable[str], repeat: int, on_gpu: bool = True
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A new CSV file of rows with these columns and those of `PROVENANCE`: a function that writes a row at once.
+
+    Args:
+        path: of the file.
+        columns: their names.
+        repeat: how many calls were timed, of rows that do not say.
+        on_gpu: whether on a GPU.
+    """
+    where = provenance(on_gpu)
+    print(where["machine"], flush=True)
+    with open(path, "w", newline="", buffering=1, encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [*columns, *PROVENANCE], lineterminator="\n")
+        writer.writeheader()
+        yield lambda row: writer.writerow({"repeat": repeat} | row | where)
 
 
 def processor_name() -> str:
@@ -83,4 +145,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file that `write_rows` wrote."""
     with path.open(newline="", encoding="utf-8") as file:
-        return [Row(**{f.name: f.type(line[f.name]) for f in fields(Row)}) for line in csv.DictReader(file)]
+        return [
+            Row(**{f.name: f.type(line[f.name]) for f in fields(Row) if f.name in line})
+            for line in csv.DictReader(file)
+        ]

@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import built, versions
+from benchmarks.gpu import built
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
 from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
 from benchmarks.papers.load_balancing_setup import Columns
+from benchmarks.results import versions
 
 ITERATIONS = 50
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import synchronize, versions
+from benchmarks.gpu import synchronize
 from benchmarks.papers.command import options_of
 from benchmarks.papers.graffix_access import columns_of
 from benchmarks.papers.graffix_setup import (
@@ -61,7 +61,7 @@ from benchmarks.papers.graffix_setup import (
     baselines,
     graphs,
 )
-from benchmarks.results import processor_name
+from benchmarks.results import processor_name, versions
 from edgewise.approx.measure import compare
 
 FIELDS = (

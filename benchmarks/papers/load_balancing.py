@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.gpu import built, versions
+from benchmarks.gpu import built
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import GRAPHS, STRATEGIES, Columns, uniform_on_gpu
+from benchmarks.results import versions
 
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
 ANSWERS = {"bfs": "level", "sssp": "distance"}

@@ -33,12 +33,13 @@ import numpy as np
 import edgewise as ew
 from benchmarks.beyond import Run, forget
 from benchmarks.beyond import timed as timed_calls
-from benchmarks.gpu import built, synchronize, versions
+from benchmarks.gpu import built, synchronize
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
 from benchmarks.papers.wolfpath_near_far import NearFar
 from benchmarks.papers.wolfpath_setup import GRAPHS, PROGRAMS, Case, lists_of, transfer_ms
+from benchmarks.results import versions
 from edgewise.graph.layers import load_in_layers, put_in_layers, save_in_layers
 from edgewise.kernels.cuda.memory import host_copy, most_threads
 

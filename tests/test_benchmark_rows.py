@@ -1,0 +1,100 @@
+"""Files of rows say of which sources, when and where they are; runs on a GPU are compared exactly, and timed often."""
+
+import csv
+import subprocess
+import types
+
+import numpy as np
+import pytest
+
+import edgewise as ew
+from benchmarks import automatic, gpu, results
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+def test_the_commit_is_that_of_the_sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "ROOT", tmp_path.resolve())
+    monkeypatch.setenv("EDGEWISE_COMMIT", "told")
+    assert results.commit() == "told"
+    git(tmp_path, "init", "-q")
+    assert results.commit() == "told"  # a repository without a commit
+    (tmp_path / "a.py").write_text("1\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "one")
+    found = results.commit()
+    assert len(found) == 12 and int(found, 16) >= 0
+    (tmp_path / "a.py").write_text("2\n")
+    assert results.commit() == found + "+"
+    (tmp_path / "inside").mkdir()
+    monkeypatch.setattr(results, "ROOT", (tmp_path / "inside").resolve())
+    assert results.commit() == "told"  # that is another project's repository
+    monkeypatch.delenv("EDGEWISE_COMMIT")
+    assert results.commit() == ""
+
+
+def test_a_file_of_rows_has_its_provenance(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    with results.rows_file(path, ("graph", "ms"), 7, on_gpu=False) as write:
+        write({"graph": "a", "ms": 1.5})
+        assert "a,1.5,7," in path.read_text()  # at once
+        write({"graph": "b", "repeat": 3})
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == ("graph", "ms", *results.PROVENANCE)
+    assert [(row["graph"], row["ms"], row["repeat"]) for row in rows] == [("a", "1.5", "7"), ("b", "", "3")]
+    assert {row["commit"] for row in rows} == {results.commit()}
+    assert " cores" in rows[0]["machine"] and rows[0]["machine"] in capsys.readouterr().out
+    with (
+        pytest.raises(ValueError, match="not in fieldnames"),
+        results.rows_file(path, ("ms",), 1, False) as write,
+    ):
+        write({"graph": "a"})
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "components", "pagerank"])
+def test_answers_that_are_a_little_off_are_wrong(name):
+    values = np.arange(100_000, dtype=np.int64) * 1000
+    if name == "pagerank":
+        values = np.full(100_000, 1e-5)
+    field = gpu.FIELDS[name][0]
+
+    def agrees(found):
+        return gpu.agrees(name, types.SimpleNamespace(fields={field: found}), values)
+
+    other = values.copy()
+    other[77] += 1 if name != "pagerank" else 2e-6
+    assert agrees(values.copy()) and not agrees(other)
+    if name == "pagerank":
+        assert agrees(values * (1 + 1e-7)) and not agrees(values * (1 + 1e-4))
+
+
+def test_programs_of_examples_have_the_fields_that_are_compared():
+    graph = ew.generate.lattice(5, 4, weights=(1, 9), directed=False)
+    for name, (field, of_algorithm) in gpu.FIELDS.items():
+        program = getattr(gpu.load(gpu.EXAMPLES / f"{name}.py"), automatic.PROGRAMS[name])
+        values = {"bfs": {"source": 3}, "sssp": {"source": 3}, "pagerank": automatic.ITERATIONS}.get(name, {})
+        found = ew.prepare(program, graph, device="cpu")(**values)
+        assert field in found.fields
+        exact = {
+            "bfs": lambda: ew.bfs(graph, 3),
+            "sssp": lambda: ew.sssp(graph, 3),
+            "pagerank": lambda: ew.pagerank(graph, tol=0, max_iterations=50),
+            "components": lambda: ew.connected_components(graph),
+        }[name]()
+        assert gpu.agrees(name, found, getattr(exact, of_algorithm))
+
+
+def test_runs_are_timed_often_whatever_they_take(monkeypatch):
+    waits, calls, clock = [], [], iter(range(10**6))
+    monkeypatch.setattr(automatic, "synchronize", lambda: waits.append(len(calls)))
+    monkeypatch.setattr(automatic.time, "perf_counter", lambda: next(clock))  # each run takes a second
+    prepared = {name: lambda name=name: calls.append(name) or name for name in ("a", "b")}
+    found = automatic.run_ms(prepared, {}, 31)
+    assert found == {"a": (1000, automatic.LEAST_REPEAT, "a"), "b": (1000, automatic.LEAST_REPEAT, "b")}
+    assert len(calls) == 2 + 2 * automatic.LEAST_REPEAT
+    # The GPU is waited for before and after each timed run.
+    assert waits == [count for run in range(2, len(calls)) for count in (run, run + 1)]
