@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.contenders import ALGORITHMS
 from benchmarks.results import Row
@@ -97,3 +98,21 @@ def markdown(head: list[str], body: list[list[str]], left: int = 1) -> str:
         return f"| {' | '.join(padded)} |"
 
     return "\n".join([line(head), line(rule), *map(line, body)])
+
+
+def fill(text: str, made: dict[str, str]) -> str:
+    """A document with tables put between their marks."""
+    for name, table in made.items():
+        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, mark, rest = text.partition(begin)
+        if mark:
+            text = f"{before}{mark}{table}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def show(made: dict[str, str], document: Path | None) -> None:
+    """Print tables, and put them into a document."""
+    for name, table in made.items():
+        print(f"<!-- {name} -->\n{table}\n<!-- end -->\n")
+    if document:
+        document.write_text(fill(document.read_text(), made))

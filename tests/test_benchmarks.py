@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import page
 from benchmarks.automatic import summary
 from benchmarks.check import disagreement
 from benchmarks.contenders import Edges, Job
 from benchmarks.large import levels_are_right, permuted
 from benchmarks.results import Row, machine, read_rows, write_rows
-from benchmarks.table import tables
+from benchmarks.table import fill, tables
 from benchmarks.timing import Timing, measure_in_turns
 from edgewise import bfs
 
@@ -84,11 +85,13 @@ def test_long_jobs_are_repeated_less() -> None:
     assert Timing(0.0, 9.0, [3.0, 1.0, 2.0]).seconds == 2.0
 
 
-def row(contender: str, seconds: float, graph: str = "rmat18", verified: str = "yes") -> Row:
+def row(
+    contender: str, seconds: float, graph: str = "rmat18", verified: str = "yes", algorithm: str = "bfs"
+) -> Row:
     facts = {
         "vertices": 4,
         "arcs": 3,
-        "algorithm": "bfs",
+        "algorithm": algorithm,
         "version": "1",
         "fastest": seconds,
         "first_seconds": 1.0,
@@ -150,6 +153,36 @@ def test_the_automatic_schedule_is_held_against_the_best_fixed_one() -> None:
     assert "| a                      | 1.10, **1.25** |" in text
     assert "a, bfs, 100 runs: 2.500 ms, WD 2.000 ms, 1.25 times as long" in text
     assert "2 of 4 cells within 1.1 x the best + 0.02 ms; the worst 1.25 (aim: 1.5); 1 results differ" in text
+
+
+def test_the_readme_has_the_tables_of_the_rows_that_it_links_to() -> None:
+    text = (page.ROOT / page.PLACES).read_text(encoding="utf-8")
+    made = page.blocks()
+    assert all(f"<!-- {name} -->" in text for name in made)
+    assert fill(text, made) == text, "python -m benchmarks.page puts the tables of README.md in their places"
+    assert all(f"(benchmarks/results/{rows.name})" in text for rows in (page.CPU, page.GPU))
+
+
+def test_a_table_shows_what_rows_say() -> None:
+    shown = page.cpu_table(
+        row(name, seconds, algorithm=algorithm)
+        for algorithm in page.CPU_ALGORITHMS
+        for name, seconds in (
+            ("edgewise", 0.0123456),
+            ("scipy", 0.05),
+            ("igraph", 0.025),
+            ("edgewise-plain", 0.001),
+        )
+    )
+    assert shown.count("12.3 (2.02)") == len(page.CPU_ALGORITHMS)
+    known = {"graph": "lattice", "arcs": "15090862"}
+    times = {
+        ("bfs", "edgewise"): "1.23456",
+        ("bfs", "median of 16 sources"): "1234.5",
+        ("bfs", "plain program"): "9",
+    }
+    rows = [known | {"algorithm": name, "what": what, "ms": ms} for (name, what), ms in times.items()]
+    assert "| lattice 2048 x 2048 | 15.1 M | 1.23 / 1,234 (9) |" in page.gpu_table(rows)
 
 
 def test_the_document_has_the_table_of_the_measured_rows() -> None:

@@ -33,7 +33,7 @@ from benchmarks.papers.edge_vertex_tables import (
     times_table,
     verdict,
 )
-from benchmarks.papers.load_balancing_plots import fill
+from benchmarks.table import fill
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "benchmarks" / "results" / "papers" / "edge_vertex-2026-11-23-H100.csv"

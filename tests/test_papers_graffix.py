@@ -40,7 +40,7 @@ from benchmarks.papers.graffix_setup import (  # noqa: E402
     Case,
 )
 from benchmarks.papers.graffix_tables import Found, blocks  # noqa: E402
-from benchmarks.papers.load_balancing_plots import fill  # noqa: E402
+from benchmarks.table import fill  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "papers" / "graffix.md"

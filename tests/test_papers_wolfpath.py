@@ -23,8 +23,8 @@ from benchmarks.papers import (  # noqa: E402
     wolfpath_near_far,
     wolfpath_tables,
 )
-from benchmarks.papers.load_balancing_plots import fill  # noqa: E402
 from benchmarks.papers.wolfpath_tables import Found, blocks, claims_table  # noqa: E402
+from benchmarks.table import fill  # noqa: E402
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "wolfpath.md"
 MEASURED = (

@@ -23,8 +23,9 @@ from benchmarks.papers.edge_vertex_tables import (
     Found,
     blocks,
 )
-from benchmarks.papers.load_balancing_plots import save, show
+from benchmarks.papers.load_balancing_plots import save
 from benchmarks.papers.load_balancing_tables import shown, span
+from benchmarks.table import show
 
 COLOURS = {
     PAPER: "#1f77b4",

@@ -13,8 +13,9 @@ from benchmarks.papers import graffix_said as said
 from benchmarks.papers.graffix_claims import FIGURES, claims_table
 from benchmarks.papers.graffix_setup import SLOTS, TECHNIQUES
 from benchmarks.papers.graffix_tables import ALGORITHMS, BASELINES, Found, blocks, geomean, machine
-from benchmarks.papers.load_balancing_plots import save, show
+from benchmarks.papers.load_balancing_plots import save
 from benchmarks.papers.wolfpath_plots import COLOURS, draw_bars
+from benchmarks.table import show
 
 STYLES = {"SSSP": ":", "PR": "-", "BC": "--"}
 #: The files of figures 7 to 9, by their techniques.

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.papers import load_balancing_claims as claims
 from benchmarks.papers import load_balancing_tables as tables
 from benchmarks.papers.load_balancing_tables import KERNEL, NAMES, PAPERS, Found, axes, ranks, shown
+from benchmarks.table import fill, show
 
 COLOURS = dict(zip(PAPERS, ("#7f7f7f", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd"), strict=True))
 #: What the paper's text says of times as parts of those of BS: by program and strategy, for graphs that begin so.
@@ -46,16 +47,6 @@ def blocks(found: Found) -> dict[str, str]:
     }
 
 
-def fill(text: str, made: dict[str, str]) -> str:
-    """A document with tables put between their marks."""
-    for name, table in made.items():
-        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-        before, mark, rest = text.partition(begin)
-        if mark:
-            text = f"{before}{mark}{table}\n{end}{rest.partition(end)[2]}"
-    return text
-
-
 def filled(text: str, found: Found) -> str:
     """A document with the tables of some rows put between their marks."""
     return fill(text, blocks(found))
@@ -81,14 +72,6 @@ def draw(path: Path, document: Path | None = None) -> None:
             "figure-11-chunking": lambda pyplot: draw_chunking(pyplot, found),
         },
     )
-
-
-def show(made: dict[str, str], document: Path | None) -> None:
-    """Print tables, and put them into a document."""
-    for name, table in made.items():
-        print(f"<!-- {name} -->\n{table}\n<!-- end -->\n")
-    if document:
-        document.write_text(fill(document.read_text(), made))
 
 
 def save(folder: Path, paper: str, figures: dict[str, Callable[[Any], None]]) -> None:

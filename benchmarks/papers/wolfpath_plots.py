@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.load_balancing_plots import save, show
+from benchmarks.papers.load_balancing_plots import save
 from benchmarks.papers.load_balancing_tables import shown
 from benchmarks.papers.wolfpath_tables import (
     BEYOND,
@@ -32,6 +32,7 @@ from benchmarks.papers.wolfpath_tables import (
     apart_and_joined,
     blocks,
 )
+from benchmarks.table import show
 
 COLOURS = ("#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b", "#7f7f7f")
 
