@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.contenders import ALGORITHMS, DAMPING, ITERATIONS, Contender, Edges, Job
+from benchmarks.contenders import ALGORITHMS, DAMPING, ITERATIONS, Contender, Job
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -22,15 +22,13 @@ class Edgewise(Contender):
     tasks = ALGORITHMS
 
     def make(self) -> ew.Graph:
-        """From the columns; an undirected edge is given once."""
+        """From the columns, with in-edges, which are made on demand and kept; an undirected edge is given once."""
         edges = self.edges
-        return ew.Graph.from_edges(
+        graph = ew.Graph.from_edges(
             edges.source, edges.target, edges.weight, directed=edges.directed, num_vertices=edges.num_vertices
         )
-
-    def __init__(self, edges: Edges) -> None:
-        super().__init__(edges)
-        self.graph.in_offsets  # noqa: B018  columns are made on demand and kept; they belong to the graph object
+        _ = graph.in_offsets
+        return graph
 
     def num_arcs(self, graph: ew.Graph) -> int:
         """Edges, each once, if every vertex has its share of them and of their weight."""

@@ -13,20 +13,22 @@ class SciPy(Contender):
     name = package = "scipy"
 
     def make(self) -> Any:
-        """COO to CSR, with the dtype of the weights."""
+        """COO to CSR, with the dtype of the weights, and, of a directed graph, the transposed matrix for in-edges."""
         import scipy.sparse
 
         source, target, weight = self.edges.arcs()
         shape = (self.edges.num_vertices, self.edges.num_vertices)
-        return scipy.sparse.coo_array((weight, (source, target)), shape=shape).tocsr()
+        rows = scipy.sparse.coo_array((weight, (source, target)), shape=shape).tocsr()
+        return rows, rows.T.tocsr() if self.edges.directed else rows
 
     def __init__(self, edges: Any) -> None:
         super().__init__(edges)
-        self.matrix = self.graph.astype(np.float64)  # csgraph would convert other dtypes at each call
+        self.matrix = self.graph[0].astype(np.float64)  # csgraph would convert other dtypes at each call
 
     def num_arcs(self, graph: Any) -> int:
-        """Stored entries."""
-        return int(graph.nnz)
+        """Stored entries, if there are as many each way."""
+        rows, columns = graph
+        return int(rows.nnz) if rows.nnz == columns.nnz else -1
 
     def bfs(self) -> Job:
         """Order and parents; csgraph has no faster way to levels."""
@@ -69,16 +71,17 @@ class SciPy(Contender):
 
     def components(self) -> Job:
         """Weak components, of directed and undirected graphs alike."""
-        from scipy.sparse.csgraph import connected_components
-
-        return Job(lambda: connected_components(self.matrix, connection="weak"), lambda r: r[1], "component")
+        return self._components("weak")
 
     def scc(self) -> Job:
-        """Strong components."""
+        """Strong components; of an undirected graph, the components."""
+        return self._components("strong" if self.edges.directed else "weak")
+
+    def _components(self, connection: str) -> Job:
         from scipy.sparse.csgraph import connected_components
 
         return Job(
-            lambda: connected_components(self.matrix, connection="strong"), lambda r: r[1], "component"
+            lambda: connected_components(self.matrix, connection=connection), lambda r: r[1], "component"
         )
 
     def mst(self) -> Job:
@@ -204,23 +207,20 @@ class IGraph(Contender):
         return Job(lambda: self.graph.pagerank(damping=DAMPING), np.asarray, "rank", note, tolerance=1e-3)
 
     def components(self) -> Job:
-        """Weak components. igraph remembers whether a graph is connected, so it is made to forget."""
-
-        def search() -> Any:
-            return self.graph.connected_components(mode="weak").membership
-
-        return Job(search, np.asarray, "component", before=self._forget())
-
-    def _forget(self) -> Any:
-        return getattr(self.graph, "__invalidate_cache")
+        """Weak components."""
+        return self._components("weak")
 
     def scc(self) -> Job:
-        """Strong components."""
+        """Strong components; of an undirected graph, the components."""
+        return self._components("strong" if self.edges.directed else "weak")
+
+    def _components(self, mode: str) -> Job:
+        """igraph remembers whether a graph is connected, so it is made to forget."""
 
         def search() -> Any:
-            return self.graph.connected_components(mode="strong").membership
+            return self.graph.connected_components(mode=mode).membership
 
-        return Job(search, np.asarray, "component", before=self._forget())
+        return Job(search, np.asarray, "component", before=getattr(self.graph, "__invalidate_cache"))
 
     def mst(self) -> Job:
         """The numbers of the forest's edges; directions do not count."""
