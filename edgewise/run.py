@@ -143,7 +143,7 @@ class Prepared:
             chosen = Chosen(Schedule(), False, False, ("in plain Python, with everything checked",))
 
         def engine(parameters: dict[str, Any]) -> AbstractEngine:
-            return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu)
+            return self._reference(parameters) if check else self._engine(parameters, chosen.on_gpu, limit)
 
         def memory() -> int:
             if chosen.on_gpu:
@@ -202,7 +202,8 @@ class Prepared:
             MemoryLimitError: more of the GPU's memory is needed than allowed, or free.
         """
         parameters = parameter_values(self._binding, values)
-        return self._carry_out(self._engine(parameters, run.on_gpu), run, parameters, values, limit, beside)
+        engine = self._engine(parameters, run.on_gpu, limit)
+        return self._carry_out(engine, run, parameters, values, limit, beside)
 
     def needing(self, run: Execution, values: dict[str, Any]) -> int:
         """Lay the program out as part of a run on a GPU, and give the bytes that it takes there beside that.
@@ -214,7 +215,7 @@ class Prepared:
             MemoryLimitError: more of the GPU's memory is needed than allowed.
         """
         parameters = parameter_values(self._binding, values)
-        engine = self._engine(parameters, run.on_gpu)
+        engine = self._engine(parameters, run.on_gpu, None)
         return self._laid_out(engine, run, _without(parameters, values), 0)
 
     def _laid_out(self, engine: AbstractEngine, run: Execution, given: dict[str, Any], beside: int) -> int:
@@ -305,10 +306,11 @@ class Prepared:
             programmed=True,
         )
 
-    def _engine(self, parameters: dict[str, Any], on_gpu: bool) -> AbstractEngine:
-        """The engine for these parameters, whose types may decide that of messages where no dtype is declared."""
+    def _engine(self, parameters: dict[str, Any], on_gpu: bool, limit: int | None) -> AbstractEngine:
+        """The engine for these parameters, whose types may decide that of messages where no dtype is declared, and for
+        runs with a limit of supersteps or without."""
         message = self._message(parameters)
-        delivery = self._delivery(message, on_gpu)
+        delivery = self._delivery(message, on_gpu).limited(self.spec.name, limit)
         key = on_gpu, delivery, _types(parameters)
         if key not in self._engines:
             self._engines[key] = self._made(on_gpu, delivery, message)

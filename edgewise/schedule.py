@@ -224,13 +224,18 @@ class Clustered:
     begins: Any = None
 
     def __post_init__(self) -> None:
-        begins = self.begins if self.begins is None else np.array(self.begins)
+        begins = self.begins
         if begins is not None:
+            try:
+                begins = np.array(begins)
+            except ValueError:  # lists of different lengths
+                begins = np.array(None)
             if begins.ndim != 1 or (begins.dtype.kind not in "iu" and len(begins) > 0):
                 raise ScheduleError(f"Clustered: begins is {shown(self.begins)}; expected integers, or None")
-            if (begins < 0).any() or (begins[1:] < begins[:-1]).any():
+            if (begins < 0).any() or (begins[1:] < begins[:-1]).any() or begins.max(initial=0) >= 2**31:
                 raise ScheduleError(
-                    "Clustered: begins are not ascending from at least 0; expected the first vertex of each part"
+                    "Clustered: begins are not ascending from at least 0 to at most 2**31 - 1; expected the first "
+                    "vertex of each part, and the end of the last one"
                 )
             begins = begins.astype(np.int64)
             begins.setflags(write=False)
@@ -254,8 +259,8 @@ class Clustered:
 #: What is told where clusters are asked for and cannot be.
 FOR_CLUSTERED = (
     "Clustered() is for ew.bfs, ew.sssp with weights of at least 0, ew.connected_components, and programs that say "
-    "asynchronous = True, combine by MIN or MAX, have no aggregates, proceed or resume, write no edge fields and read "
-    "no superstep, on a GPU, whose blocks then keep clusters of vertices in shared memory"
+    "asynchronous = True, combine numbers by MIN or MAX, have no aggregates, proceed or resume, write no edge fields "
+    "and read no superstep, on a GPU, whose blocks then keep clusters of vertices in shared memory"
 )
 #: The most ranges of degrees.
 _MOST_BINS = 1_000_000

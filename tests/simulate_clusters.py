@@ -15,6 +15,24 @@ from test_engines import BFS, SSSP, Components, Highest, Least, Widest
 import edgewise as ew
 from edgewise.errors import ScheduleError
 
+
+class BoolMin(ew.Program):
+    """Messages that are no numbers."""
+
+    value = ew.vertex("bool", init=True)
+    combine = ew.MIN
+    message = "bool"
+    asynchronous = True
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        return False
+
+
 #: Sources for each graph.
 DRAWS = 2
 #: Clusters that are grown, and such that are given.
@@ -73,6 +91,17 @@ def programs_end_as_on_the_cpu(random):
                 np.testing.assert_array_equal(got.fields[name], values, err_msg=f"{program} {graph}")
 
 
+def without_vertices_or_arcs():
+    """Graphs of no vertices, and of no arcs."""
+    for n in (0, 5):
+        graph = ew.Graph.from_edges([], [], num_vertices=n, directed=False)
+        for begins in (None, [], [0], [0, 0, n]):
+            schedule = ew.Schedule(balance=ew.Clustered(begins))
+            got = ew.run(Highest, graph, device="cuda", schedule=schedule)
+            np.testing.assert_array_equal(got.fields["best"], np.arange(n))
+            assert ew.connected_components(graph, device="cuda", schedule=schedule).num_components == n
+
+
 def components_as_a_program():
     """Components by clusters have the labels of the CPU."""
     for graph, schedule in zip(graphs(), itertools.cycle(SCHEDULES), strict=False):
@@ -88,6 +117,8 @@ def programs_that_count_supersteps_are_refused():
     graph, schedule = ew.generate.lattice(5, 5), ew.Schedule(balance=ew.Clustered())
     with pytest.raises(ScheduleError, match="max_supersteps is 3"):
         ew.run(Highest, graph, device="cuda", schedule=schedule, max_supersteps=3)
+    with pytest.raises(ScheduleError, match="messages of this program are bool: leave"):
+        ew.run(BoolMin, graph, device="cuda", schedule=schedule)
     for program in (BFS(source=0), ew.pagerank):
         with pytest.raises(ScheduleError, match="asynchronous = True"):
             if program is ew.pagerank:
@@ -125,6 +156,44 @@ def clusters_are_parts_of_a_graph():
             assert alone[order[begins[-1] :]].all()
 
 
+def programs_take_them(graph):
+    """Programs have clusters of a graph that was run on; not with a limit, which leaves those without one as they are.
+    A workspace of before is not used after that."""
+    fresh = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    for on, expected in ((graph, [True, True]), (fresh, [False, True, True])):
+        told = [ew.run(SSSP(source=0), on, device="cuda").explain() for _ in expected]
+        assert ["clusters" in each for each in told] == expected
+        assert "visits: no vertex is active" in told[-1]
+    prepared = ew.prepare(SSSP, fresh, device="cuda")
+    wanted = ew.sssp(fresh, 3, device="cpu").distance
+    for limit in (None, 10**6, None, 1, None):
+        got = prepared(source=3, max_supersteps=limit)
+        assert ("clusters" in got.explain()) == (limit is None)
+        assert limit == 1 or np.array_equal(got.fields["distance"], wanted)
+    laid_out_meanwhile(wanted)
+
+
+def laid_out_meanwhile(wanted):
+    """A run that begins while another one goes on lays the program out in clusters: both end right, and so do others
+    that take what either leaves."""
+    from edgewise.engine.cuda import program as engine_program
+
+    graph = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    prepared, found, waits = ew.prepare(SSSP, graph, device="cuda"), [], []
+
+    def wait(host, progress, meanwhile=None):
+        if not waits:
+            waits.append(1)
+            found.append(prepared(source=3))
+
+    before, engine_program.wait = engine_program.wait, wait
+    found += [prepared(source=3), prepared(source=3), prepared(source=3)]
+    engine_program.wait = before
+    assert ["clusters" in each.explain() for each in found] == [True, False, True, True]
+    for each in found:
+        np.testing.assert_array_equal(each.fields["distance"], wanted)
+
+
 def chosen_by_themselves():
     """From the second run on a suitable graph, clusters are taken unasked; not with a delta, a direction or a limit,
     and not where most arcs lead across their borders."""
@@ -134,6 +203,7 @@ def chosen_by_themselves():
     graph = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
     assert ["clusters" in ew.sssp(graph, 0, device="cuda").explain() for _ in range(3)] == [False, True, True]
     assert "clusters" in ew.bfs(graph, 0, device="cuda").explain()
+    programs_take_them(graph)
     assert "clusters" not in ew.sssp(graph, 0, delta=3, device="cuda").explain()
     assert (
         "clusters" not in ew.bfs(graph, 0, schedule=ew.Schedule(delivery=ew.Push()), device="cuda").explain()
@@ -157,6 +227,7 @@ if __name__ == "__main__":
     same_as_on_the_cpu(np.random.default_rng(1))
     programs_end_as_on_the_cpu(np.random.default_rng(2))
     components_as_a_program()
+    without_vertices_or_arcs()
     programs_that_count_supersteps_are_refused()
     clusters_are_parts_of_a_graph()
     chosen_by_themselves()

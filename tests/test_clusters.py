@@ -109,10 +109,10 @@ def test_parts_are_checked_and_compared():
     assert ew.Clustered() == ew.Clustered(None)
     assert (repr(made), repr(ew.Clustered())) == ("Clustered(3 parts)", "Clustered()")
     assert repr(ew.Clustered([])) == "Clustered(0 parts)"
-    for wrong in ([0.5, 2], [[1, 2]], "auto", 7, [True, False]):
+    for wrong in ([0.5, 2], [[1, 2]], [[1], [2, 3]], "auto", 7, [True, False]):
         with pytest.raises(ScheduleError, match="expected integers, or None"):
             ew.Clustered(wrong)
-    for wrong in ([3, 2], [-1, 4]):
+    for wrong in ([3, 2], [-1, 4], [0, 2**31], np.array([0, 2**63], np.uint64)):
         with pytest.raises(ScheduleError, match="not ascending from at least 0"):
             ew.Clustered(wrong)
 

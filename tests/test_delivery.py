@@ -123,7 +123,7 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
             True,
             Delivery(True, True, True, layout=LAYOUT, why=BY_FRONTIER),
         ),
-        ("best first", AUTO, True, Delivery(True, True, False, best_first=True)),
+        ("best first", AUTO, True, Delivery(True, True, False, best_first=True, may_cluster=True)),
         ("best first", MERGED, True, Delivery(True, True, True, balance=ew.MergePath(), why=BY_FRONTIER)),
         (
             "best first",

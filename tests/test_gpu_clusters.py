@@ -93,8 +93,11 @@ def test_programs_take_clusters_from_the_second_run_on():
         assert ("clusters of at most 2,048" in got.explain()) == wanted
         np.testing.assert_array_equal(got.fields["distance"], expected)
     limited = prepared(source=3, max_supersteps=10**9)
-    assert "supersteps are counted" in limited.explain()
+    assert "clusters" not in limited.explain()
     np.testing.assert_array_equal(limited.fields["distance"], expected)
+    assert "clusters of at most 2,048" in prepared(source=3).explain()
+    told = [ew.run(SSSP(source=3), fresh, device="cuda").explain() for _ in range(2)]
+    assert all("clusters of at most 2,048" in each for each in told)
     with pytest.raises(ScheduleError, match="max_supersteps is 10"):
         ew.run(SSSP(source=3), fresh, device="cuda", schedule=CLUSTERED, max_supersteps=10)
     skewed = ew.prepare(Highest, GRAPHS["skewed"](), device="cuda")

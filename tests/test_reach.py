@@ -38,6 +38,14 @@ class Follows(Own):
         return False
 
 
+class ByEdge(Own):
+    """It takes the number of an edge for a vertex."""
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.index]
+
+
 class Renames(Own):
     """It may mean another vertex by another name: that is not plain."""
 
@@ -52,6 +60,6 @@ def test_programs_that_look_at_their_own_vertex(program):
     assert not looks_at_others(inspect_program(program))
 
 
-@pytest.mark.parametrize("program", [Least, Follows, Renames])
+@pytest.mark.parametrize("program", [Least, Follows, ByEdge, Renames])
 def test_programs_that_may_look_at_others(program):
     assert looks_at_others(inspect_program(program))

@@ -31,9 +31,9 @@ _unsuited: WeakSet[Graph] = WeakSet()
 def clusters_of(graph: Graph, how: Clustered) -> Clusters:
     """The clusters of a graph that lies on the GPU, with its in-edges."""
     gpu, n = graph.gpu, graph.num_vertices
-    if how.begins is not None:
-        places = cupy().arange(n, dtype=np.int32)
-        return Clusters(places, places, copy_of(joined_parts(how.begins, n, MOST)))
+    if how.begins is not None or n == 0:
+        places, begins = cupy().arange(n, dtype=np.int32), np.zeros(0, np.int64) if n == 0 else how.begins
+        return Clusters(places, places, copy_of(joined_parts(begins, n, MOST)))
     return grow_clusters(gpu.offsets, gpu.targets, gpu.in_offsets, gpu.in_sources, graph.directed, MOST)
 
 
@@ -64,6 +64,7 @@ def check_clustered(graph: Graph, how: Clustered) -> None:
 def clusters_pay(graph: Graph) -> bool:
     """Whether clusters may pay for a run that could have them and does not ask for them; it counts as one. The first
     run on a graph would not gain the time that they take."""
+    graph = graph.itself  # nothing else remembers a weak proxy
     if graph.placement is not None or graph in _unsuited or not graph.gpu.kept(_few_arcs):
         return False
     _runs[graph] = _runs.get(graph, 0) + 1
@@ -83,7 +84,7 @@ def give_up_clusters(graph: Graph, crossing: int) -> str | None:
     """Forget the clusters of a graph if too many arcs lead across their borders; then, what `explain` tells."""
     if crossing <= BORDER * graph.num_arcs:
         return None
-    _unsuited.add(graph)
+    _unsuited.add(graph.itself)
     graph.gpu.drop(clusters_of, Clustered())
     return f"not by clusters: {crossing / graph.num_arcs:.0%} of the arcs lead across their borders"
 

@@ -45,6 +45,7 @@ class Outcome:
             out and "gathering" over the slots of a message buffer; "computing" vertices; the whole "kernel".
         memory_bytes: of a run on a GPU, the memory of the "graph", of what the "strategy" and the "layout" made for it,
             and of the "run" with its results; empty for other runs.
+        counted: what `supersteps` counts, for `explain`: runs by clusters have visits.
     """
 
     vertex_fields: dict[str, np.ndarray]
@@ -55,11 +56,12 @@ class Outcome:
     notes: tuple[str, ...] = ()
     phase_seconds: dict[str, float] = field(default_factory=dict)
     memory_bytes: dict[str, int] = field(default_factory=dict)
+    counted: str = "supersteps"
 
     @property
     def explanation(self) -> tuple[str, ...]:
         """The lines for `Result.explain`."""
-        return (*self.notes, f"ended after {self.supersteps} supersteps: {self.ended}")
+        return (*self.notes, f"ended after {self.supersteps} {self.counted}: {self.ended}")
 
 
 class AbstractEngine(ABC):

@@ -26,6 +26,7 @@ class Delivery(NamedTuple):
         buffered: whether messages go through a message buffer, whose slots are gathered over.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
         by_clusters: by which clusters, on a GPU, or None.
+        may_cluster: whether runs without a limit may have clusters where these pay.
         layout: on a GPU, how in-edges or slots are laid out; None for the graph's own in-edges.
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
@@ -38,10 +39,28 @@ class Delivery(NamedTuple):
     buffered: bool = False
     best_first: bool = False
     by_clusters: Clustered | None = None
+    may_cluster: bool = False
     layout: Layout | None = None
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
     layout_is_spare: bool = False
+
+    def limited(self, name: str, limit: int | None) -> "Delivery":
+        """This delivery for runs of at most so many supersteps, if a number is given.
+
+        Args:
+            name: of the program.
+            limit: the number, or None.
+
+        Raises:
+            ScheduleError: clusters were asked for, which have no supersteps.
+        """
+        if limit is not None and self.by_clusters:
+            raise ScheduleError(
+                f"{name}: max_supersteps is {limit}, and runs by clusters have no supersteps; leave it out, or leave "
+                "balance at 'auto'"
+            )
+        return self if limit is None else self._replace(may_cluster=False)
 
     @property
     def direction(self) -> int:
@@ -96,6 +115,10 @@ def decide(
     """
     asked = schedule.delivery
     if isinstance(schedule.balance, Clustered):
+        if message.kind not in "if":
+            raise ScheduleError(
+                f"{spec.name}: {FOR_CLUSTERED}; messages of this program are {message}: leave balance at 'auto'"
+            )
         return Delivery(
             pushes=True, pulls=False, in_edges=False, best_first=True, by_clusters=schedule.balance
         )
@@ -127,7 +150,7 @@ def decide(
         layout_is_spare=spare,
     )
     if best_first and by_itself and layout is None:
-        return way._replace(in_edges=False, best_first=True)
+        return way._replace(in_edges=False, best_first=True, may_cluster=spec.takes_clusters)
     if pushes and pulls and layout is None and not in_edges:
         lacking = "pushed: the graph has no in-edges; edgewise.prepare makes them"
         return way._replace(in_edges=False, why=(lacking,))

@@ -12,13 +12,14 @@ def looks_at_others(spec: Specification) -> bool:
     edge_compute, vertex_compute = spec.functions["edge_compute"], spec.functions["vertex_compute"]
     edge, vertex = edge_compute.arguments[0], vertex_compute.arguments[0]
     return not (
-        _indexes_only_by(edge_compute, {f"{edge}.source", f"{edge}.index"}, spec)
-        and _indexes_only_by(vertex_compute, {vertex}, spec)
+        _indexes_only_by(edge_compute, {f"{edge}.source": "vertex", f"{edge}.index": "edge"}, spec)
+        and _indexes_only_by(vertex_compute, {vertex: "vertex"}, spec)
     )
 
 
-def _indexes_only_by(function: UserFunction, allowed: set[str], spec: Specification) -> bool:
-    """Whether a function uses the state for nothing but parameters, and arrays at these indices."""
+def _indexes_only_by(function: UserFunction, allowed: dict[str, str], spec: Specification) -> bool:
+    """Whether a function uses the state for nothing but parameters, and arrays at indices each of which is allowed for
+    arrays of this kind."""
     state = function.arguments[-1]
     parents = {child: node for node in ast.walk(function.tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(function.tree):
@@ -27,7 +28,8 @@ def _indexes_only_by(function: UserFunction, allowed: set[str], spec: Specificat
             if not isinstance(name, ast.Attribute):
                 return False
             array = parents[name]
-            index = ast.unparse(array.slice) if isinstance(array, ast.Subscript) else None
-            if index not in allowed and name.attr not in spec.parameters:
+            index = ast.unparse(array.slice) if isinstance(array, ast.Subscript) else ""
+            kind = "edge" if name.attr in spec.edge_fields else "vertex"
+            if allowed.get(index) != kind and name.attr not in spec.parameters:
                 return False
     return True

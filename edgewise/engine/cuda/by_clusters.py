@@ -186,8 +186,8 @@ def _make_rounds(
         message_of: the message of a key, as the program gets it.
         none: the key of no message.
         whole: the type of keys in memory.
-        fences: whether functions look at vertices of other clusters, too. They have to see what was written there
-            before a message came from there.
+        fences: whether functions look at other vertices, too. They have to see what was written before a message was
+            sent.
     """
     send_inside, send_across = _make_sending(key_along, none, whole)
 
@@ -261,6 +261,8 @@ def _make_rounds(
                     start, arcs = np.int64(it.offsets[v]), degree(v, it.offsets)
                     if not compute_one(number, starts, it, state, shared):
                         arcs = np.int64(0)
+                if fences:
+                    fence()
                 warp_barrier()
                 send_inside(v, start, arcs, np.int64(0), (_WARPS - turn, here, it, state, shared))
         return count > 0

@@ -1,5 +1,6 @@
 """The CUDA engine: the arrays of a run on the GPU, laid out once for a graph, and the launch of the kernel."""
 
+import threading
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -82,16 +83,21 @@ class GpuProgram(AbstractEngine):
         self._strategy = strategy
         self._form: type[Runs] = SuperstepRuns
         self._free: list[_Workspace] = []
+        self._lock = threading.RLock()
         self._order = own_array_order(spec)
         self._layout: LaidOut | None = None
         self._in_clusters: InClusters | None = None
         self._laid_out_for: _For | None = None
         #: Whether runs that do not ask for clusters may have them, and whether they are to be made now.
-        self._may_cluster = delivery.best_first and not delivery.by_clusters and spec.takes_clusters
+        self._may_cluster = delivery.may_cluster
         self._clusters_wanted = False
         self.memory_kept = 0
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
+        with self._lock:
+            return self._is_laid_out(limit, given)
+
+    def _is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         made, placement = self._laid_out_for, self._binding.graph.placement
         if made is None or made.placement != placement:
             return False
@@ -104,6 +110,10 @@ class GpuProgram(AbstractEngine):
         return fits and (placement is None or made.limit == limit)
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
+        with self._lock:
+            self._lay_out_anew(limit, given)
+
+    def _lay_out_anew(self, limit: int | None, given: dict[str, Any]) -> None:
         graph, delivery = self._binding.graph, self._asked
         if self._clusters_wanted:
             self._lay_out_in_clusters(limit, given)
@@ -141,11 +151,8 @@ class GpuProgram(AbstractEngine):
             refused = told
         except MemoryLimitError:
             pass
-        self._lay_out_without_clusters(limit, given, refused)
-
-    def _lay_out_without_clusters(self, limit: int | None, given: dict[str, Any], why: str) -> None:
         self._may_cluster = False
-        self._lay_out_as(self._asked._replace(why=(*self._asked.why, why)), limit, given)
+        self._lay_out_as(self._asked._replace(why=(*self._asked.why, refused)), limit, given)
 
     def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""
@@ -286,14 +293,38 @@ class GpuProgram(AbstractEngine):
     def __call__(
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
-        spec, graph = self._binding.spec, self._binding.graph
-        if limit is not None and self._delivery.by_clusters:
-            if self._asked.by_clusters:
-                raise ScheduleError(
-                    f"{spec.name}: max_supersteps is {limit}, and runs by clusters have no supersteps; leave it out, "
-                    "or leave balance at 'auto'"
-                )
-            self._lay_out_without_clusters(run.memory_limit, given, "not by clusters: supersteps are counted")
+        spec, progress = self._binding.spec, run.progress
+        with self._lock:  # another thread may lay the program out anew
+            laid_out_for, memory = self._laid_out_for, self._memory
+            workspace, own = self._start(parameters, given, limit)
+            layout = self._layout.notes if self._layout else ()
+            notes = *self._where, *self._delivery.why, *self._plan.notes, *layout
+        if limit is None and isinstance(workspace.form, SuperstepRuns):
+            state = partial(map, snapshot, own.values())
+            progress = Watch(spec.name, state, workspace.form.active, progress)
+        wait(workspace.form.host, progress)
+        report = workspace.form.report()
+        aggregates = {name: workspace.words.aggregate(name) for name in spec.aggregators}
+        with self._lock:
+            if self._laid_out_for is laid_out_for:
+                self._free.append(workspace)
+        return Outcome(
+            {name: own["vertex", name] for name in spec.vertex_fields},
+            {name: for_users(own["edge", name]) for name in spec.edge_fields if name in spec.edge_writes},
+            aggregates,
+            report.supersteps,
+            report.ending,
+            (*((report.note,) if report.note else ()), *notes),
+            report.phases,
+            memory,
+            report.counted,
+        )
+
+    def _start(
+        self, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
+    ) -> tuple["_Workspace", dict[tuple[str, str], Any]]:
+        """Start a run; what it works in, and the fields that it writes."""
+        graph = self._binding.graph
         laid_out = self._lay_out(given, self._constants) if given else self._constants
         constants = laid_out.constants
         workspace, own = self._take_workspace(parameters), self._run_arrays(laid_out)
@@ -306,30 +337,7 @@ class GpuProgram(AbstractEngine):
         workspace.words.send(parameters)
         kernel.start([arguments], min(kernel.blocks, wanted))
         workspace.words.receive()
-        progress = run.progress
-        if limit is None and isinstance(workspace.form, SuperstepRuns):
-            state = partial(map, snapshot, own.values())
-            progress = Watch(spec.name, state, workspace.form.active, progress)
-        wait(workspace.form.host, progress)
-        report = workspace.form.report()
-        aggregates = {name: workspace.words.aggregate(name) for name in spec.aggregators}
-        self._free.append(workspace)
-        return Outcome(
-            {name: own["vertex", name] for name in spec.vertex_fields},
-            {name: for_users(own["edge", name]) for name in spec.edge_fields if name in spec.edge_writes},
-            aggregates,
-            report.supersteps,
-            report.ending,
-            (
-                *((report.note,) if report.note else ()),
-                *self._where,
-                *self._delivery.why,
-                *self._plan.notes,
-                *(self._layout.notes if self._layout else ()),
-            ),
-            report.phases,
-            self._memory,
-        )
+        return workspace, own
 
     def _lay_out(self, given: dict[str, Any], shared: "_Constants | None") -> "_Constants":
         """The arrays that runs only read, and their copies on the GPU, for arrays given for fields. What is not given

@@ -44,12 +44,14 @@ class Report(NamedTuple):
         ending: how the run ended.
         note: what its supersteps were like, for `explain`; or "".
         phases: see `Outcome.phase_seconds`.
+        counted: what is counted in place of supersteps.
     """
 
     supersteps: int
     ending: Ending
     note: str
     phases: dict[str, float]
+    counted: str = "supersteps"
 
 
 def _of_supersteps(forms: str) -> str:
@@ -249,7 +251,7 @@ class ClusterRuns:
         """What the kernel reports."""
         visits = int(self.host[cluster_queue.VISITED])
         note = by_clusters_note(self._clusters, visits, self._crossing, self._graph)
-        return Report(visits, Ending.FINISHED, note, {})
+        return Report(visits, Ending.FINISHED, note, {}, "visits")
 
 
 Runs = SuperstepRuns | BestFirstRuns | ClusterRuns
