@@ -175,31 +175,29 @@ def _make_sending(key_along: Any, none: Any, whole: Any) -> tuple[Any, Any]:
     return make_deal(visit_inside), make_deal(visit_across)
 
 
-def _make_rounds(
-    vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any, fences: bool
-) -> _Rounds:
-    """What a warp does with its vertices, which lie side by side.
+@inlined
+def _first_number() -> Any:
+    """The number of the first vertex of a warp, whose vertices lie side by side."""
+    return (block_thread() - lane()) * _EACH
 
-    Args:
-        vertex_compute: the program's.
-        key_along: ``key_along(v, k, it, state)``: the key of what v sends along arc k, or `none`.
-        message_of: the message of a key, as the program gets it.
-        none: the key of no message.
-        whole: the type of keys in memory.
-        fences: whether functions look at other vertices, too. They have to see what was written before a message was
-            sent.
-    """
-    send_inside, send_across = _make_sending(key_along, none, whole)
 
-    @inlined
-    def first_number():
-        return (block_thread() - lane()) * _EACH
+@inlined
+def _listed(number: Any, wanted: Any, count: Any, shared: Any) -> Any:
+    """Add the numbers of lanes that want it to the warp's list; how many it has."""
+    bits = ballot(wanted)
+    if wanted:
+        shared.listed[_first_number() + count + lanes_before(bits)] = number
+    return count + count_bits(bits)
+
+
+def _make_load(none: Any, whole: Any) -> Any:
+    """`load` of `_Rounds`. The arguments are those of `_make_rounds`."""
 
     @inlined
     def load(here, it, shared):
         """Share what is known of the vertices."""
         for i in range(_EACH):
-            number = first_number() + i * WARP + lane()
+            number = _first_number() + i * WARP + lane()
             key, done, v, notes = whole(none), whole(none), np.uint32(0), np.uint32(0)
             if number < here.count:
                 p = here.begin + number
@@ -215,13 +213,11 @@ def _make_rounds(
             warp = block_thread() // WARP
             shared.touched[warp], shared.touched[_WARPS + warp] = 1, 0
 
-    @inlined
-    def listed(number, wanted, count, shared):
-        """Add the numbers of lanes that want it to the warp's list; how many it has."""
-        bits = ballot(wanted)
-        if wanted:
-            shared.listed[first_number() + count + lanes_before(bits)] = number
-        return count + count_bits(bits)
+    return load
+
+
+def _make_compute(vertex_compute: Any, message_of: Any, send_inside: Any, whole: Any, fences: bool) -> Any:
+    """`compute` of `_Rounds`. The arguments are those of `_make_rounds`, and of `_make_sending`."""
 
     @inlined
     def compute_one(number, starts, it, state, shared):
@@ -247,16 +243,16 @@ def _make_rounds(
             if lane() == 0:
                 shared.touched[mine] = 0
             for i in range(_EACH):
-                number = first_number() + i * WARP + lane()
+                number = _first_number() + i * WARP + lane()
                 wanted = shared.keys[number] < shared.done[number]
                 if starts and (shared.notes[number] & _FIRST) != 0:
                     wanted = True
-                count = listed(number, wanted, count, shared)
+                count = _listed(number, wanted, count, shared)
             warp_barrier()
             for i in range(lane(), count + lane(), WARP):
                 v, start, arcs = np.int64(0), np.int64(0), np.int64(0)
                 if i < count:
-                    number = np.int64(shared.listed[first_number() + i])
+                    number = np.int64(shared.listed[_first_number() + i])
                     v = np.int64(shared.vertices[number])
                     start, arcs = np.int64(it.offsets[v]), degree(v, it.offsets)
                     if not compute_one(number, starts, it, state, shared):
@@ -267,32 +263,44 @@ def _make_rounds(
                 send_inside(v, start, arcs, np.int64(0), (_WARPS - turn, here, it, state, shared))
         return count > 0
 
+    return compute
+
+
+def _make_cross(send_across: Any, fences: bool) -> Any:
+    """`cross` of `_Rounds`. The arguments are those of `_make_rounds`, and of `_make_sending`."""
+
     @inlined
     def cross(here, it, state, shared):
         """Write better keys, and send across the border."""
         count = np.int64(0)
         for i in range(_EACH):
-            number = first_number() + i * WARP + lane()
+            number = _first_number() + i * WARP + lane()
             notes = shared.notes[number]
             if (notes & _NEW) != 0:
                 atomic_min(it.visits.best, here.begin + number, shared.done[number])
             shared.notes[number] = notes & ~(_NEW | _LATE)
-            count = listed(number, (notes & _LATE) != 0, count, shared)
+            count = _listed(number, (notes & _LATE) != 0, count, shared)
         warp_barrier()
         if fences and count > 0:
             fence()
         for i in range(lane(), count + lane(), WARP):
             v, start, arcs = np.int64(0), np.int64(0), np.int64(0)
             if i < count:
-                v = np.int64(shared.vertices[np.int64(shared.listed[first_number() + i])])
+                v = np.int64(shared.vertices[np.int64(shared.listed[_first_number() + i])])
                 start, arcs = np.int64(it.offsets[v]), degree(v, it.offsets)
             send_across(v, start, arcs, np.int64(0), (np.int64(0), here, it, state, shared))
+
+    return cross
+
+
+def _make_refresh(fences: bool) -> Any:
+    """`refresh` of `_Rounds`. The argument is that of `_make_rounds`."""
 
     @inlined
     def refresh(turn, here, it, shared):
         """Take better keys from memory. No load waits for another one."""
         found, last = False, here.count - 1
-        i = first_number() + lane()
+        i = _first_number() + lane()
         j, k, m = i + WARP, i + 2 * WARP, i + 3 * WARP
         new_i, new_j, new_k, new_m = (
             load_now(it.visits.best, here.begin + min(i, last)),
@@ -308,7 +316,30 @@ def _make_rounds(
         if fences:
             fence()
 
-    return _Rounds(load, compute, cross, refresh)
+    return refresh
+
+
+def _make_rounds(
+    vertex_compute: Any, key_along: Any, message_of: Any, none: Any, whole: Any, fences: bool
+) -> _Rounds:
+    """What a warp does with its vertices.
+
+    Args:
+        vertex_compute: the program's.
+        key_along: ``key_along(v, k, it, state)``: the key of what v sends along arc k, or `none`.
+        message_of: the message of a key, as the program gets it.
+        none: the key of no message.
+        whole: the type of keys in memory.
+        fences: whether functions look at other vertices, too. They have to see what was written before a message was
+            sent.
+    """
+    send_inside, send_across = _make_sending(key_along, none, whole)
+    return _Rounds(
+        _make_load(none, whole),
+        _make_compute(vertex_compute, message_of, send_inside, whole, fences),
+        _make_cross(send_across, fences),
+        _make_refresh(fences),
+    )
 
 
 def _make_visit(rounds: _Rounds, make_state: Any) -> Any:
