@@ -13,7 +13,7 @@ from simulator import pretend
 from test_engines import BFS, SSSP, Components, Highest, Least, Widest
 
 import edgewise as ew
-from edgewise.errors import ScheduleError
+from edgewise.errors import MemoryLimitError, ScheduleError
 
 
 class BoolMin(ew.Program):
@@ -164,6 +164,7 @@ def programs_take_them(graph):
         told = [ew.run(SSSP(source=0), on, device="cuda").explain() for _ in expected]
         assert ["clusters" in each for each in told] == expected
         assert "visits: no vertex is active" in told[-1]
+    without_room()
     prepared = ew.prepare(SSSP, fresh, device="cuda")
     wanted = ew.sssp(fresh, 3, device="cpu").distance
     for limit in (None, 10**6, None, 1, None):
@@ -171,6 +172,30 @@ def programs_take_them(graph):
         assert ("clusters" in got.explain()) == (limit is None)
         assert limit == 1 or np.array_equal(got.fields["distance"], wanted)
     laid_out_meanwhile(wanted)
+
+
+def without_room():
+    """The first run does not look whether clusters pay, for which in-edges are made; and where there is no room for
+    that, runs have none."""
+    from edgewise.balance import clustered
+
+    graph = ew.generate.lattice(9, 9, removed=0.1, weights=(1, 9))
+    wanted = ew.sssp(graph, 3, device="cpu").distance
+    asked, before = [], clustered.largest_degree
+
+    def refuse(offsets):
+        asked.append(1)
+        raise MemoryLimitError("no room")
+
+    clustered.largest_degree = refuse
+    for run in range(3):
+        got = ew.run(SSSP(source=3), graph, device="cuda")
+        assert "clusters" not in got.explain()
+        np.testing.assert_array_equal(got.fields["distance"], wanted)
+        if run == 0:
+            assert not asked
+    clustered.largest_degree = before
+    assert len(asked) == 1
 
 
 def laid_out_meanwhile(wanted):

@@ -24,7 +24,7 @@ LEAST_VERTICES, MEAN_DEGREE, LARGEST_DEGREE, BORDER = 1 << 16, 6, 64, 0.08
 MOST_ARCS = 2**31 - 1
 #: How often graphs were run on for which clusters would be made.
 _runs: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
-#: Graphs with too many arcs across the borders of their clusters.
+#: Graphs with too many arcs at a vertex or across the borders of their clusters, or without room for in-edges.
 _unsuited: WeakSet[Graph] = WeakSet()
 
 
@@ -65,10 +65,18 @@ def clusters_pay(graph: Graph) -> bool:
     """Whether clusters may pay for a run that could have them and does not ask for them; it counts as one. The first
     run on a graph would not gain the time that they take."""
     graph = graph.itself  # nothing else remembers a weak proxy
-    if graph.placement is not None or graph in _unsuited or not graph.gpu.kept(_few_arcs):
+    if graph.placement is not None or graph in _unsuited:
         return False
     _runs[graph] = _runs.get(graph, 0) + 1
-    return _runs[graph] > 1
+    if _runs[graph] == 1:  # nothing is made for it, in-edges neither
+        return False
+    try:
+        suits = graph.gpu.kept(_few_arcs)
+    except MemoryLimitError:
+        suits = False
+    if not suits:
+        _unsuited.add(graph)
+    return suits
 
 
 def _few_arcs(graph: Graph) -> bool:
