@@ -3,6 +3,7 @@
 import battery
 import numpy as np
 import pytest
+from replicated import balance_for, name_of
 from simulate_betweenness import squares
 from test_gpu import BALANCES
 
@@ -123,20 +124,20 @@ def test_progress_and_interruptions():
     both(graph, [0, 7])
 
 
-@pytest.mark.parametrize("balance", BALANCES, ids=str)
+@pytest.mark.parametrize("balance", BALANCES, ids=name_of)
 def test_as_a_program_with_every_strategy(balance):
-    schedule = ew.Schedule(balance=balance)
     if isinstance(balance, ew.EdgeBased):
         with pytest.raises(ScheduleError, match="EdgeBased"):
-            ew.betweenness(SMALL["heavy row"], device="cuda", schedule=schedule)
+            ew.betweenness(SMALL["heavy row"], device="cuda", schedule=ew.Schedule(balance=balance))
         return
     graphs = [*SMALL.values(), *(LARGE[name]() for name in ("R-MAT", "directed R-MAT", "one-way streets"))]
     for graph in graphs:
         n = graph.num_vertices
+        schedule = ew.Schedule(balance=balance_for(graph, balance))
         sources = sorted({0, n // 2, n - 1})
         got = ew.betweenness(graph, sources=sources, endpoints=n % 2 == 0, device="cuda", schedule=schedule)
         expected = ew.betweenness(graph, sources=sources, endpoints=n % 2 == 0, device="cpu")
-        assert f"balance {balance}" in got.explain()
+        assert f"balance {schedule.balance}" in got.explain()
         np.testing.assert_allclose(got.dependency, expected.dependency, rtol=1e-9, atol=1e-9)
 
 
