@@ -24,7 +24,7 @@ class Pull:
     """Deliver by letting each vertex gather over its in-edges, in their order and without atomics."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Buffered:
     """Deliver through a message buffer: each in-edge has a slot of its own, those of a vertex lie together.
 
@@ -33,7 +33,24 @@ class Buffered:
     name it, 12 on a GPU (8 and 20 from 2**31 edges on).
 
     Reference: Zhong et al. (2016), section 3.2.4.
+
+    Attributes:
+        send: who writes to slots on a GPU in a superstep in which more than a fifth of the edges send: "slots", a
+            thread for each slot, so that writes lie side by side; or "edges", a thread for each edge as in the paper,
+            so that reads do. Otherwise the edges of active vertices are shared out as `Schedule.balance` says.
+
+    Raises:
+        ScheduleError: `send` is neither.
     """
+
+    send: Literal["slots", "edges"] = "slots"
+
+    def __post_init__(self) -> None:
+        if self.send not in ("slots", "edges"):
+            raise ScheduleError(f"Buffered: send is {shown(self.send)}; expected 'slots' or 'edges'")
+
+    def __repr__(self) -> str:
+        return "Buffered()" if self.send == "slots" else f"Buffered(send={self.send!r})"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from test_engines import PROGRAMS, assert_same
 import edgewise as ew
 from edgewise.run import Prepared
 
+#: Rows in the order of vertices, which are computed as soon as they are gathered.
+IN_ORDER = ew.Layout(None, group_size=1, split=False)
+
 
 def compare_buffers():
     """Messages through slots, and gathered over a layout; programs that are given all messages."""
@@ -24,14 +27,19 @@ def compare_buffers():
                 ew.Schedule(ew.Buffered()),
                 ew.Schedule(ew.Buffered(), balance=ew.EdgeBased(), layout=layouts[1]),
                 ew.Schedule(ew.Pull(), layout=layouts[1]),
+                ew.Schedule(ew.Buffered(send="edges"), layout=layouts[1]),
+                *(ew.Schedule(way, layout=IN_ORDER) for way in (ew.Buffered(), ew.Buffered(send="edges"))),
             ):
                 prepared = Prepared(program, graph, "cuda", schedule)
                 for _ in range(2):  # the second run works in what the first one left
                     assert_same(prepared(**values), expected, False)
     for program in kept_messages.PROGRAMS.values():
         expected = Prepared(program, GRAPHS["random"], "cpu").reference({}, program.max_supersteps)
-        for layout in (*layouts, ew.Layout(None, group_size=1, split=False)):
-            prepared = Prepared(program, GRAPHS["random"], "cuda", ew.Schedule(layout=layout))
+        for schedule in (
+            *(ew.Schedule(layout=layout) for layout in (*layouts, IN_ORDER)),
+            ew.Schedule(ew.Buffered(send="edges"), layout=IN_ORDER),
+        ):
+            prepared = Prepared(program, GRAPHS["random"], "cuda", schedule)
             for _ in range(2):
                 assert_same(prepared(), expected, False)
 

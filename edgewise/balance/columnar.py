@@ -26,12 +26,17 @@ from edgewise.layout.contract import HEAVIEST_UNITS, HEAVY_UNITS
 from edgewise.layout.slots_cuda import row_place
 
 
-def make_columnar(gather: Any) -> Any:
-    """``pull_all`` of a strategy, see `edgewise.balance.contract`, over the rows low to high - 1 of ``run.layout``."""
+def make_walk(body: Any) -> Any:
+    """The function that goes over the rows low to high - 1 of ``run.layout``.
+
+    Args:
+        body: ``body(v, first, end, step, lanes, context)``, see `gather` of `edgewise.balance.contract.Bodies`; two
+            numbers, of which each thread adds up its own.
+    """
 
     @device_function
-    def pull_all(low, high, generation, context, run):
-        layout = run.layout
+    def walk(low, high, context, run):
+        layout, one, other = run.layout, np.int64(0), np.int64(0)
         heaviest = layout.numbers[HEAVIEST_UNITS]
         alone = heaviest + layout.numbers[HEAVY_UNITS]
         warp, warps = thread_index() // WARP, num_threads() // WARP
@@ -54,7 +59,26 @@ def make_columnar(gather: Any) -> Any:
                     first, end, step = row_place(row, layout)
                     if kind < 2:
                         first, step = first + place, lanes
-                gather(v, first, end, step, lanes, np.int64(WHOLE), context)
+                found = body(v, first, end, step, lanes, context)
+                one, other = one + found[0], other + found[1]
+        return one, other
+
+    return walk
+
+
+def make_columnar(gather: Any) -> Any:
+    """``pull_all`` of a strategy, see `edgewise.balance.contract`, over the rows low to high - 1 of ``run.layout``."""
+
+    @device_function
+    def gather_row(v, first, end, step, lanes, context):
+        gather(v, first, end, step, lanes, np.int64(WHOLE), context)
+        return np.int64(0), np.int64(0)
+
+    walk = make_walk(gather_row)
+
+    @device_function
+    def pull_all(low, high, generation, context, run):
+        walk(low, high, context, run)
         return generation
 
     return pull_all

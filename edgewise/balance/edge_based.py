@@ -18,12 +18,9 @@ import numpy as np
 from edgewise.balance.contract import Bodies, GraphRows, Own, Plan, Strategy, Traversal
 from edgewise.kernels.cuda.arguments import Offsets, Uint32s
 from edgewise.kernels.cuda.device import atomic_add, device_function, lane, num_threads, thread_index
-from edgewise.layout.slots import own_ends
+from edgewise.layout.slots import finding_ends
 from edgewise.primitives.deal import degree, make_deal, reserve
 from edgewise.schedule import EdgeBased
-
-#: Finding the sources of edges takes at most this many bytes for each edge, of which a sixth is kept.
-ENDS_BYTES = 24
 
 
 class Edges(NamedTuple):
@@ -102,9 +99,7 @@ class EdgeBasedStrategy(Strategy):
     def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
         m = rows.num_arcs
         ends = [
-            rows.kept(inward, "the sources of edges", ENDS_BYTES * m, own_ends, m)
-            for inward, used in ((False, pushes), (True, pulls))
-            if used
+            rows.kept(inward, *finding_ends(m)) for inward, used in ((False, pushes), (True, pulls)) if used
         ]
         return Plan(Edges(ends[0], ends[-1], Own(m if pushes else 0)), rows.offsets)
 

@@ -24,6 +24,9 @@ class Delivery(NamedTuple):
         pulls: whether vertices may gather over their in-edges. With both, each superstep decides.
         in_edges: whether a run has in-edges, or a layout in their place. Without them it only pushes.
         buffered: whether messages go through a message buffer, whose slots are gathered over.
+        by_edges: on a GPU, whether a thread for each edge writes to its slot where many edges send, not one for each
+            slot.
+        fused: on a GPU, whether a vertex is computed as soon as its slots are gathered over, by the same thread.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
         by_clusters: by which clusters, on a GPU, or None.
         may_cluster: whether runs without a limit may have clusters where these pay.
@@ -37,6 +40,8 @@ class Delivery(NamedTuple):
     pulls: bool
     in_edges: bool
     buffered: bool = False
+    by_edges: bool = False
+    fused: bool = False
     best_first: bool = False
     by_clusters: Clustered | None = None
     may_cluster: bool = False
@@ -131,7 +136,8 @@ def decide(
         if not on_gpu:
             return way._replace(why=("messages went through a buffer",))
         why = () if through_slots else ("through a message buffer: MESSAGES are not combined",)
-        return way._replace(layout=layout or Layout(), balance=schedule.balance, why=why)
+        by_edges = isinstance(asked, Buffered) and asked.send == "edges"
+        return way._replace(by_edges=by_edges, layout=layout or Layout(), balance=schedule.balance, why=why)
     in_edges = only_pull or (not only_push and (in_edges or spec.combine.ordered(message)))
     best_first = spec.best_first and message.kind in "if" and not only_pull
     if not on_gpu:

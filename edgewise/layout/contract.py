@@ -24,6 +24,7 @@ class Units(NamedTuple):
         group_size: rows in a group; the last may have fewer, and has as many places.
         size: all places.
         numbers: int64, (4,): heaviest, heavy, group_size and size, beside the other arrays in memory.
+        in_order: whether rows are known to be in the order of vertices.
     """
 
     vertices: Any
@@ -36,3 +37,4 @@ class Units(NamedTuple):
     group_size: int
     size: int
     numbers: Any
+    in_order: bool

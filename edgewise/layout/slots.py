@@ -17,6 +17,13 @@ from edgewise.layout.units import Units, array_module, first_places, make_units
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
 #: and what sorting works in.
 ARC_BYTES = 32
+#: Finding the ends of arcs takes at most this many bytes for each arc, of which a sixth is kept.
+_ENDS_BYTES = 24
+
+
+def finding_ends(num_arcs: int) -> tuple[Any, ...]:
+    """What `edgewise.graph.resident.Resident.of_offsets` takes to make `own_ends` of a graph."""
+    return "the sources of edges", _ENDS_BYTES * num_arcs, own_ends, num_arcs
 
 
 def own_ends(offsets: Any, num_arcs: int) -> Any:

@@ -56,16 +56,16 @@ def make_units(
     else:
         from edgewise.layout.slots_cuda import measured as measure
     bounds = (HEAVIEST, HEAVY) if split else (_NEVER, _NEVER)
-    found = measure(degrees, rows, group_size, *bounds)
+    found, in_order = measure(degrees, rows, group_size, *bounds), degrees is degree
     if found is None:
         kind = xp.greater(degrees, HEAVIEST).astype(np.uint8) + xp.greater(degrees, HEAVY)
         order = xp.concatenate([xp.flatnonzero(xp.equal(kind, which)) for which in (2, 1, 0)])
-        degrees, rows = degrees[order], inverse(xp, order)[rows]
+        degrees, rows, in_order = degrees[order], inverse(xp, order)[rows], False
         found = measure(degrees, rows, group_size, *bounds)
         assert found is not None, "heavy rows come first now"
     vertices, begin, numbers, (heaviest, heavy, _, size) = found
     groups = len(begin) - 1 - heaviest - heavy
-    return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers)
+    return Units(vertices, rows, degrees, begin, heaviest, heavy, groups, group_size, size, numbers, in_order)
 
 
 def _measured(

@@ -82,7 +82,7 @@ class SlotMaps(NamedTuple):
     Attributes:
         slot_of: of each arc, its slot.
         arc_of, source_of: of each slot, its arc and the arc's source. A slot of no arc has the number of arcs, and the
-            number of vertices.
+            number of vertices. Where arcs write to their slots, `source_of` is that of each arc, and `arc_of` empty.
     """
 
     slot_of: Offsets

@@ -18,7 +18,9 @@ def nothing(first: Any, second: Any) -> None:
     """Do nothing, in place of a function that is not needed."""
 
 
-def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any) -> tuple[Any, Any]:
+def make_sending(
+    edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any, by_edges: bool
+) -> tuple[Any, Any]:
     """`visit` of bodies, and `fill`, for a message buffer.
 
     Args:
@@ -26,6 +28,7 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
         put: ``put(sent, slot, run)``: put what is sent into a slot.
         leave_empty: ``leave_empty(slot, run)``: empty a slot that gets no message in a superstep in which all vertices
             send. Readers do not empty slots in such a superstep.
+        by_edges: whether `fill` goes over arcs, not over slots.
     """
 
     @device_function
@@ -61,9 +64,46 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
         return None
 
     @device_function
-    def fill(n, context):
-        """Fill all slots. Each thread computes four messages at a time, so that accesses overlap."""
+    def reach_all(n, context):
+        """Note that all vertices get messages, if all send."""
         stamp, everyone, _, run, _ = context
+        if everyone:
+            for target in range(thread_index(), n, num_threads()):
+                run.received[target] = stamp
+
+    @device_function
+    def sent_by(k, context):
+        """What the source of arc k sends along it, or None."""
+        stamp, everyone, _, run, _ = context
+        u = np.int64(run.buffer.maps.source_of[k])
+        if everyone or run.work.active[u] == stamp:
+            return sent_along(u, k, context)
+        return None
+
+    @device_function
+    def fill_by_arcs(n, m, context):
+        """Fill the slots of all arcs whose sources send. Each thread computes four messages at a time, so that accesses
+        overlap."""
+        slot_of = context[3].buffer.maps.slot_of
+        k, step = thread_index(), num_threads()
+        while k + 3 * step < m:
+            second, third, fourth = k + step, k + 2 * step, k + 3 * step
+            one, two = sent_by(k, context), sent_by(second, context)
+            three, four = sent_by(third, context), sent_by(fourth, context)
+            place(one, k, np.int64(slot_of[k]), context)
+            place(two, second, np.int64(slot_of[second]), context)
+            place(three, third, np.int64(slot_of[third]), context)
+            place(four, fourth, np.int64(slot_of[fourth]), context)
+            k += 4 * step
+        while k < m:
+            place(sent_by(k, context), k, np.int64(slot_of[k]), context)
+            k += step
+        reach_all(n, context)
+
+    @device_function
+    def fill_by_slots(n, m, context):
+        """Fill all slots. Each thread computes four messages at a time, so that accesses overlap."""
+        _, _, _, run, _ = context
         size, maps = run.layout.numbers[PLACES], run.buffer.maps
         arcs, sources = maps.arc_of, maps.source_of
         slot, step = thread_index(), num_threads()
@@ -82,11 +122,9 @@ def make_sending(edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: A
             sent = sent_into(slot, np.int64(sources[slot]), n, context)
             place(sent, np.int64(arcs[slot]), slot, context)
             slot += step
-        if everyone:
-            for target in range(thread_index(), n, step):
-                run.received[target] = stamp
+        reach_all(n, context)
 
-    return visit, fill
+    return visit, fill_by_arcs if by_edges else fill_by_slots
 
 
 def make_combined_slots(combining: Combining) -> tuple[Any, Any, Any]:

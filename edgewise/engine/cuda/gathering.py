@@ -13,6 +13,7 @@ from edgewise.kernels.cuda.device import (
     block_size,
     block_thread,
     device_function,
+    inlined,
     lane,
 )
 from edgewise.program.inspect import Specification
@@ -106,17 +107,15 @@ def make_receiving(combining: Combining) -> tuple[Any, Any]:
     return deliver, begun
 
 
-def make_gather_unit(gather: Any, deliver: Any, begun: Any, combining: Combining) -> Any:
-    """`gather` of bodies, from what one lane gathers."""
-    identity, merged, sum_lanes = combining.identity, combining.merged, combining.sum_lanes
+def make_gather_lanes(gather: Any, combining: Combining) -> Any:
+    """The function by which all lanes of a unit gather, from what one lane gathers."""
+    merged, sum_lanes = combining.merged, combining.sum_lanes
 
-    @device_function
-    def gather_unit(v, first, end, step, lanes, part, context):
-        """Gather over the in-edges of a unit; store the message of its vertex, or a part of it."""
-        stamp, _, _, run = context
-        place, total, got = np.int64(0) if lanes == 1 else lane() % lanes, identity, False
-        if part == MORE and v >= 0 and place == 0:
-            total, got = begun(v, stamp, run)
+    @inlined
+    def gather_lanes(v, first, end, step, lanes, place, total, got, context):
+        """Gather over the in-edges of a unit, beginning with a total; (the total, whether there is a message, whether
+        this lane, which has this place among them, is the one that knows them)."""
+        _, _, _, run = context
         total, got = gather(v, first, end, step, total, got, context)
         leads = v >= 0
         if lanes > 1:
@@ -135,6 +134,23 @@ def make_gather_unit(gather: Any, deliver: Any, begun: Any, combining: Combining
                     total = merged(total, run.totals[warp])
                     got = got or run.flags[warp] != 0
             block_barrier()
+        return total, got, leads
+
+    return gather_lanes
+
+
+def make_gather_unit(gather_lanes: Any, deliver: Any, begun: Any, combining: Combining) -> Any:
+    """`gather` of bodies."""
+    identity = combining.identity
+
+    @device_function
+    def gather_unit(v, first, end, step, lanes, part, context):
+        """Gather over the in-edges of a unit; store the message of its vertex, or a part of it."""
+        stamp, _, _, run = context
+        place, total, got = np.int64(0) if lanes == 1 else lane() % lanes, identity, False
+        if part == MORE and v >= 0 and place == 0:
+            total, got = begun(v, stamp, run)
+        total, got, leads = gather_lanes(v, first, end, step, lanes, place, total, got, context)
         if leads and part >= 0:
             run.parts.totals[part], run.parts.found[part] = total, got
         elif leads and got:

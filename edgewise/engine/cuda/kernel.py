@@ -11,7 +11,8 @@ superstep's, as in the CPU engine (`edgewise.engine.cpu.kernel`). A superstep ha
     All vertices gather over their in-edges, without atomics except with `EdgeBased`.
 *push into slots*
     Listed vertices write what they send to the slots of their out-edges, without atomics. If many edges send, all
-    slots are filled in their order instead. After a barrier, vertices gather over their slots.
+    slots are filled in their order instead. After a barrier, vertices gather over their slots; if rows of slots are in
+    the order of vertices, they are computed by the same threads at once.
 
 A kernel has one or both of the first two forms, or the third (`edgewise.engine.delivery`). With both, the number of
 out-edges of active vertices decides. `edgewise.balance` shares arcs out to threads, `edgewise.engine.cuda.messages`
@@ -26,6 +27,7 @@ from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Run, kept_dtype
+from edgewise.engine.cuda.buffered import nothing
 from edgewise.engine.cuda.control import (
     ALL,
     COMPUTING,
@@ -45,6 +47,7 @@ from edgewise.engine.cuda.messages import Messages, make_messages
 from edgewise.engine.cuda.vertices import (
     make_asking,
     make_computing,
+    make_computing_rows,
     make_ending,
     make_folding,
     make_listing,
@@ -118,8 +121,8 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
         keeps: whether the program asks for all messages; vertices then gather when they are computed.
         messages, traversal: what is done with an arc, and which threads do it.
     """
-    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
-    _, flush, fill, clear, _ = messages
+    pushes, pulls, buffered, fused = delivery.pushes, delivery.pulls, delivery.buffered, delivery.fused
+    flush, fill, clear = messages.flush, messages.fill, messages.clear
     _, push_all, pull_all = traversal
 
     @inlined
@@ -144,12 +147,14 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
         sends = (stamp, everyone, state, run, turn)
         fills = buffered and edges * FILL_ADVANTAGE > it.m
         if fills:
-            fill(it.n, sends)
+            fill(it.n, it.m, sends)
         elif pushes and not pull:
             generation = push_all(frontier, count, UNITS + COUNTERS * turn, generation, sends, run)
             flush(run.boxes, (run, turn))
         if buffered and not keeps:
-            dirty, generation, sent = everyone, grid_barrier(run.control, generation), clock_ns()
+            dirty = everyone
+        if buffered and not keeps and not fused:
+            generation, sent = grid_barrier(run.control, generation), clock_ns()
             generation = pull_all(np.int64(0), it.n, generation, (stamp, everyone, state, run), run)
         return generation, dirty, sent, fills
 
@@ -199,13 +204,15 @@ def make_gpu_kernel(
     has_resume, has_aggregates = spec.has_resume, spec.folds_always
     # These aggregates are evaluated only when vertices resume, and at the end.
     has_late_aggregates = bool(spec.aggregators) and not has_aggregates
-    messages = make_messages(compiled, binding, message, glue, buffered)
+    messages = make_messages(compiled, binding, message, glue, delivery)
     traversal = strategy_of(delivery.balance).make(messages.bodies)
     if delivery.layout is not None:
         traversal = traversal._replace(pull_all=make_columnar(messages.bodies.gather))
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
     # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
     compute_vertices = make_computing(messages.compute, keeps, listing)
+    fused = delivery.fused and not keeps
+    compute_rows = make_computing_rows(messages.gather_and_compute, listing) if fused else nothing
     start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
     resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
     ending = make_ending(spec, make_state, functions["proceed"])
@@ -257,9 +264,12 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched, everywhere = control[TOUCHED + turn], pull or buffered
-            compute_vertices(
-                n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
-            )
+            if fused:
+                compute_rows(n, count == n, next_frontier, following, stamp, state, run)
+            else:
+                compute_vertices(
+                    n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
+                )
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 it.host[PROGRESS] = superstep

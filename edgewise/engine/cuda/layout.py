@@ -9,7 +9,7 @@ from edgewise.engine.lowering.constants import in_order
 from edgewise.graph import Graph, csr
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
-from edgewise.layout.slots import ARC_BYTES, arrange, own_ends
+from edgewise.layout.slots import ARC_BYTES, arrange, finding_ends, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
 from edgewise.layout.units import Units, make_units
 from edgewise.memory import check_free, free_memory
@@ -56,18 +56,19 @@ class LaidOut(NamedTuple):
         return values[cupy().minimum(self.arcs, max(len(values) - 1, 0))]
 
 
-def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool, by_edges: bool = False) -> LaidOut:
     """The layout of a graph, for slots of a message buffer, or for gathering over in-edges.
 
     Args:
         layout: the schedule's.
         buffered: whether it is for slots.
         with_arcs: whether to keep the arc of each place, which edge fields need.
+        by_edges: whether edges write to slots where many send, so that slots need not know their edges.
 
     Raises:
         MemoryLimitError: the GPU has no room for it, or the host has none to make it.
     """
-    return graph.gpu.kept(_made, layout, buffered, with_arcs)
+    return graph.gpu.kept(_made, layout, buffered, with_arcs, by_edges)
 
 
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:
@@ -98,9 +99,11 @@ def rows_bytes(num_vertices: int) -> int:
     return _VERTEX_BYTES * (num_vertices + 2)
 
 
-def places_bytes(graph: Graph, places: int, buffered: bool, with_arcs: bool) -> list[int]:
+def places_bytes(graph: Graph, places: int, buffered: bool, with_arcs: bool, by_edges: bool) -> list[int]:
     """The bytes of each array of a layout with a value for each arc or place."""
     arc = graph.stored.offsets.itemsize
+    if by_edges:
+        return [arc * graph.num_arcs, 4 * graph.num_arcs]
     if buffered:
         return [arc * graph.num_arcs, arc * places, 4 * places]
     return [4 * places, arc * places] if with_arcs else [4 * places]
@@ -111,11 +114,12 @@ def _how(layout: Layout) -> dict[str, Any]:
     return {name: getattr(layout, name) for name in names}
 
 
-def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> LaidOut:
+def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool, by_edges: bool) -> LaidOut:
     m, fits = graph.num_arcs, graph.placement is None
     on_gpu = layout.made_on == "gpu" and fits
     with room("laying in-edges out", ARC_BYTES * m * on_gpu):
-        units, slots, arcs, sources = (_made_on_gpu if on_gpu else _made_on_host)(graph, layout, buffered)
+        make = _made_on_gpu if on_gpu else _made_on_host
+        units, slots, arcs, sources = make(graph, layout, buffered, by_edges)
         more = units.size - m
         what = f"{units.groups:,} groups of {units.group_size:,} rows, {units.heaviest + units.heavy:,} by themselves"
         where = "GPU" if on_gpu else "CPU"
@@ -129,20 +133,31 @@ def _made(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool) -> Laid
         return LaidOut(units, rows, None, sources, arcs if with_arcs else None, order, notes)
 
 
-def _made_on_gpu(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, Any, Any, Any]:
+def _made_on_gpu(graph: Graph, layout: Layout, buffered: bool, by_edges: bool) -> tuple[Units, Any, Any, Any]:
     """The places of rows, the slot of each arc, and of each place the arc and its source. An empty place has the number
-    of arcs as its arc, and the number of vertices as its source."""
+    of arcs as its arc, and the number of vertices as its source. With `by_edges`, no arcs, and the source of each arc.
+    """
     offsets = graph.gpu.offsets
     dtype = np.dtype(f"u{offsets.dtype.itemsize}")
-    made = arrange(graph.gpu.targets, graph.num_vertices, dtype, slots=buffered, **_how(layout))
+    made = arrange(
+        graph.gpu.targets, graph.num_vertices, dtype, slots=buffered, arcs=not by_edges, **_how(layout)
+    )
+    if by_edges:
+        return *made, graph.gpu.of_offsets(False, *finding_ends(graph.num_arcs))
     return *made, own_ends(offsets, graph.num_arcs + 1)[made[-1]]
 
 
-def _made_on_host(graph: Graph, layout: Layout, buffered: bool) -> tuple[Units, Any, Any, Any]:
+def _made_on_host(
+    graph: Graph, layout: Layout, buffered: bool, by_edges: bool
+) -> tuple[Units, Any, Any, Any]:
     """What `_made_on_gpu` gives, with the places of rows on the GPU and the others on the host."""
     n, dtype = graph.num_vertices, np.dtype(f"u{graph.offsets.itemsize}")
     check_free("laying in-edges out", _host_bytes(graph))
-    units, slots, arcs = arrange(graph.targets, n, dtype, slots=buffered, **_how(layout))
+    units, slots, arcs = arrange(graph.targets, n, dtype, slots=buffered, arcs=not by_edges, **_how(layout))
+    if by_edges and graph.placement is None:
+        return _on_gpu(units), slots, arcs, graph.gpu.of_offsets(False, *finding_ends(graph.num_arcs))
+    if by_edges:
+        return _on_gpu(units), slots, arcs, graph.sources.view(np.uint32)
     ends = np.full(graph.num_arcs + 1, n, np.uint32)
     ends[:-1] = csr.row_of_arcs(graph.offsets)
     return _on_gpu(units), slots, arcs, in_order(ends, arcs)

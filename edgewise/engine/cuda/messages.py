@@ -23,14 +23,15 @@ from edgewise.engine.cuda.gathering import (
     make_add,
     make_along,
     make_gather,
+    make_gather_lanes,
     make_gather_unit,
     make_join_parts,
     make_receiving,
 )
-from edgewise.engine.delivery import stops_early
+from edgewise.engine.delivery import Delivery, stops_early
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.kernels.cuda.device import atomic_exchange, ballot, device_function
+from edgewise.kernels.cuda.device import atomic_exchange, ballot, device_function, lane
 from edgewise.primitives.deal import append
 from edgewise.primitives.warp_buffers import make_outbox
 
@@ -42,10 +43,13 @@ class Messages(NamedTuple):
         bodies: for strategies. The context of `visit` and `scatter` is (stamp, everyone, state, run, turn), that of the
             others (stamp, everyone, state, run). `everyone` says that all vertices send.
         flush: ``flush(boxes, (run, turn))``: list the touched vertices that are still in the outbox.
-        fill: ``fill(n, context)``, with the context of `visit`: write what is sent into all slots.
+        fill: ``fill(n, m, context)``, with the context of `visit`: write what is sent into all slots.
         clear: ``clear(layout, run)``: put the combiner's identity into all slots of a buffer.
         compute: ``compute(v, stamp, state, run)``: call vertex_compute with the messages of a vertex and remove them;
             whether the vertex is active next.
+        gather_and_compute: ``gather_and_compute(v, first, end, step, lanes, context)``: gather as `bodies.gather` does,
+            and compute the vertex at once if it is active or got a message; whether it is active next, told to one of
+            the lanes. Where it may be asked for.
     """
 
     bodies: Bodies
@@ -53,6 +57,7 @@ class Messages(NamedTuple):
     fill: Any
     clear: Any
     compute: Any
+    gather_and_compute: Any
 
 
 def make_scatter(visit: Any) -> Any:
@@ -124,44 +129,69 @@ def make_compute(vertex_compute: Any, combining: Combining) -> Any:
     return compute
 
 
-def make_kept_messages(compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any) -> Messages:
+def make_gather_and_compute(gather_lanes: Any, vertex_compute: Any, combining: Combining) -> Any:
+    """`gather_and_compute` of `Messages`."""
+    identity, cast = combining.identity, combining.cast
+    encoded, decoded = combining.encoded, combining.decoded
+
+    @device_function
+    def gather_and_compute(v, first, end, step, lanes, context):
+        stamp, _, state, run = context
+        place = np.int64(0) if lanes == 1 else lane() % lanes
+        total, got, leads = gather_lanes(v, first, end, step, lanes, place, identity, False, context)
+        if leads and (got or run.work.active[v] == stamp):
+            return vertex_compute(v, cast(decoded(encoded(total))), state)
+        return False
+
+    return gather_and_compute
+
+
+def make_kept_messages(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, by_edges: bool
+) -> Messages:
     """`Messages` of a program that asks for all messages. The arguments are those of `make_messages`."""
     put, compute = make_kept_slots(compiled, binding.spec.combine, message)
-    visit, fill = make_sending(compiled.functions["edge_compute"], glue.make_out_edge, put, nothing)
+    visit, fill = make_sending(compiled.functions["edge_compute"], glue.make_out_edge, put, nothing, by_edges)
     return Messages(
-        Bodies(visit, make_scatter(visit), nothing, nothing, nothing), nothing, fill, nothing, compute
+        Bodies(visit, make_scatter(visit), nothing, nothing, nothing),
+        flush=nothing,
+        fill=fill,
+        clear=nothing,
+        compute=compute,
+        gather_and_compute=nothing,
     )
 
 
 def make_messages(
-    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, buffered: bool
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, glue: Any, delivery: Delivery
 ) -> Messages:
     """`Messages` of a program for given dtypes.
 
     Args:
-        compiled, binding, message: as for `edgewise.engine.cuda.kernel.make_gpu_kernel`.
+        compiled, binding, message, delivery: as for `edgewise.engine.cuda.kernel.make_gpu_kernel`.
         glue: the program's `Glue`.
-        buffered: whether messages go through a buffer.
     """
     spec, functions = binding.spec, compiled.functions
     if spec.keeps_messages:
-        return make_kept_messages(compiled, binding, message, glue)
+        return make_kept_messages(compiled, binding, message, glue, delivery.by_edges)
     edge_compute, combining = functions["edge_compute"], make_combining(compiled, spec, message)
     along = make_along(spec, edge_compute, glue.make_in_edge)
-    if buffered:
+    if delivery.buffered:
         put, empty, clear = make_combined_slots(combining)
-        visit, fill = make_sending(edge_compute, glue.make_out_edge, put, empty)
+        visit, fill = make_sending(edge_compute, glue.make_out_edge, put, empty, delivery.by_edges)
         gather, flush = make_gather_slots(combining), nothing
     else:
         visit, flush = make_pushing(edge_compute, glue.make_out_edge, combining)
         gather = make_gather(along, spec.edge_compute_is_harmless, stops_early(spec, message), combining)
         fill = clear = nothing
-    receiving = make_receiving(combining)
+    receiving, gather_lanes = make_receiving(combining), make_gather_lanes(gather, combining)
     bodies = Bodies(
         visit,
         make_scatter(visit),
-        make_gather_unit(gather, *receiving, combining),
+        make_gather_unit(gather_lanes, *receiving, combining),
         make_join_parts(*receiving, combining),
         make_add(along, combining),
     )
-    return Messages(bodies, flush, fill, clear, make_compute(functions["vertex_compute"], combining))
+    compute = functions["vertex_compute"]
+    gather_and_compute = make_gather_and_compute(gather_lanes, compute, combining)
+    return Messages(bodies, flush, fill, clear, make_compute(compute, combining), gather_and_compute)

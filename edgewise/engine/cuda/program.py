@@ -176,8 +176,12 @@ class GpuProgram(AbstractEngine):
             if inward:
                 in_offsets, in_sources = graph.gpu.in_offsets, graph.gpu.in_sources
             if delivery.layout is not None:
-                self._layout = lay_out(graph, delivery.layout, delivery.buffered, self._with_arcs)
-                if not delivery.buffered:
+                self._layout = lay_out(
+                    graph, delivery.layout, delivery.buffered, self._with_arcs, delivery.by_edges
+                )
+                if delivery.buffered:
+                    delivery = self._delivery = delivery._replace(fused=self._layout.units.in_order)
+                else:
                     in_sources = self._layout.sources
             if delivery.in_edges and spec.needs_arc_index:
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
@@ -190,7 +194,8 @@ class GpuProgram(AbstractEngine):
                 self._in_clusters = graph.gpu.kept(in_clusters, delivery.by_clusters)
         apart = delivery.best_first and graph.placement is not None
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
-        self._how = f"{self._form.__name__} {ways} {self._strategy.code_key}"
+        slots = delivery.by_edges, delivery.fused
+        self._how = f"{self._form.__name__} {ways} {slots} {self._strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
         self.memory_kept = self.running(0, {}).most
@@ -223,7 +228,8 @@ class GpuProgram(AbstractEngine):
 
         def of_arcs(exactly: bool) -> list[int]:
             places = num_places(graph, layout) if layout and exactly else m
-            laid_out = places_bytes(graph, places, self._delivery.buffered, self._with_arcs) if layout else []
+            how = self._delivery.buffered, self._with_arcs, self._delivery.by_edges
+            laid_out = places_bytes(graph, places, *how) if layout else []
             return [*laid_out, *self._of_arcs(places), *self._of_run(places), *self._of_given(places, given)]
 
         return Needs(arrays, always, of_arcs=of_arcs, if_all_fits=(starts + arranging) * m)

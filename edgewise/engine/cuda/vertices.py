@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.balance.columnar import make_walk
 from edgewise.balance.contract import COUNTERS
 from edgewise.engine.cuda.control import COUNT, EDGES, UNITS
 from edgewise.kernels.cuda.device import device_function, grid_barrier, lane, num_threads, thread_index
@@ -102,6 +103,36 @@ def make_computing(compute: Any, by_row: bool, listing: Listing) -> Any:
         count_active(edges, active, turn, run)
 
     return compute_vertices
+
+
+def make_computing_rows(gather_and_compute: Any, listing: Listing) -> Any:
+    """The function that gathers over the slots of all vertices and computes them, each as soon as it has its message.
+    Rows of the layout are in the order of vertices, so that what lanes read and write of theirs lies side by side.
+
+    Args:
+        gather_and_compute: see `edgewise.engine.cuda.messages.Messages`.
+    """
+    list_active, count_active = listing
+
+    @device_function
+    def compute_row(v, first, end, step, lanes, context):
+        stamp, everyone, state, run, following, turn = context
+        goes_on = gather_and_compute(v, first, end, step, lanes, (stamp, everyone, state, run))
+        if goes_on:
+            run.work.active[v] = stamp + 1
+        edges = list_active(max(v, np.int64(0)), goes_on, following, turn, run)
+        return edges, np.int64(1 if goes_on else 0)
+
+    walk = make_walk(compute_row)
+
+    @device_function
+    def compute_rows(n, everyone, following, turn, stamp, state, run):
+        """Compute the vertices that are active or get a message, and list those that are active next."""
+        context = (stamp, everyone, state, run, following, turn)
+        edges, active = walk(np.int64(0), n, context, run)
+        count_active(edges, active, turn, run)
+
+    return compute_rows
 
 
 def make_folding(glue: Any) -> Any:
