@@ -20,7 +20,7 @@ from edgewise.building import build
 from edgewise.explain import explain
 from edgewise.graph import Graph, load
 from edgewise.io import read
-from edgewise.layered import prepare, run
+from edgewise.moved import prepare, run
 from edgewise.program.declare import (
     ACTIVE,
     ALL,

@@ -29,6 +29,8 @@ gpu_compile = pytest.importorskip("edgewise.kernels.cuda.compile")
 #: Programs that between them use every part of the kernel; `make test-all` compiles the others, too.
 ALL_PARTS = ("sssp", "edge fields", "logic and aggregates")
 AUTOMATIC = ew.Schedule()
+#: Rows in the order of vertices.
+ANEW = ew.Layout(None)
 OLDEST, NEWEST_MEASURED = (7, 5), (9, 0)
 
 
@@ -37,8 +39,9 @@ def machine_code(name, capability, form="SuperstepRuns", schedule=AUTOMATIC):
     return code_of(*PROGRAMS[name], capability, form, schedule)
 
 
-def code_of(program, values, capability, form="SuperstepRuns", schedule=AUTOMATIC):
-    """A program's kernel for weighted graphs, compiled anew, of one of the classes of `edgewise.engine.cuda.runs`."""
+def code_of(program, values, capability, form="SuperstepRuns", schedule=AUTOMATIC, **how):
+    """A program's kernel for weighted graphs, compiled anew, of one of the classes of `edgewise.engine.cuda.runs`, and
+    with more that is said of its delivery."""
     from edgewise.engine.cuda import runs
 
     form = getattr(runs, form)
@@ -46,7 +49,7 @@ def code_of(program, values, capability, form="SuperstepRuns", schedule=AUTOMATI
     binding = bind(found, ew.Graph.from_edges([0], [1], [2.5]))
     parameters = parameter_values(binding, values)
     message = check_types(compiled_program(found), binding, parameters)
-    delivery = decide(found, message, schedule, True, True)
+    delivery = decide(found, message, schedule, True, True)._replace(**how)
     kernel = form.make_kernel(
         compiled_program(found, gpu.device_function),
         binding,
@@ -123,12 +126,29 @@ def test_every_strategy_and_architecture_is_compiled_for(name, capability, sched
         ("median", OLDEST, AUTOMATIC),
         pytest.param("vote", NEWEST_MEASURED, ew.Schedule(balance=ew.EdgeBased()), marks=pytest.mark.slow),
         ("float sums", NEWEST_MEASURED, ew.Schedule(ew.Buffered(), balance=ew.ThreadMapped())),
+        pytest.param(
+            "median", NEWEST_MEASURED, ew.Schedule(ew.Buffered(send="edges")), marks=pytest.mark.more
+        ),
     ],
     ids=str,
 )
 def test_message_buffers_compile(name, capability, schedule):
     program, values = PROGRAMS.get(name) or (kept_messages.PROGRAMS[name], {})
     assert b".text.kernel" in code_of(program, values, capability, schedule=schedule)
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "send"),
+    [
+        ("sssp", OLDEST, "edges"),
+        pytest.param("logic and aggregates", NEWEST_MEASURED, "slots", marks=pytest.mark.more),
+    ],
+)
+def test_rows_that_are_computed_where_they_are_gathered_compile(name, capability, send):
+    code = code_of(
+        *PROGRAMS[name], capability, schedule=ew.Schedule(ew.Buffered(send), layout=ANEW), fused=True
+    )
+    assert b".text.kernel" in code
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():

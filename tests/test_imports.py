@@ -35,7 +35,7 @@ ORDER = [
     {"program_result"},
     {"run"},
     {"algorithms"},
-    {"layered"},
+    {"moved"},
     {"approx"},
     {"__init__"},
     {"cli"},

@@ -94,7 +94,7 @@ class Case:
     @property
     def root_place(self) -> int:
         """The place of the root."""
-        return int(self.layers.places_of(np.array([self.root]))[0])
+        return int(self.layers.graph.places_of(np.array([self.root]))[0])
 
     @functools.cached_property
     def edge_list(self) -> dict[str, Any]:

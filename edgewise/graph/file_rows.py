@@ -51,7 +51,7 @@ class FileRows:
 
     Attributes:
         file: where they lie.
-        make_in_edges: makes the in-edges of rows in layers, see `edgewise.graph.moved_rows`; None for others.
+        make_in_edges: makes the in-edges of rows in layers, see `edgewise.graph.moved`; None for others.
     """
 
     make_in_edges: Callable[[], csr.Rows] | None = None

@@ -15,7 +15,6 @@ import hashlib
 import os
 import weakref
 from collections import OrderedDict
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from edgewise.graph.file_sums import checksum
 from edgewise.graph.file_writer import GraphWriter, block_sums
 from edgewise.graph.graph import Graph
 from edgewise.graph.ids import Ids
-from edgewise.graph.moved_rows import MovedGpuRows, MovedRows
+from edgewise.graph.moved import MovedGraph, moved_graph
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 from edgewise.layout.layers import Kind, Kinds, Order, count_kinds, move_rows, order_of
@@ -39,59 +38,6 @@ from edgewise.memory import Step, in_turn
 MOST_KEPT = 4
 #: Graphs in layers by the graph and the roots. They refer to the graph weakly, so they go with it.
 _kept: "weakref.WeakKeyDictionary[Graph, OrderedDict[bytes, GraphInLayers]]" = weakref.WeakKeyDictionary()
-
-
-class MovedGraph(Graph):
-    """A graph whose vertices are the places of another one's.
-
-    Attributes:
-        order: the order; NumPy arrays, or CuPy arrays if it was made on a GPU.
-        has_right_weights: whether weights in a file were compared with those of the graph.
-    """
-
-    has_right_weights = False
-
-    def __init__(self, rows: Any, order: Order, graph: Graph) -> None:
-        loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
-        super().__init__(rows, Ids(graph.num_vertices), graph.directed, loops, graph.num_arcs)
-        self.order, self._original = order, weakref.ref(graph.itself)
-
-    @property
-    def original(self) -> Graph:
-        """The graph whose vertices have these places; it keeps this one."""
-        found = self._original()
-        assert found is not None
-        return found
-
-    @property
-    def host_order(self) -> Order:
-        """The order as NumPy arrays."""
-        vertices, place, begins = self.order
-        if isinstance(vertices, np.ndarray):
-            return self.order
-        return Order(cuda_door().host_copy(vertices), cuda_door().host_copy(place), begins)
-
-    @cached_property
-    def arcs(self) -> np.ndarray:
-        """For each arc, its index in the original graph, of the dtype of offsets."""
-        graph = self.original
-        numbers = np.arange(graph.num_arcs, dtype=graph.offsets.dtype)
-        return self._moved(graph.offsets, graph.targets, numbers)
-
-    @cached_property
-    def in_arcs(self) -> np.ndarray:
-        """See `Graph.in_arcs`: in-edges are in the order that they have in the original graph."""
-        if not self.directed:
-            return sealed(csr.twin_arcs(self.offsets, self.targets))
-        graph, index = self.original, np.empty_like(self.arcs)
-        index[self.arcs] = np.arange(len(index), dtype=index.dtype)
-        return sealed(index[self._moved(graph.in_offsets, graph.in_sources, graph.in_arcs)])
-
-    def _moved(self, offsets: np.ndarray, ends: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Values of arcs of the original graph in the order of moved rows."""
-        moved = move_rows(self.host_order, offsets, ends, values)[2]
-        assert moved is not None
-        return moved
 
 
 class GraphInLayers(NamedTuple):
@@ -116,11 +62,6 @@ class GraphInLayers(NamedTuple):
     def is_ordered(self) -> bool:
         """Whether all arcs lead to the next layer: then one sweep over the layers is enough for any lengths."""
         return not self.kinds.counts[[Kind.SAME, Kind.BACK]].any()
-
-    def places_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The places of some vertices, int64, on the host."""
-        places = self.order.place[vertices]
-        return (places if isinstance(places, np.ndarray) else cuda_door().host_copy(places)).astype(np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -155,30 +96,7 @@ def put_in_layers(graph: Graph, level: Any, roots: np.ndarray) -> GraphInLayers:
         order = order_of(level)
         moved = move_rows(order, rows.offsets, rows.targets, rows.weights)
         kinds = count_kinds(order, *moved[:2])
-    return GraphInLayers(_moved_graph(graph, order, csr.Rows(*moved)), roots, kinds)
-
-
-def _moved_graph(graph: Graph, order: Order, rows: Any) -> MovedGraph:
-    """The graph whose vertices are places; its in-edges are made from those of the graph, whose order of arcs they
-    keep."""
-    original, on_gpu = weakref.ref(graph.itself), graph.built_on_gpu
-
-    def make_in_edges() -> csr.Rows:
-        inward = original().stored_in_edges  # type: ignore[union-attr]  # it keeps what is made here
-        if not on_gpu:
-            return csr.Rows(*move_rows(order, inward.offsets, inward.targets, inward.weights))
-        from edgewise.layout.layers_cuda import move_rows_on_gpu
-
-        return csr.Rows(*move_rows_on_gpu(order, inward.offsets, inward.targets, inward.weights))
-
-    held_rows: Any = rows
-    if isinstance(rows, FileRows):
-        rows.make_in_edges = make_in_edges
-    elif on_gpu:
-        held_rows = MovedGpuRows(rows, make_in_edges)
-    else:
-        held_rows = MovedRows(rows.offsets, rows.targets, rows.weights, make_in_edges)
-    return MovedGraph(held_rows, order, graph)
+    return GraphInLayers(moved_graph(graph, order, csr.Rows(*moved), graph.built_on_gpu), roots, kinds)
 
 
 def making(graph: Graph) -> Step:
@@ -330,7 +248,7 @@ def load_in_layers(path: str | os.PathLike[str], graph: Graph, roots: np.ndarray
     kinds = count_kinds(order, rows.offsets, rows.targets)
     if kinds.counts[Kind.BEYOND] or kinds.lost:
         raise file.damaged("some of its arcs lead beyond the next layer, or no arc leads to a vertex of one")
-    return GraphInLayers(_moved_graph(graph, order, rows), roots, kinds)
+    return GraphInLayers(moved_graph(graph, order, rows, graph.built_on_gpu), roots, kinds)
 
 
 def num_layers_in(file: GraphFile) -> int:

@@ -288,7 +288,7 @@ def _over_layers(
         program="over layers",
         **how,
     )
-    levels, run = task.find(found.made, None if from_roots else found.made.places_of(sources), limit)
+    levels, run = task.find(found.made, None if from_roots else found.made.graph.places_of(sources), limit)
     found.tell(run)
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 

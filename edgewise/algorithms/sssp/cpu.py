@@ -81,7 +81,7 @@ def paths_in_layers(
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    (place,) = made.places_of(np.array([start])).tolist()
+    (place,) = made.graph.places_of(np.array([start])).tolist()
     by_place, _, supersteps = shortest_paths(made.graph, place, dtype, delta, run)
     distance = by_place[made.order.place]
     del by_place

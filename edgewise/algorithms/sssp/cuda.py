@@ -442,7 +442,7 @@ def paths_in_layers(
     run: Execution,
 ) -> tuple[Any, Any, int]:
     """`shortest_paths` by sweeps over a graph in layers, which have no `delta`; see `cuda_layers`."""
-    (place,) = made.places_of(np.array([start])).tolist()
+    (place,) = made.graph.places_of(np.array([start])).tolist()
     distance, parent, orphans, supersteps = sweep(made, place, dtype, min_arcs, run)
     return *finished(graph, start, distance, parent, orphans, run), supersteps
 

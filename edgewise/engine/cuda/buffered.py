@@ -18,6 +18,92 @@ def nothing(first: Any, second: Any) -> None:
     """Do nothing, in place of a function that is not needed."""
 
 
+@device_function
+def _reach_all(n: Any, context: Any) -> None:
+    """Note that all vertices get messages, if all send."""
+    stamp, everyone, _, run, _ = context
+    if everyone:
+        for target in range(thread_index(), n, num_threads()):
+            run.received[target] = stamp
+
+
+def make_fill_by_arcs(sent_along: Any, place: Any) -> Any:
+    """`fill` of `edgewise.engine.cuda.messages.Messages`, with a thread for each arc.
+
+    Args:
+        sent_along, place: see `make_sending`.
+    """
+
+    @device_function
+    def sent_by(k, context):
+        """What the source of arc k sends along it, or None."""
+        stamp, everyone, _, run, _ = context
+        u = np.int64(run.buffer.maps.source_of[k])
+        if everyone or run.work.active[u] == stamp:
+            return sent_along(u, k, context)
+        return None
+
+    @device_function
+    def fill_by_arcs(n, m, context):
+        """Fill the slots of all arcs whose sources send. Each thread computes four messages at a time, so that accesses
+        overlap."""
+        slot_of = context[3].buffer.maps.slot_of
+        k, step = thread_index(), num_threads()
+        while k + 3 * step < m:
+            second, third, fourth = k + step, k + 2 * step, k + 3 * step
+            one, two = sent_by(k, context), sent_by(second, context)
+            three, four = sent_by(third, context), sent_by(fourth, context)
+            place(one, k, np.int64(slot_of[k]), context)
+            place(two, second, np.int64(slot_of[second]), context)
+            place(three, third, np.int64(slot_of[third]), context)
+            place(four, fourth, np.int64(slot_of[fourth]), context)
+            k += 4 * step
+        while k < m:
+            place(sent_by(k, context), k, np.int64(slot_of[k]), context)
+            k += step
+        _reach_all(n, context)
+
+    return fill_by_arcs
+
+
+def make_fill_by_slots(sent_along: Any, place: Any) -> Any:
+    """The same with a thread for each slot."""
+
+    @device_function
+    def sent_into(slot, u, n, context):
+        """What source u sends into a slot, or None. u is n if the slot belongs to no arc."""
+        stamp, everyone, _, run, _ = context
+        if u < n and (everyone or run.work.active[u] == stamp):
+            return sent_along(u, np.int64(run.buffer.maps.arc_of[slot]), context)
+        return None
+
+    @device_function
+    def fill_by_slots(n, m, context):
+        """Fill all slots. Each thread computes four messages at a time, so that accesses overlap."""
+        _, _, _, run, _ = context
+        size, maps = run.layout.numbers[PLACES], run.buffer.maps
+        arcs, sources = maps.arc_of, maps.source_of
+        slot, step = thread_index(), num_threads()
+        while slot + 3 * step < size:
+            second, third, fourth = slot + step, slot + 2 * step, slot + 3 * step
+            u, v = np.int64(sources[slot]), np.int64(sources[second])
+            w, x = np.int64(sources[third]), np.int64(sources[fourth])
+            one, two = sent_into(slot, u, n, context), sent_into(second, v, n, context)
+            three, four = sent_into(third, w, n, context), sent_into(fourth, x, n, context)
+            place(one, np.int64(arcs[slot]), slot, context)
+            place(two, np.int64(arcs[second]), second, context)
+            place(three, np.int64(arcs[third]), third, context)
+            place(four, np.int64(arcs[fourth]), fourth, context)
+            slot += 4 * step
+        while slot < size:
+            sent = sent_into(slot, np.int64(sources[slot]), n, context)
+            place(sent, np.int64(arcs[slot]), slot, context)
+            slot += step
+        _reach_all(n, context)
+
+    return fill_by_slots
+
+
 def make_sending(
     edge_compute: Any, make_out_edge: Any, put: Any, leave_empty: Any, by_edges: bool
 ) -> tuple[Any, Any]:
@@ -55,76 +141,8 @@ def make_sending(
             place(sent_along(v, k, context), k, np.int64(run.buffer.maps.slot_of[k]), context)
         return np.int64(0), np.int64(0)
 
-    @device_function
-    def sent_into(slot, u, n, context):
-        """What source u sends into a slot, or None. u is n if the slot belongs to no arc."""
-        stamp, everyone, _, run, _ = context
-        if u < n and (everyone or run.work.active[u] == stamp):
-            return sent_along(u, np.int64(run.buffer.maps.arc_of[slot]), context)
-        return None
-
-    @device_function
-    def reach_all(n, context):
-        """Note that all vertices get messages, if all send."""
-        stamp, everyone, _, run, _ = context
-        if everyone:
-            for target in range(thread_index(), n, num_threads()):
-                run.received[target] = stamp
-
-    @device_function
-    def sent_by(k, context):
-        """What the source of arc k sends along it, or None."""
-        stamp, everyone, _, run, _ = context
-        u = np.int64(run.buffer.maps.source_of[k])
-        if everyone or run.work.active[u] == stamp:
-            return sent_along(u, k, context)
-        return None
-
-    @device_function
-    def fill_by_arcs(n, m, context):
-        """Fill the slots of all arcs whose sources send. Each thread computes four messages at a time, so that accesses
-        overlap."""
-        slot_of = context[3].buffer.maps.slot_of
-        k, step = thread_index(), num_threads()
-        while k + 3 * step < m:
-            second, third, fourth = k + step, k + 2 * step, k + 3 * step
-            one, two = sent_by(k, context), sent_by(second, context)
-            three, four = sent_by(third, context), sent_by(fourth, context)
-            place(one, k, np.int64(slot_of[k]), context)
-            place(two, second, np.int64(slot_of[second]), context)
-            place(three, third, np.int64(slot_of[third]), context)
-            place(four, fourth, np.int64(slot_of[fourth]), context)
-            k += 4 * step
-        while k < m:
-            place(sent_by(k, context), k, np.int64(slot_of[k]), context)
-            k += step
-        reach_all(n, context)
-
-    @device_function
-    def fill_by_slots(n, m, context):
-        """Fill all slots. Each thread computes four messages at a time, so that accesses overlap."""
-        _, _, _, run, _ = context
-        size, maps = run.layout.numbers[PLACES], run.buffer.maps
-        arcs, sources = maps.arc_of, maps.source_of
-        slot, step = thread_index(), num_threads()
-        while slot + 3 * step < size:
-            second, third, fourth = slot + step, slot + 2 * step, slot + 3 * step
-            u, v = np.int64(sources[slot]), np.int64(sources[second])
-            w, x = np.int64(sources[third]), np.int64(sources[fourth])
-            one, two = sent_into(slot, u, n, context), sent_into(second, v, n, context)
-            three, four = sent_into(third, w, n, context), sent_into(fourth, x, n, context)
-            place(one, np.int64(arcs[slot]), slot, context)
-            place(two, np.int64(arcs[second]), second, context)
-            place(three, np.int64(arcs[third]), third, context)
-            place(four, np.int64(arcs[fourth]), fourth, context)
-            slot += 4 * step
-        while slot < size:
-            sent = sent_into(slot, np.int64(sources[slot]), n, context)
-            place(sent, np.int64(arcs[slot]), slot, context)
-            slot += step
-        reach_all(n, context)
-
-    return visit, fill_by_arcs if by_edges else fill_by_slots
+    make_fill = make_fill_by_arcs if by_edges else make_fill_by_slots
+    return visit, make_fill(sent_along, place)
 
 
 def make_combined_slots(combining: Combining) -> tuple[Any, Any, Any]:

@@ -27,7 +27,6 @@ from edgewise.balance.columnar import make_columnar
 from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Run, kept_dtype
-from edgewise.engine.cuda.buffered import nothing
 from edgewise.engine.cuda.control import (
     ALL,
     COMPUTING,
@@ -211,8 +210,8 @@ def make_gpu_kernel(
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
     # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
     compute_vertices = make_computing(messages.compute, keeps, listing)
-    fused = delivery.fused and not keeps
-    compute_rows = make_computing_rows(messages.gather_and_compute, listing) if fused else nothing
+    if delivery.fused:
+        compute_vertices = make_computing_rows(messages.gather_and_compute, listing)
     start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
     resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
     ending = make_ending(spec, make_state, functions["proceed"])
@@ -264,12 +263,9 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched, everywhere = control[TOUCHED + turn], pull or buffered
-            if fused:
-                compute_rows(n, count == n, next_frontier, following, stamp, state, run)
-            else:
-                compute_vertices(
-                    n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
-                )
+            compute_vertices(
+                n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
+            )
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
             if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
                 it.host[PROGRESS] = superstep

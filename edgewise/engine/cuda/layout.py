@@ -7,8 +7,12 @@ import numpy as np
 from edgewise.engine.cuda.arguments import SlotMaps
 from edgewise.engine.lowering.constants import in_order
 from edgewise.graph import Graph, csr
+from edgewise.graph.layers import making_on_gpu
+from edgewise.graph.moved import MovedGraph, moved_graph
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
+from edgewise.layout.layers import Order
+from edgewise.layout.layers_cuda import move_rows_on_gpu
 from edgewise.layout.slots import ARC_BYTES, arrange, finding_ends, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
 from edgewise.layout.units import Units, make_units
@@ -69,6 +73,34 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool, by_ed
         MemoryLimitError: the GPU has no room for it, or the host has none to make it.
     """
     return graph.gpu.kept(_made, layout, buffered, with_arcs, by_edges)
+
+
+def renumbered(graph: Graph, layout: Layout) -> MovedGraph:
+    """The graph whose vertices are numbered by the rows of a layout, on the GPU.
+
+    Args:
+        graph: one that lies on the GPU as a whole.
+        layout: the schedule's.
+
+    Raises:
+        MemoryLimitError: the GPU has no room for it, or the host has none to make it.
+    """
+    n, gpu = graph.num_vertices, graph.gpu
+    with room("numbering vertices anew", making_on_gpu(graph)):
+        if layout.made_on == "cpu":
+            units = _on_gpu(make_units(graph.in_degree.view(np.uint32), **_how(layout)))
+        else:
+            units = make_units(_in_degrees(graph), **_how(layout))
+        order = Order(units.vertices.view(np.int32), units.rows.view(np.int32), np.array([0, n, n]))
+        rows = csr.Rows(*move_rows_on_gpu(order, gpu.offsets, gpu.targets, gpu.weights))
+    return moved_graph(graph, order, rows, on_gpu=True)
+
+
+def _in_degrees(graph: Graph) -> Any:
+    """The in-degrees on the GPU, uint32; counted there if there are no in-edges, whose offsets tell them."""
+    if graph.directed and not graph.has_in_edges:
+        return cupy().bincount(graph.gpu.targets, minlength=graph.num_vertices).astype(np.uint32)
+    return graph.gpu.in_degree.view(np.uint32)
 
 
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:

@@ -180,7 +180,8 @@ class GpuProgram(AbstractEngine):
                     graph, delivery.layout, delivery.buffered, self._with_arcs, delivery.by_edges
                 )
                 if delivery.buffered:
-                    delivery = self._delivery = delivery._replace(fused=self._layout.units.in_order)
+                    fused = self._layout.units.in_order and not spec.keeps_messages
+                    delivery = self._delivery = delivery._replace(fused=fused)
                 else:
                     in_sources = self._layout.sources
             if delivery.in_edges and spec.needs_arc_index:

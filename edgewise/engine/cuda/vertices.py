@@ -126,9 +126,10 @@ def make_computing_rows(gather_and_compute: Any, listing: Listing) -> Any:
     walk = make_walk(compute_row)
 
     @device_function
-    def compute_rows(n, everyone, following, turn, stamp, state, run):
-        """Compute the vertices that are active or get a message, and list those that are active next."""
-        context = (stamp, everyone, state, run, following, turn)
+    def compute_rows(n, listed, count, touched, following, turn, everywhere, stamp, state, run):
+        """Compute the vertices that are active or get a message, and list those that are active next. The arguments are
+        those of `compute_vertices`, which looks at all vertices."""
+        context = (stamp, count == n, state, run, following, turn)
         edges, active = walk(np.int64(0), n, context, run)
         count_active(edges, active, turn, run)
 
