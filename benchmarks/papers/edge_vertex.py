@@ -8,19 +8,25 @@ call of a program. The graph's rows lie where the preprocessing wants them: on t
 the CPU on the host; then what it makes is copied to the GPU, which counts. Reading and copying the graph do not.
 
 "Medusa-like" is edgewise with the layout of Medusa: slots row-major, vertices unsorted, preprocessing on the CPU by
-one thread. "paper" is edgewise as the paper has it: sorted by 1,000 linear buckets, groups of 32 column by column, all
-on the GPU. All share one way to send and to launch. "CuSha-like" is `benchmarks.papers.cusha`.
+one thread. "paper" is edgewise as the paper has it: vertices numbered by 1,000 linear buckets of their in-degrees,
+groups of 32 column by column, all on the GPU. In these a thread for each edge sends where many do, and vertices are
+computed by the threads that gather their messages. All share one way to launch. "CuSha-like" is
+`benchmarks.papers.cusha`.
+
+Shortest paths start at several drawn vertices that reach at least a tenth of the graph; their time is the median of
+these. Components by renumbered vertices run on the moved graph, and labels are moved back, since a label is a number.
 
 Of the paper's graphs, RMAT and Random are made with the generator's parameters; "Journal" is R-MAT with the vertices
-and edges of com-LiveJournal. The real ones are those of the project's test data, where they are at hand.
+and edges of com-LiveJournal, "Journal, hubs" also with about its largest in-degree. The real ones are those of the
+project's test data, where they are at hand.
 """
 
 import argparse
-import csv
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,18 +34,21 @@ import edgewise as ew
 from benchmarks.gpu import built
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
-from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
+from benchmarks.papers.edge_vertex_setup import BY_EDGES, GRAPHS, LINEAR, SORTED_MILLIONS, SYSTEMS, UNSORTED
 from benchmarks.papers.load_balancing_setup import Columns
-from benchmarks.results import versions
+from benchmarks.results import rows_file
 
 ITERATIONS = 50
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
 FIELDS = (
-    "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets",
+    "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets", "sources",
+    "reached_percent",
     "preprocessing_ms", "ms", "sending_ms", "gathering_ms", "computing_ms", "supersteps", "extra_percent",
     "layout_bytes", "run_bytes", "warp_percent", "warp_percent_computed", "load_percent", "load_percent_computed",
-    "store_percent", "hit_percent", "read_bytes", "right", "machine",
+    "store_percent", "hit_percent", "read_bytes", "right",
 )  # fmt: skip
+#: Sources of shortest paths, the least share of the vertices that each reaches, and the most that are drawn for that.
+SOURCES, LEAST_REACHED, MOST_DRAWN = 4, 0.1, 200
 
 
 class Ranks(ew.Program):
@@ -84,14 +93,49 @@ def fresh(made: Columns, both_ways: bool = False) -> ew.Graph:
     return graph
 
 
-def programs(made: Columns) -> dict[str, tuple[Any, dict[str, Any], bool]]:
-    """Each program, its parameters, and whether it needs edges both ways."""
-    source = int(np.random.default_rng(1).choice(made[1][0][:1000].get()))
-    return {
-        "PageRank": (Ranks, {}, False),
-        "SSSP": (load(EXAMPLES / "sssp.py").SSSP, {"source": source}, False),
-        "HCC": (load(EXAMPLES / "components.py").Components, {}, True),
+class Task(NamedTuple):
+    """A program and what it is asked.
+
+    Attributes:
+        program: the class.
+        asked: the parameters of each run.
+        both_ways: whether it needs edges both ways.
+        known: what rows say of it.
+    """
+
+    program: Any
+    asked: list[dict[str, Any]]
+    both_ways: bool
+    known: dict[str, Any]
+
+
+def programs(made: Columns) -> dict[str, Task]:
+    """The three programs of the paper."""
+    sources, reached = drawn_sources(made)
+    of_paths = {
+        "sources": " ".join(map(str, sources)),
+        "reached_percent": " ".join(f"{100 * share:.1f}" for share in reached),
     }
+    asked = [{"source": source} for source in sources]
+    return {
+        "PageRank": Task(Ranks, [{}], False, {}),
+        "SSSP": Task(load(EXAMPLES / "sssp.py").SSSP, asked, False, of_paths),
+        "HCC": Task(load(EXAMPLES / "components.py").Components, [{}], True, {}),
+    }
+
+
+def drawn_sources(made: Columns) -> tuple[list[int], list[float]]:
+    """Vertices from which at least a share LEAST_REACHED of all is reached, and the share that each reaches."""
+    graph, found = fresh(made), dict[int, float]()
+    for vertex in np.random.default_rng(1).permutation(made[0])[:MOST_DRAWN].tolist():
+        share = float((ew.bfs(graph, vertex, device="cuda").on_device("level") >= 0).mean())
+        if share >= LEAST_REACHED:
+            found[vertex] = share
+        if len(found) == SOURCES:
+            break
+    if not found:
+        raise ValueError(f"none of {MOST_DRAWN} vertices reaches {LEAST_REACHED:.0%} of the graph")
+    return [*found], [*found.values()]
 
 
 def expected(name: str, graph: ew.Graph, values: dict[str, Any]) -> Any:
@@ -104,6 +148,16 @@ def expected(name: str, graph: ew.Graph, values: dict[str, Any]) -> Any:
     return ew.connected_components(graph, device="cuda").on_device("component")
 
 
+def least_of_each(labels: Any) -> Any:
+    """For each vertex the least one that has its label, on the GPU."""
+    import cupy
+    import cupyx
+
+    least, vertices = cupy.full(len(labels), len(labels), np.int32), cupy.arange(len(labels), dtype=np.int32)
+    cupyx.scatter_min(least, labels, vertices)
+    return least[labels]
+
+
 def same(found: Any, want: Any) -> bool:
     """Whether two results on the GPU agree, floats but for rounding."""
     if want.dtype.kind != "f":
@@ -114,43 +168,84 @@ def same(found: Any, want: Any) -> bool:
 def preprocessing(graph: ew.Graph, schedule: ew.Schedule, with_weights: bool) -> float:
     """Milliseconds in which the layout of a graph that has none is made, and copied if it is made on the CPU; pulled
     weights are brought into its order."""
-    from edgewise.engine.cuda.layout import lay_out
+    from edgewise.engine.cuda.layout import lay_out, renumbered
     from edgewise.kernels.cuda.memory import finish
 
     layout = schedule.layout if isinstance(schedule.layout, ew.Layout) else ew.Layout()
-    buffered = isinstance(schedule.delivery, ew.Buffered)
+    way = schedule.delivery
+    buffered, by_edges = isinstance(way, ew.Buffered), way == ew.Buffered(send="edges")
     with_arcs = with_weights and not buffered
     if layout.made_on == "cpu":
         graph.targets  # noqa: B018  a copy on the host, where this system has its graph
     finish()
     started = time.perf_counter()
-    made = lay_out(graph, layout, buffered, with_arcs)
+    lies = graph
+    if layout.renumber:
+        lies = graph.gpu.kept(renumbered, layout)
+        layout = replace(layout, renumber=False, sort=None)
+    made = lay_out(lies, layout, buffered, with_arcs, by_edges)
     if with_arcs:
-        made.in_order(graph.gpu.weights)
+        made.in_order(lies.gpu.weights)
     finish()
     return 1e3 * (time.perf_counter() - started)
 
 
-def measured(
-    made: Columns, program: Any, values: dict[str, Any], both_ways: bool, schedule: ew.Schedule, repeat: int
-) -> tuple[dict[str, Any], Any]:
-    """What one system costs, and its answer on the GPU."""
-    spent, weighted = [], program.__name__ == "SSSP"
-    for _ in range(4):  # CuPy takes memory from the driver the first time
-        graph = fresh(made, both_ways)
-        spent.append(preprocessing(graph, schedule, weighted))
-    prepared = ew.prepare(program, graph, device="cuda", schedule=schedule)
-    result, runs = prepared(**values), []
-    for _ in range(repeat):
-        started = time.perf_counter()
+def caller(program: Any, graph: ew.Graph, schedule: ew.Schedule) -> Callable[..., tuple[Any, Any]]:
+    """Runs the program with some parameters: the result, and the answer on the GPU."""
+    layout, place = schedule.layout, None
+    if program.__name__ == "Components" and isinstance(layout, ew.Layout) and layout.renumber:
+        from edgewise.engine.cuda.layout import renumbered
+
+        moved = graph.gpu.kept(renumbered, layout)
+        place = moved.order.place
+        schedule = replace(schedule, layout=replace(layout, renumber=False, sort=None))
+        prepared = ew.prepare(program, moved, device="cuda", schedule=schedule)
+    else:
+        prepared = ew.prepare(program, graph, device="cuda", schedule=schedule)
+
+    def call(**values: Any) -> tuple[Any, Any]:
         result = prepared(**values)
-        runs.append((1e3 * (time.perf_counter() - started), result.phase_seconds))
-    milliseconds, phases = sorted(runs, key=lambda run: run[0])[len(runs) // 2]
+        answer = result.on_device(next(iter(prepared.spec.vertex_fields)))
+        return result, answer if place is None else answer[place]
+
+    return call
+
+
+def measured(
+    made: Columns, task: Task, schedule: ew.Schedule, repeat: int, wanted: list[Any]
+) -> dict[str, Any]:
+    """What one system costs, and whether its answers are right.
+
+    Args:
+        made: the graph.
+        task: what is run.
+        schedule: the system.
+        repeat: how often each run is timed.
+        wanted: the answer of each run.
+    """
+    from edgewise.kernels.cuda.memory import finish
+
+    spent, weighted = [], task.program.__name__ == "SSSP"
+    for _ in range(4):  # CuPy takes memory from the driver the first time
+        graph = fresh(made, task.both_ways)
+        spent.append(preprocessing(graph, schedule, weighted))
+    call, middles, right = caller(task.program, graph, schedule), [], True
+    for values, want in zip(task.asked, wanted, strict=True):
+        (result, answer), runs = call(**values), []
+        for _ in range(repeat):
+            started = time.perf_counter()
+            result, answer = call(**values)
+            finish()
+            runs.append((1e3 * (time.perf_counter() - started), result.phase_seconds, result.supersteps))
+        middles.append(sorted(runs, key=lambda run: run[0])[len(runs) // 2])
+        right = right and same(least_of_each(answer) if task.both_ways else answer, want)
+    milliseconds, phases, supersteps = sorted(middles, key=lambda run: run[0])[len(middles) // 2]
     laid_out = result.memory_bytes["layout"] > 0  # the automatic schedule may do without
     row = {
         "preprocessing_ms": statistics.median(spent[1:]) if laid_out else 0.0,
         "ms": milliseconds,
-        "supersteps": result.supersteps,
+        "supersteps": supersteps,
+        "right": right,
     }
     if phases:
         row |= {
@@ -161,31 +256,36 @@ def measured(
     extra = [line for line in result.explain().splitlines() if "more places than edges" in line]
     row |= {f"{kind}_bytes": result.memory_bytes[kind] for kind in ("layout", "run")}
     row["extra_percent"] = float(extra[0].rpartition("; ")[2].partition("%")[0]) if extra else ""
-    return row, result.on_device(next(iter(result.fields)))
+    return row
 
 
-def cusha(made: Columns, name: str, values: dict[str, Any], both_ways: bool) -> tuple[dict[str, Any], Any]:
-    """What CuSha-like shards cost, and their answer."""
+def cusha(made: Columns, name: str, task: Task, wanted: list[Any]) -> dict[str, Any]:
+    """What CuSha-like shards cost, and whether their answers are right."""
     from benchmarks.papers import cusha
 
     num_vertices, (source, target, weight) = made[0], (column.get() for column in made[1])
-    if both_ways:
+    if task.both_ways:
         loops = source == target
         source, target = np.append(source, target[~loops]), np.append(target, source[~loops])
     for _ in range(2):
         shards = cusha.make_shards(num_vertices, source, target, weight if name == "SSSP" else None)
-        runs = []
-        for _ in range(3):
-            started = time.perf_counter()
-            if name == "PageRank":
-                answer = cusha.pagerank(shards, ITERATIONS)
-            elif name == "SSSP":
-                answer = cusha.sssp(shards, values["source"])
-            else:
-                answer = cusha.components(shards)
-            cusha.finish()
-            runs.append(1e3 * (time.perf_counter() - started))
-    return {"preprocessing_ms": 1e3 * shards.preprocessing_seconds, "ms": statistics.median(runs)}, answer
+        middles, right = [], True
+        for values, want in zip(task.asked, wanted, strict=True):
+            runs = []
+            for _ in range(3):
+                started = time.perf_counter()
+                if name == "PageRank":
+                    answer = cusha.pagerank(shards, ITERATIONS)
+                elif name == "SSSP":
+                    answer = cusha.sssp(shards, values["source"])
+                else:
+                    answer = cusha.components(shards)
+                cusha.finish()
+                runs.append(1e3 * (time.perf_counter() - started))
+            middles.append(statistics.median(runs))
+            right = right and same(answer, want)
+    spent = {"preprocessing_ms": 1e3 * shards.preprocessing_seconds, "ms": statistics.median_high(middles)}
+    return spent | {"right": right, "repeat": 3}
 
 
 def facts(graph_name: str, made: Columns) -> dict[str, Any]:
@@ -203,28 +303,23 @@ def facts(graph_name: str, made: Columns) -> dict[str, Any]:
 def whole_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
     """Figures 7 to 10, 13, 14, Tables 4 and 6: every program with every system."""
     known = facts(graph_name, made)
-    for name, (program, values, both_ways) in programs(made).items():
-        want = expected(name, fresh(made, both_ways), values)
+    for name, task in programs(made).items():
+        graph = fresh(made, task.both_ways)
+        wanted = [expected(name, graph, values) for values in task.asked]
+        asked = known | task.known | {"part": "whole", "program": name}
         for system, schedule in SYSTEMS.items():
-            cost, answer = measured(made, program, values, both_ways, schedule, repeat)
-            right = same(answer, want)
-            yield known | {"part": "whole", "program": name, "system": system, "right": right} | cost
-        cost, answer = cusha(made, name, values, both_ways)
-        right = same(answer, want)
-        yield known | {"part": "whole", "program": name, "system": "CuSha-like", "right": right} | cost
+            yield asked | {"system": system} | measured(made, task, schedule, repeat, wanted)
+        yield asked | {"system": "CuSha-like"} | cusha(made, name, task, wanted)
 
 
 def bucket_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
     """Figure 12: PageRank by the number of buckets, sorting not counted."""
-    want = expected("PageRank", fresh(made), {})
+    wanted, task = [expected("PageRank", fresh(made), {})], Task(Ranks, [{}], False, {})
     for buckets in BUCKETS:
-        layout = ew.Layout(
-            "linear" if buckets else None, num_buckets=max(1, buckets), threshold=1, split=False
-        )
-        schedule = ew.Schedule(ew.Buffered(), layout=layout)
-        cost, answer = measured(made, Ranks, {}, False, schedule, repeat)
+        layout = replace(LINEAR, num_buckets=buckets) if buckets else UNSORTED
+        schedule = ew.Schedule(BY_EDGES, layout=layout)
         known = {"part": "buckets", "graph": graph_name, "program": "PageRank", "buckets": buckets}
-        yield known | {"right": same(answer, want)} | cost
+        yield known | measured(made, task, schedule, repeat, wanted)
 
 
 def stage_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
@@ -275,7 +370,7 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
     sorts: dict[str, Callable[[Any], Any]] = {
         "approximate": bucket_sort,
         "logarithmic": lambda keys: bucket_sort(keys, scale="logarithmic"),
-        "radix": cupy.argsort,
+        "radix": lambda keys: bucket_sort(keys, scale="exact"),
         "merge": merge_sort,
         "quick": quick_sort,
     }
@@ -299,13 +394,12 @@ def is_sorted(name: str, found: Any, keys: Any) -> bool:
     """Whether a sort's result is one; buckets have to be those of the CPU, in its order."""
     from edgewise.layout.bucket_sort import bucket_sort
 
-    if name == "radix":
-        return bool((keys[found][1:] >= keys[found][:-1]).all())
     by_key, other = found
     if name in ("merge", "quick"):
         return bool((by_key[1:] >= by_key[:-1]).all() and (keys[other] == by_key).all())
     given, *parts = (part if isinstance(part, np.ndarray) else part.get() for part in (keys, *found))
-    expected = bucket_sort(given, scale="logarithmic" if name == "logarithmic" else "linear")
+    scales = {"approximate": "linear", "radix": "exact"}
+    expected = bucket_sort(given, scale=scales.get(name, name))
     return all(np.array_equal(part, want) for part, want in zip(parts, expected, strict=True))
 
 
@@ -344,12 +438,9 @@ def main() -> None:
     options = options_of(parser, "benchmarks.papers.edge_vertex_plots", "measure, and write a CSV file")
     if options is None:
         return
-    machine = versions()
-    with open(options.output, "w", newline="", buffering=1) as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
+    with rows_file(options.output, FIELDS, options.repeat) as write:
         for row in rows(set(options.parts.split(",")), options.graphs.split(","), options.repeat):
-            writer.writerow(row | {"machine": machine})
+            write(row)
             shown = [
                 f"{row[key]:10.3f}" if isinstance(row.get(key), float) else ""
                 for key in ("preprocessing_ms", "ms", "warp_percent", "load_percent")

@@ -7,10 +7,11 @@ or gave a wrong answer, is NaN: no goal is reached by it.
 import csv
 import math
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.papers.edge_vertex_setup import GRAPHS, SORTED_MILLIONS, SYSTEMS
+from benchmarks.papers.edge_vertex_setup import CLAIMED, SORTED_MILLIONS
 from benchmarks.papers.load_balancing_claims import counted
 from benchmarks.papers.load_balancing_tables import shown, span
 from benchmarks.table import markdown
@@ -18,7 +19,6 @@ from benchmarks.table import markdown
 PROGRAMS = ("PageRank", "SSSP", "HCC")
 MEDUSA, PAPER, APART, CUSHA = "Medusa-like", "paper", "heavy apart", "CuSha-like"
 UNSORTED, ROW_MAJOR, RADIX = "paper, unsorted", "paper, row-major", "paper, radix sort"
-ALL = (*SYSTEMS, CUSHA)
 PHASES = ("sending_ms", "gathering_ms", "computing_ms")
 VERTEX_STAGE = PHASES[1:]
 #: The paper's layout in the rows of the vertex stage.
@@ -72,6 +72,11 @@ class Found:
     def listed(self, part: str, field: str) -> list[str]:
         """The values of a field in the rows of a part, each once, in the file's order."""
         return list(dict.fromkeys(row[field] for row in self.rows.values() if row["part"] == part))
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """The systems by which programs were run, in the file's order."""
+        return self.listed("whole", "system")
 
     def number(
         self, part: str, graph: str, field: str, *, program: str = "", system: str = "", buckets: str = ""
@@ -175,15 +180,16 @@ def times_table(found: Found, program: str) -> str:
     body = []
     for graph in found.listed("whole", "graph"):
         pairs = [
-            [found.run(graph, program, name, field) for field in ("preprocessing_ms", "ms")] for name in ALL
+            [found.run(graph, program, name, field) for field in ("preprocessing_ms", "ms")]
+            for name in found.systems
         ]
         body.append([graph, *(" + ".join(shown(value, 2) for value in pair) for pair in pairs)])
-    return markdown([program, *ALL], body)
+    return markdown([program, *found.systems], body)
 
 
 def speedups_table(found: Found, program: str) -> str:
     """How many times as fast as Medusa-like: the whole, and processing alone."""
-    names = ALL[1:]
+    names = [name for name in found.systems if name != MEDUSA]
     body = []
     for graph in found.listed("whole", "graph"):
         pairs = [
@@ -211,11 +217,11 @@ def preprocessing_table(found: Found) -> str:
 
 def phases_table(found: Found) -> str:
     """Milliseconds of sending, gathering and computing of PageRank."""
-    body = []
+    body, ours = [], [name for name in found.systems if name != CUSHA]
     for graph in found.listed("whole", "graph"):
-        phases = [[found.run(graph, "PageRank", name, field) for field in PHASES] for name in SYSTEMS]
+        phases = [[found.run(graph, "PageRank", name, field) for field in PHASES] for name in ours]
         body.append([graph, *(" / ".join(shown(value, 2) for value in times) for times in phases)])
-    return markdown(["PageRank", *SYSTEMS], body)
+    return markdown(["PageRank", *ours], body)
 
 
 def gains_table(found: Found) -> str:
@@ -343,14 +349,14 @@ def extra_table(found: Found) -> str:
 
 def bytes_table(found: Found) -> str:
     """Megabytes of the layout and of a run of PageRank."""
-    body = []
+    body, ours = [], [name for name in found.systems if name != CUSHA]
     for graph in found.listed("whole", "graph"):
         sizes = [
             [found.run(graph, "PageRank", name, field) / 1e6 for field in ("layout_bytes", "run_bytes")]
-            for name in SYSTEMS
+            for name in ours
         ]
         body.append([graph, *(" + ".join(shown(size) for size in pair) for pair in sizes)])
-    return markdown(["MB", *SYSTEMS], body)
+    return markdown(["MB", *ours], body)
 
 
 def verdict(values: Iterable[float], least: float, most: float, digits: int, unit: str) -> str:
@@ -380,7 +386,7 @@ def claims_table(found: Found) -> str:
 
 
 def _speedup_claims(found: Found) -> list[list[str]]:
-    graphs, body = tuple(GRAPHS), []
+    graphs, body = CLAIMED, []
     for program in PROGRAMS:
         ups = [found.speedup(graph, program, PAPER) for graph in graphs]
         said = span(SAID_SPEEDUPS[program], 1, "x")
@@ -396,7 +402,7 @@ def _speedup_claims(found: Found) -> list[list[str]]:
 
 
 def _preprocessing_claims(found: Found) -> list[list[str]]:
-    every = [found.preprocessing_ratio(graph) for graph in GRAPHS]
+    every = [found.preprocessing_ratio(graph) for graph in CLAIMED]
     goals = (
         (f"Journal: at least {JOURNAL_GOAL}x", "33x", [found.preprocessing_ratio("Journal")], JOURNAL_GOAL),
         (f"every graph: at least {EVERYWHERE_GOAL}x", "13 to 55x", every, EVERYWHERE_GOAL),
@@ -413,19 +419,19 @@ def _gain_claims(found: Found) -> list[list[str]]:
     goal = f"sort of {', '.join(sizes)} keys: at least {SORT_GOAL}x over radix sort"
     body = [[goal, "at least 6.1x", verdict(ratios, SORT_GOAL, math.inf, 2, "x")]]
     for without, name in GAIN_NAMES.items():
-        gains = [found.gain(graph, without) for graph in GRAPHS]
+        gains = [found.gain(graph, without) for graph in CLAIMED]
         goal = f"gain by {name}: at least {GAIN_GOALS[without]}%"
         digits = 1 if without == RADIX else 0
         said = span(SAID_GAINS[without], digits, "%")
         body.append([goal, said, verdict(gains, GAIN_GOALS[without], math.inf, 1, "%")])
-    alone = [stage_gains(found, graph) for graph in GRAPHS]
+    alone = [stage_gains(found, graph) for graph in CLAIMED]
     for name, gains in zip(GAIN_NAMES.values(), zip(*alone, strict=True), strict=False):
         body.append([f"gain by {name}: the vertex stage alone", "", span(gains, 1, "%")])
     return body
 
 
 def _efficiency_claims(found: Found) -> list[list[str]]:
-    others = [graph for graph in GRAPHS if graph not in SYNTHETIC]
+    others = [graph for graph in CLAIMED if graph not in SYNTHETIC]
     body = []
     for kind, said in (("warp", "91.9 to 95.6%"), ("load", "90.1 to 92.1%")):
         for text, graphs, layout, printed in (
