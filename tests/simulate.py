@@ -30,7 +30,7 @@ BALANCED = {
         replicated,
     ],
     "user combiner": [ew.NodeSplitting(), ew.WorkloadDecomposition(), ew.HierarchicalProcessing(2**63)],
-    "logic and aggregates": [ew.NodeSplitting(1), ew.MergePath(), ew.EdgeBased()],
+    "logic and aggregates": [ew.NodeSplitting(1), ew.MergePath(), ew.EdgeBased(), ew.EdgeBased("vertex")],
     "edge fields": [ew.WorkloadDecomposition(), ew.HierarchicalProcessing(1), replicated],
 }
 #: Parameters with which a program ends sooner: here, a superstep takes a second.

@@ -79,6 +79,7 @@ BALANCES = (
     ew.Binned(),
     ew.EdgeBased(),
     ew.EdgeBased(chunking=False),
+    ew.EdgeBased(chunking="vertex"),
     ew.WorkloadDecomposition(),
     ew.MergePath(),
     ew.NodeSplitting(),

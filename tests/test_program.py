@@ -375,8 +375,8 @@ def test_only_a_gpu_has_phases_and_memory_of_its_own():
 
 
 @pytest.mark.parametrize("value", [0, 1, None, "yes"])
-def test_work_chunking_is_on_or_off(value):
-    with pytest.raises(ScheduleError, match=r"chunking is .*expected True or False"):
+def test_work_chunking_is_on_or_off_or_by_vertex(value):
+    with pytest.raises(ScheduleError, match=r"chunking is .*expected True, False or 'vertex'"):
         ew.EdgeBased(chunking=value)
 
 

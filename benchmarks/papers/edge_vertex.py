@@ -328,7 +328,7 @@ def stage_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str
 
     from benchmarks.papers import edge_vertex_stage as stage
 
-    found = stage.profiled(graph_name)
+    found = stage.profiled(graph_name, stage.__name__, stage.LAYOUTS)
     layouts = stage.laid_out(made[1][1], made[0])
     degrees = cupy.bincount(made[1][1], minlength=made[0])
     for name, units in layouts.items():
@@ -344,6 +344,16 @@ def stage_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str
             "load_percent_computed": loads,
             "right": bool((stage.started(units, slots) == degrees).all()),
         } | found.get(name, {})
+
+
+def profile_rows(graph_name: str) -> Iterator[dict[str, Any]]:
+    """Tables 5 and 7: the same of PageRank itself, all of whose supersteps are one kernel."""
+    from benchmarks.papers import edge_vertex_profile as profile
+    from benchmarks.papers.edge_vertex_stage import profiled
+
+    for system, found in profiled(graph_name, profile.__name__, profile.PROFILED).items():
+        known = {"part": "profile", "graph": graph_name, "program": "PageRank", "system": system}
+        yield known | {"supersteps": profile.SUPERSTEPS, "repeat": 1} | found
 
 
 def baseline_rows(graph_name: str, made: Columns) -> Iterator[dict[str, Any]]:
@@ -417,6 +427,8 @@ def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, 
             yield from bucket_rows(name, made, repeat)
         if "stage" in parts:
             yield from stage_rows(name, made, repeat)
+        if "profile" in parts:
+            yield from profile_rows(name)
         if "remap" in parts:
             from benchmarks.papers.edge_vertex_remap import rows as remap_rows
 
@@ -424,7 +436,7 @@ def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, 
                 yield {"part": "remap", "graph": name} | row
 
 
-PARTS = ("sort", "baseline", "whole", "buckets", "stage", "remap")
+PARTS = ("sort", "baseline", "whole", "buckets", "stage", "profile", "remap")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Collection
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -153,13 +154,28 @@ def laid_out(targets: Any, num_vertices: int) -> dict[str, Units]:
     return {name: arrange(targets, num_vertices, "u4", arcs=False, **how)[0] for name, how in LAYOUTS.items()}
 
 
-def profiled(graph_name: str) -> dict[str, dict[str, float]]:
-    """What Nsight Compute measures for each layout; nothing where it is not installed, or not allowed to."""
+def profiled(graph_name: str, module: str, names: Collection[str]) -> dict[str, dict[str, float]]:
+    """What Nsight Compute measures of a kernel for each name; nothing where it is not installed, or not allowed to.
+
+    Args:
+        graph_name: of `GRAPHS`.
+        module: one that runs the kernel once for each name, in their order, as a command with the graph's name.
+        names: of layouts or systems.
+    """
     if shutil.which("ncu") is None:
         return {}
-    command = ["ncu", "--csv", "--profile-from-start", "off", "--clock-control", "none"]
-    command += ["--print-units", "base"]
-    command += ["--metrics", ",".join(METRICS.values()), sys.executable, "-m", __spec__.name, graph_name]
+    command = [
+        "ncu",
+        "--csv",
+        "--profile-from-start",
+        "off",
+        "--clock-control",
+        "none",
+        "--print-units",
+        "base",
+    ]
+    command += ["--kernel-name", "kernel"]  # of edgewise, not of CuPy
+    command += ["--metrics", ",".join(METRICS.values()), sys.executable, "-m", module, graph_name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     found: dict[int, dict[str, float]] = {}
@@ -167,10 +183,10 @@ def profiled(graph_name: str) -> dict[str, dict[str, float]]:
         name = next(name for name, metric in METRICS.items() if metric == row["Metric Name"])
         value = float(row["Metric Value"].replace(",", ""))
         found.setdefault(int(row["ID"]), {})[name] = 100 * value / WARP if name == "warp_percent" else value
-    if len(found) != len(LAYOUTS):
-        print(f"ncu: {len(found)} kernels of {len(LAYOUTS)}: {done.stdout[-300:]} {done.stderr[-300:]}")
+    if len(found) != len(names):
+        print(f"ncu: {len(found)} kernels of {len(names)}: {done.stdout[-300:]} {done.stderr[-300:]}")
         return {}
-    return dict(zip(LAYOUTS, (found[key] for key in sorted(found)), strict=True))
+    return dict(zip(names, (found[key] for key in sorted(found)), strict=True))
 
 
 def main() -> None:

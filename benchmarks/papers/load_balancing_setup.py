@@ -16,6 +16,7 @@ Columns = tuple[int, tuple[Any, ...]]
 STRATEGIES: dict[str, Any] = {
     "BS": ew.ThreadMapped(),
     "EP": ew.EdgeBased(),
+    "EP, by vertex": ew.EdgeBased("vertex"),
     "EP, no chunking": ew.EdgeBased(chunking=False),
     "WD": ew.WorkloadDecomposition(),
     "NS": ew.NodeSplitting(),

@@ -38,6 +38,7 @@ class Found:
     Attributes:
         rows: by graph, program and strategy, each a dictionary of what stands in the file.
         graphs: names, in the file's order.
+        strategies: names, in the order of `STRATEGIES`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,6 +46,8 @@ class Found:
             rows = list(csv.DictReader(file))
         self.rows = {(row["graph"], row["program"], row["strategy"]): row for row in rows}
         self.graphs = list(dict.fromkeys(row["graph"] for row in rows))
+        there = {row["strategy"] for row in rows}
+        self.strategies = [name for name in STRATEGIES if name in there]
 
     def number(self, graph: str, program: str, strategy: str, field: str) -> float:
         """A field of a row; NaN where it was not measured. Runs that are not in rounds have no time of a kernel."""
@@ -124,7 +127,7 @@ def graphs_table(found: Found) -> str:
 
 def times_table(found: Found, program: str) -> str:
     """Kernel and overhead in milliseconds."""
-    names = list(STRATEGIES)
+    names = found.strategies
     body = []
     for graph in found.graphs:
         pairs = [
@@ -137,7 +140,7 @@ def times_table(found: Found, program: str) -> str:
 
 def shorter_table(found: Found, program: str) -> str:
     """Percent shorter than BS: the kernel's time, and the whole."""
-    names = list(STRATEGIES)[1:]
+    names = found.strategies[1:]
     body = []
     for graph in found.graphs:
         pairs = [[found.shorter(program, name, graph, field) for field in (KERNEL, WHOLE)] for name in names]
@@ -147,7 +150,7 @@ def shorter_table(found: Found, program: str) -> str:
 
 def beforehand_table(found: Found) -> str:
     """Milliseconds of preparing a run of SSSP on a graph that nothing was made for yet."""
-    names = list(STRATEGIES)
+    names = found.strategies
     body = [
         [graph, *(shown(found.number(graph, "sssp", name, BEFOREHAND), 1) for name in names)]
         for graph in found.graphs
@@ -157,7 +160,7 @@ def beforehand_table(found: Found) -> str:
 
 def memory_table(found: Found) -> str:
     """Megabytes for SSSP, and how many times those of BS."""
-    names = list(STRATEGIES)
+    names = found.strategies
     body = []
     for graph in found.graphs:
         sizes = [found.memory(graph, "sssp", name) for name in names]

@@ -2,8 +2,8 @@
 
 Edges are stored with both ends (COO), so a thread reads the source of its edge. The out-edges of active vertices are
 listed, not the vertices. Each vertex adds its edges at most once in a superstep, so the list needs no condensing
-afterwards. With *work chunking* one atomic operation makes room for the edges of the 32 vertices of a warp, without it
-one for each edge.
+afterwards. With *work chunking* one atomic operation makes room for the edges of the 32 vertices of a warp, which its
+lanes list together; or, as in the paper, for those of one vertex, whose thread lists them; without it, for one edge.
 
 Where all vertices gather, threads have in-edges and combine messages by atomic operations, in any order. So float sums
 and users' own combiners are refused.
@@ -36,9 +36,10 @@ class Edges(NamedTuple):
     listed: Offsets
 
 
-def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
+def make_edge_based(chunking: bool | str, bodies: Bodies) -> Traversal:
     """The functions, with or without work chunking, for messages that may be combined in any order."""
     visit, add = bodies.visit, bodies.add
+    by_warp, by_vertex = chunking is True, chunking == "vertex"
 
     @device_function
     def write(takes, v, position, k, edges):
@@ -53,9 +54,15 @@ def make_edge_based(chunking: bool, bodies: Bodies) -> Traversal:
         edges, start, count = run.plan.listed, np.int64(0), np.int64(0)
         if active:
             start, count = np.int64(run.graph.offsets[v]), degree(v, run.graph.offsets)
-        if chunking:
+        if by_warp:
             position = reserve(count, run.control, counter)
             deal(v, start, count, position - start, edges)
+        elif by_vertex:
+            position = np.int64(0)
+            if count > 0:
+                position = np.int64(atomic_add(run.control, counter, count))
+            for i in range(count):
+                edges[position + i] = start + i
         else:
             for k in range(start, start + count):
                 edges[atomic_add(run.control, counter, 1)] = k

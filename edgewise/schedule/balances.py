@@ -52,14 +52,17 @@ class EdgeBased:
     Reference: Raval et al., sections II.B and IV.D.
 
     Attributes:
-        chunking: whether the edges of a vertex are listed together, by one atomic operation, rather than one by one.
+        chunking: which edges are listed together, by one atomic operation: those of the 32 vertices of a warp (True);
+            those of a "vertex", by one thread, as in the paper; or none (False).
     """
 
-    chunking: bool = True
+    chunking: bool | Literal["vertex"] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.chunking, bool):
-            raise ScheduleError(f"EdgeBased: chunking is {shown(self.chunking)}; expected True or False")
+        if not (isinstance(self.chunking, bool) or self.chunking == "vertex"):
+            raise ScheduleError(
+                f"EdgeBased: chunking is {shown(self.chunking)}; expected True, False or 'vertex'"
+            )
 
 
 @dataclass(frozen=True)
