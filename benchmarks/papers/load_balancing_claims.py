@@ -8,7 +8,9 @@ from typing import NamedTuple
 from benchmarks.papers.load_balancing_tables import (
     KERNEL,
     NAMES,
+    OVERHEAD,
     PAPERS,
+    RUN,
     WHOLE,
     Found,
     lines_of,
@@ -29,8 +31,13 @@ CHUNKING_GOAL, SPLIT_GOAL = 1.8, 5.0
 CHUNKING = "1.11 to 3.125, mean 1.82; goal 1.8"
 
 
+#: A percentage that the paper prints as the largest is one that is below this much more.
+ROUNDED = 0.5
+
+
 class Claim(NamedTuple):
-    """That strategies take at least `least` percent less time than BS, and less than `limit` percent less."""
+    """That strategies take at least `least` percent less time than BS, and less than `limit` percent less: both where
+    the paper has a range, or a maximum."""
 
     text: str
     paper: str
@@ -42,17 +49,17 @@ class Claim(NamedTuple):
 
 
 TIMES = (
-    Claim("SSSP: EP, smaller graphs", "60 to 80% shorter", "sssp", ("EP",), SMALL, 60),
-    Claim("SSSP: EP, rmat20", "60 to 80% shorter", "sssp", ("EP",), ("rmat",), 60),
+    Claim("SSSP: EP, smaller graphs", "60 to 80% shorter", "sssp", ("EP",), SMALL, 60, 80 + ROUNDED),
+    Claim("SSSP: EP, rmat20", "60 to 80% shorter", "sssp", ("EP",), ("rmat",), 60, 80 + ROUNDED),
     Claim("SSSP: WD, rmat20", "better than BS; goal 60%", "sssp", ("WD",), ("rmat",), 60),
     Claim("SSSP: EP, Graph500", "out of memory; goal 60%", "sssp", ("EP",), LARGE, 60),
     Claim("SSSP: WD, Graph500", "not run; goal 60%", "sssp", ("WD",), LARGE, 60),
-    Claim("SSSP: HP, Graph500", "48 to 75% shorter", "sssp", ("HP",), LARGE, 48),
+    Claim("SSSP: HP, Graph500", "48 to 75% shorter", "sssp", ("HP",), LARGE, 48, 75 + ROUNDED),
     Claim("SSSP: EP, WD, NS, HP, smaller graphs", "at least 20% shorter", "sssp", ALL, SMALL, 20),
     Claim("SSSP: EP, WD, NS, HP, Graph500", "at least 20% shorter", "sssp", ALL, LARGE, 20),
-    Claim("BFS: EP, rmat20", "48 to 68% shorter", "bfs", ("EP",), ("rmat",), 48),
-    Claim("BFS: EP, random graphs", "48 to 68% shorter", "bfs", ("EP",), RANDOM, 48),
-    Claim("BFS: EP, roads", "shorter, by up to 10%", "bfs", ("EP",), ROADS, 0),
+    Claim("BFS: EP, rmat20", "48 to 68% shorter", "bfs", ("EP",), ("rmat",), 48, 68 + ROUNDED),
+    Claim("BFS: EP, random graphs", "48 to 68% shorter", "bfs", ("EP",), RANDOM, 48, 68 + ROUNDED),
+    Claim("BFS: EP, roads", "shorter, by up to 10%", "bfs", ("EP",), ROADS, 0, 10 + ROUNDED),
     Claim("BFS: WD, NS, HP, smaller graphs", "worse than BS", "bfs", NODE_BASED, SMALL, -math.inf, 0),
     Claim("BFS: HP, Graph500", "more than twice as fast", "bfs", ("HP",), LARGE, 50),
 )
@@ -82,7 +89,9 @@ def times_claims(found: Found) -> str:
         values = [
             found.shorter(claim.program, name, graph, field) for graph in graphs for name in claim.strategies
         ]
-        return f"{span(values, 0, '%')}: {counted(claim.least <= value < claim.limit for value in values)}"
+        met = counted(claim.least <= value < claim.limit for value in values)
+        beyond = sum(value >= claim.limit for value in values) if claim.least > -math.inf else 0
+        return f"{span(values, 0, '%')}: {met}" + (f"; {beyond} shorter still" if beyond else "")
 
     def order(program: str, name: str, choose: Callable, graphs: tuple[str, ...], field: str) -> str:
         return counted(
@@ -164,7 +173,7 @@ def _splitting(found: Found) -> list[list[str]]:
 def _chunking(found: Found) -> list[list[str]]:
     body = []
     for which, graphs in (("all graphs", found.graphs), ("smaller graphs", found.named(*SMALL))):
-        for what, field in (("kernel", KERNEL), ("run", WHOLE)):
+        for what, field in (("kernel", KERNEL), ("run", RUN)):
             ups = [found.chunking(graph, program, field) for graph in graphs for program in NAMES]
             known = [up for up in ups if not math.isnan(up)]
             mean = statistics.fmean(known) if known else math.nan
@@ -196,7 +205,7 @@ def strategies_table(found: Found) -> str:
         return f"{span(multiples, 2)} times the memory of BS"
 
     def overhead(name: str) -> str:
-        fields = ("overhead_ms", WHOLE)
+        fields = (OVERHEAD, WHOLE)
         parts = [[found.number(graph, "sssp", name, field) for field in fields] for graph in roads]
         return f"overhead {span((100 * over / whole for over, whole in parts), 0, '%')} of SSSP on roads"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.papers import load_balancing_claims as claims
 from benchmarks.papers import load_balancing_tables as tables
-from benchmarks.papers.load_balancing_tables import KERNEL, NAMES, PAPERS, Found, axes, ranks, shown
+from benchmarks.papers.load_balancing_tables import KERNEL, NAMES, OVERHEAD, PAPERS, Found, axes, ranks, shown
 from benchmarks.table import fill, show
 
 COLOURS = dict(zip(PAPERS, ("#7f7f7f", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd"), strict=True))
@@ -98,7 +98,7 @@ def draw_times(pyplot: Any, found: Found, program: str) -> None:
         for place, graph in enumerate(found.graphs):
             x = place + (number - (len(PAPERS) - 1) / 2) * width
             unit = found.number(graph, program, "BS", KERNEL)
-            parts = [found.number(graph, program, name, field) / unit for field in (KERNEL, "overhead_ms")]
+            parts = [found.number(graph, program, name, field) / unit for field in (KERNEL, OVERHEAD)]
             top = draw_bar(plot, x, width * 0.9, name, parts, place == 0)
             for beginning, (low, high) in SAID.get((program, name), {}).items():
                 if graph.startswith(beginning):
