@@ -74,6 +74,17 @@ def compare_reasons():
     assert "pushed: one message decides what ANY gives" in explained("bfs", in_edges=True)
     assert "messages by SUM are combined in a fixed order" in explained("float sums", ew.Push())
     assert "pulled when more than one in 3 edges sends" in explained("edge fields", in_edges=True)
+    even, hub = ew.generate.uniform(8, 24, seed=1), ew.Graph.from_edges(range(1, 60), [0] * 59)
+    for graph, told in (
+        (even, "a thread for each vertex: none has more than 48 in-edges"),
+        (hub, "laid out on"),
+    ):
+        assert graph.in_offsets[-1] == graph.num_arcs  # in-edges are there
+        program, values = PROGRAMS["float sums"]
+        prepared = Prepared(program, graph, "cuda")
+        result = prepared(**values)
+        assert_same(result, prepared.reference(values, program.max_supersteps), False)
+        assert told in result.explain()
     for name, in_edges, of_graph in (
         ("edge fields", True, 72),
         ("edge fields", False, 36),

@@ -167,6 +167,16 @@ def test_only_a_layout_that_nobody_asked_for_is_spare():
         assert decided(kind, schedule, True, on_gpu=True).layout_is_spare == expected
     found = decided("float sums", AUTO, True, on_gpu=True).without_layout()
     assert found == Delivery(False, True, True, why=(*IN_ORDER, "there was no room for a layout"))
+    found = decided("float sums", AUTO, True, on_gpu=True).by_threads()
+    why = (*IN_ORDER, "a thread for each vertex: none has more than 48 in-edges")
+    assert found == Delivery(False, True, True, balance=ew.ThreadMapped(), why=why)
+
+
+@pytest.mark.parametrize("send", ["slots", "edges"])
+def test_who_writes_into_a_buffer_is_said(send):
+    for kind in ("float sums", "all messages"):
+        found = decided(kind, ew.Schedule(ew.Buffered(send)), True, on_gpu=True)
+        assert found.buffered and found.by_edges == (send == "edges") and not found.fused
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from edgewise.errors import ScheduleError
+from edgewise.layout.contract import HEAVY
 from edgewise.primitives.direction import AUTO, PULL, PUSH, SUM_RATIO
 from edgewise.program.inspect import Specification
-from edgewise.schedule import FOR_CLUSTERED, Balance, Buffered, Clustered, Layout, Pull, Push, Schedule
+from edgewise.schedule import (
+    FOR_CLUSTERED,
+    Balance,
+    Buffered,
+    Clustered,
+    Layout,
+    Pull,
+    Push,
+    Schedule,
+    ThreadMapped,
+)
 
 
 class Delivery(NamedTuple):
@@ -71,6 +82,12 @@ class Delivery(NamedTuple):
     def direction(self) -> int:
         """AUTO, PUSH or PULL of `edgewise.primitives.direction`."""
         return PULL if not self.pushes else AUTO if self.in_edges else PUSH
+
+    def by_threads(self) -> "Delivery":
+        """This delivery where rows of in-edges are short and even: a thread gathers over each, and a layout would only
+        move vertices apart."""
+        why = f"a thread for each vertex: none has more than {HEAVY} in-edges"
+        return self._replace(layout=None, layout_is_spare=False, balance=ThreadMapped(), why=(*self.why, why))
 
     def without_layout(self) -> "Delivery":
         """This delivery where there is no room for a layout: vertices gather over the graph's own in-edges."""

@@ -103,6 +103,16 @@ def _in_degrees(graph: Graph) -> Any:
     return graph.gpu.in_degree.view(np.uint32)
 
 
+def largest_in_degree(graph: Graph) -> int:
+    """The largest in-degree of a graph that lies on the GPU as a whole, or that has in-edges."""
+    if not graph.num_vertices:
+        return 0
+    if not graph.built_on_gpu:
+        return int(graph.in_degree.max())
+    with room("in-degrees", 16 * graph.num_vertices):
+        return int(_in_degrees(graph).max())
+
+
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:
     """Whether there is room to make a layout: on the GPU, of whose memory a run may take `limit` bytes, or what is free
     if that is None; or on the host."""

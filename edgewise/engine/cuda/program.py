@@ -15,6 +15,7 @@ from edgewise.engine.cuda.layout import (
     LaidOut,
     has_room,
     host_has_room,
+    largest_in_degree,
     lay_out,
     num_places,
     places_bytes,
@@ -47,6 +48,7 @@ from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import capability, copy_of, device_number, empty, finish, room, wait
 from edgewise.kernels.cuda.placed import for_users, on_gpu, place, snapshot
 from edgewise.layout.clusters import clusters_bytes
+from edgewise.layout.contract import HEAVY
 from edgewise.layout.slots import ARC_BYTES
 from edgewise.memory import RefusedBySystem, Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
@@ -80,7 +82,6 @@ class GpuProgram(AbstractEngine):
                 "has equal shares, too"
             )
         self._asked = self._delivery = delivery
-        self._strategy = strategy
         self._form: type[Runs] = SuperstepRuns
         self._free: list[_Workspace] = []
         self._lock = threading.RLock()
@@ -118,8 +119,11 @@ class GpuProgram(AbstractEngine):
         if self._clusters_wanted:
             self._lay_out_in_clusters(limit, given)
             return
-        if delivery.layout and delivery.layout_is_spare and not has_room(graph, delivery.layout, limit):
-            delivery = delivery.without_layout()
+        if delivery.layout and delivery.layout_is_spare:
+            if not has_room(graph, delivery.layout, limit):
+                delivery = delivery.without_layout()
+            elif (graph.built_on_gpu or graph.has_in_edges) and self._has_short_rows():
+                delivery = delivery.by_threads()
         while True:
             try:
                 self._lay_out_as(delivery, limit, given)
@@ -133,6 +137,11 @@ class GpuProgram(AbstractEngine):
                 if not (delivery.layout and delivery.layout_is_spare and full):
                     raise
             delivery = delivery.without_layout()
+
+    def _has_short_rows(self) -> bool:
+        """Whether no vertex has so many in-edges that a layout would give these to more than a thread."""
+        graph = self._binding.graph
+        return graph.placement is None and graph.gpu.kept(largest_in_degree) <= HEAVY
 
     def _pays_to_cluster(self) -> bool:
         """Whether clusters may pay that nobody asked for, and are not there yet; it counts as a run."""
@@ -157,6 +166,7 @@ class GpuProgram(AbstractEngine):
     def _lay_out_as(self, delivery: Delivery, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out what this delivery needs."""
         spec, graph, self._delivery = self._binding.spec, self._binding.graph, delivery
+        self._strategy = strategy_of(delivery.balance)
         self._form = (
             ClusterRuns if delivery.by_clusters else BestFirstRuns if delivery.best_first else SuperstepRuns
         )
