@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.edge_vertex import FIELDS, is_sorted, same
-from benchmarks.papers.edge_vertex_plots import draw
+from benchmarks.papers.edge_vertex_claims import beside, claims_table, verdict
+from benchmarks.papers.edge_vertex_plots import blocks, draw
 from benchmarks.papers.edge_vertex_setup import thinned
 from benchmarks.papers.edge_vertex_tables import (
     PROGRAMS,
     ROW_MAJOR,
     UNSORTED,
     Found,
-    blocks,
     buckets_table,
     bytes_table,
-    claims_table,
     efficiency_table,
     extra_table,
     gains_table,
@@ -31,7 +30,6 @@ from benchmarks.papers.edge_vertex_tables import (
     stage_reads_table,
     stage_times_table,
     times_table,
-    verdict,
 )
 from benchmarks.table import fill
 
@@ -171,7 +169,12 @@ def test_goals(write: Write, rows: list[dict[str, object]]) -> None:
     assert cells(table, "PageRank: at least 1.6x over Medusa-like") == [
         "1.7 to 2.3x",
         "5.00x: 6 of 7 not measured",
+        "0 / 0 / 1",
     ]
+    assert cells(table, "more buckets, shorter time")[1] == "**yes**"
+    assert cells(table, "over CuSha-like, the whole, SSSP on Random")[:2] == ["2.7x", "-"]
+    assert cells(table, "finding the least and the largest degree")[1] == "not measured"
+    assert cells(table, "store efficiency of PageRank itself, RMAT and Random")[1] == "not measured"
     assert cells(table, "PageRank: the same without preprocessing")[1] == "2.22x"
     assert cells(table, "SSSP: at least 1.6x over Medusa-like")[1] == "not measured"
     assert cells(table, "gain by remapping: the vertex stage alone")[1] == "20.0%"
@@ -194,6 +197,11 @@ def test_a_goal_is_not_reached_by_what_was_not_measured() -> None:
     assert met(2, 9) == "2 to 9x: **yes**"
     assert met(3, math.nan) == "3x: 1 of 2 not measured"
     assert met(1, 10, 3, math.nan) == "1 to 10x: **no**, 1 of 4"
+
+
+def test_values_stand_beside_a_range() -> None:
+    assert beside([0.5, 1, 2, 3, 4, math.nan], 1, 3) == "1 / 3 / 1"
+    assert beside([math.nan], 1, 3) == beside([], 1, 3) == "-"
 
 
 def test_files_without_rows_have_tables(write: Write) -> None:

@@ -6,32 +6,26 @@ or gave a wrong answer, is NaN: no goal is reached by it.
 
 import csv
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.papers.edge_vertex_setup import CLAIMED, SORTED_MILLIONS
-from benchmarks.papers.load_balancing_claims import counted
-from benchmarks.papers.load_balancing_tables import shown, span
+from benchmarks.papers.load_balancing_tables import shown
 from benchmarks.table import markdown
 
 PROGRAMS = ("PageRank", "SSSP", "HCC")
 MEDUSA, PAPER, APART, CUSHA = "Medusa-like", "paper", "heavy apart", "CuSha-like"
 UNSORTED, ROW_MAJOR, RADIX = "paper, unsorted", "paper, row-major", "paper, radix sort"
+#: Among the sorts' rows: only the least and the largest key.
+EXTREMES = "extremes"
 PHASES = ("sending_ms", "gathering_ms", "computing_ms")
 VERTEX_STAGE = PHASES[1:]
 #: The paper's layout in the rows of the vertex stage.
 PAPERS_LAYOUT = "column-major, sorted"
-SYNTHETIC = ("RMAT", "Random")
 #: Speedups over Medusa, and gains in percent, that the paper's text has for its graphs.
 SAID_SPEEDUPS = {"PageRank": (1.7, 2.3), "SSSP": (1.6, 4.5), "HCC": (1.7, 3.7)}
 SAID_GAINS = {UNSORTED: (8, 20), ROW_MAJOR: (10, 25), RADIX: (5.1, 25.1)}
-#: What is aimed at: times as fast as Medusa-like; as preprocessing on the CPU, on Journal and on every graph; as
-#: `cupy.argsort`; gains in percent; efficiencies in percent; extra places in percent.
-SPEEDUP_GOAL, JOURNAL_GOAL, EVERYWHERE_GOAL, SORT_GOAL = 1.6, 33, 13, 3
-GAIN_GOALS = {UNSORTED: 8, ROW_MAJOR: 10, RADIX: 5}
-EFFICIENCY_GOAL, EXTRA_GOAL = 90, 3
 GAIN_NAMES = {UNSORTED: "sorting", ROW_MAJOR: "remapping", RADIX: "approximate over radix sort"}
 
 
@@ -142,27 +136,6 @@ class Found:
         return self.number("stage", graph, field, system=layout)
 
 
-def blocks(found: Found) -> dict[str, str]:
-    """The tables of the document, by the names of their places in it."""
-    return {
-        "claims": claims_table(found),
-        "graphs": graphs_table(found),
-        **{f"{program} times": times_table(found, program) for program in PROGRAMS},
-        **{f"{program} speedups": speedups_table(found, program) for program in PROGRAMS},
-        "preprocessing": preprocessing_table(found),
-        "phases": phases_table(found),
-        "gains": gains_table(found),
-        "sorts": sorts_table(found),
-        "buckets": buckets_table(found),
-        **{f"{kind} efficiency": efficiency_table(found, kind) for kind in ("warp", "load", "store")},
-        "stage reads": stage_reads_table(found),
-        "stage times": stage_times_table(found),
-        "remapping": remap_table(found),
-        "extra places": extra_table(found),
-        "bytes": bytes_table(found),
-    }
-
-
 def graphs_table(found: Found) -> str:
     """Table 2."""
     fields = ("vertices", "edges", "max_degree", "eta_percent")
@@ -242,7 +215,7 @@ def gains_table(found: Found) -> str:
 
 def sorts_table(found: Found) -> str:
     """Figure 11: milliseconds, and ratios."""
-    names = found.listed("sort", "system")
+    names = [name for name in found.listed("sort", "system") if name != EXTREMES]
     ratios = (("radix", "approximate"), ("merge", "approximate"))
     body = []
     for graph in found.listed("sort", "graph"):
@@ -357,93 +330,3 @@ def bytes_table(found: Found) -> str:
         ]
         body.append([graph, *(" + ".join(shown(size) for size in pair) for pair in sizes)])
     return markdown(["MB", *ours], body)
-
-
-def verdict(values: Iterable[float], least: float, most: float, digits: int, unit: str) -> str:
-    """The range of some numbers, and whether all are within bounds. It is not "yes" if one was not measured."""
-    listed = list(values)
-    missing = sum(math.isnan(value) for value in listed)
-    if missing == len(listed):
-        return "not measured"
-    holding = [least <= value <= most for value in listed]
-    met = counted(holding)
-    if missing and sum(holding) == len(listed) - missing:
-        met = f"{missing} of {len(listed)} not measured"
-    return f"{span(listed, digits, unit)}: {met}"
-
-
-def claims_table(found: Found) -> str:
-    """What is aimed at, what the paper says, and whether it was reached."""
-    right = [row["right"] == "True" for row in found.rows.values() if row["right"]]
-    body = [
-        ["every answer is right", "", counted(right)],
-        *_speedup_claims(found),
-        *_preprocessing_claims(found),
-        *_gain_claims(found),
-        *_efficiency_claims(found),
-    ]
-    return markdown(["goal", "paper", "measured"], body, left=3)
-
-
-def _speedup_claims(found: Found) -> list[list[str]]:
-    graphs, body = CLAIMED, []
-    for program in PROGRAMS:
-        ups = [found.speedup(graph, program, PAPER) for graph in graphs]
-        said = span(SAID_SPEEDUPS[program], 1, "x")
-        cell = verdict(ups, SPEEDUP_GOAL, math.inf, 2, "x")
-        body.append([f"{program}: at least {SPEEDUP_GOAL}x over Medusa-like", said, cell])
-        apart = verdict(
-            [found.speedup(graph, program, APART) for graph in graphs], SPEEDUP_GOAL, math.inf, 2, "x"
-        )
-        body.append([f"{program}: the same with heavy rows apart", "", apart])
-        alone = span((found.speedup_alone(graph, program, PAPER) for graph in graphs), 2, "x")
-        body.append([f"{program}: the same without preprocessing", "", alone])
-    return body
-
-
-def _preprocessing_claims(found: Found) -> list[list[str]]:
-    every = [found.preprocessing_ratio(graph) for graph in CLAIMED]
-    goals = (
-        (f"Journal: at least {JOURNAL_GOAL}x", "33x", [found.preprocessing_ratio("Journal")], JOURNAL_GOAL),
-        (f"every graph: at least {EVERYWHERE_GOAL}x", "13 to 55x", every, EVERYWHERE_GOAL),
-    )
-    return [
-        [f"preprocessing over that on the CPU, {text}", said, verdict(ratios, least, math.inf, 1, "x")]
-        for text, said, ratios, least in goals
-    ]
-
-
-def _gain_claims(found: Found) -> list[list[str]]:
-    sizes = [f"{millions} M" for millions in SORTED_MILLIONS]
-    ratios = [found.sort(size, "radix") / found.sort(size, "approximate") for size in sizes]
-    goal = f"sort of {', '.join(sizes)} keys: at least {SORT_GOAL}x over radix sort"
-    body = [[goal, "at least 6.1x", verdict(ratios, SORT_GOAL, math.inf, 2, "x")]]
-    for without, name in GAIN_NAMES.items():
-        gains = [found.gain(graph, without) for graph in CLAIMED]
-        goal = f"gain by {name}: at least {GAIN_GOALS[without]}%"
-        digits = 1 if without == RADIX else 0
-        said = span(SAID_GAINS[without], digits, "%")
-        body.append([goal, said, verdict(gains, GAIN_GOALS[without], math.inf, 1, "%")])
-    alone = [stage_gains(found, graph) for graph in CLAIMED]
-    for name, gains in zip(GAIN_NAMES.values(), zip(*alone, strict=True), strict=False):
-        body.append([f"gain by {name}: the vertex stage alone", "", span(gains, 1, "%")])
-    return body
-
-
-def _efficiency_claims(found: Found) -> list[list[str]]:
-    others = [graph for graph in CLAIMED if graph not in SYNTHETIC]
-    body = []
-    for kind, said in (("warp", "91.9 to 95.6%"), ("load", "90.1 to 92.1%")):
-        for text, graphs, layout, printed in (
-            ("RMAT and Random, the paper's layout", SYNTHETIC, PAPERS_LAYOUT, said),
-            ("other graphs, heavy apart", others, APART, ""),
-        ):
-            values = [found.stage(graph, layout, f"{kind}_percent") for graph in graphs]
-            goal = f"{kind} efficiency at least {EFFICIENCY_GOAL}%, {text}"
-            body.append([goal, printed, verdict(values, EFFICIENCY_GOAL, math.inf, 1, "%")])
-    extra = [found.run(graph, program, PAPER, "extra_percent") for graph in SYNTHETIC for program in PROGRAMS]
-    goal = f"extra places at most {EXTRA_GOAL}%, RMAT and Random, every program"
-    return [
-        *body,
-        [goal, "ego 2.3%, soc 0.89%, Random far lower", verdict(extra, -math.inf, EXTRA_GOAL, 2, "%")],
-    ]
