@@ -61,7 +61,7 @@ from benchmarks.papers.graffix_setup import (
     baselines,
     graphs,
 )
-from benchmarks.results import processor_name, versions
+from benchmarks.results import PROVENANCE, provenance
 from edgewise.approx.measure import compare
 
 FIELDS = (
@@ -69,8 +69,9 @@ FIELDS = (
     "technique", "balance", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy",
     "largest_error", "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent",
     "replicas", "clustered", "extra_percent", "place", "making_seconds", "rows",
-    "lane_fill", "sectors", "beside", "in_max_degree", "in_lane_fill", "in_sectors", "in_beside", "right", "machine",
+    "lane_fill", "sectors", "beside", "in_max_degree", "in_lane_fill", "in_sectors", "in_beside", "right",
 )  # fmt: skip
+COLUMNS = (*FIELDS, *PROVENANCE)
 PARTS = ("graphs", "making", "effect", "sweep", "access", "confluence")
 #: The algorithms that are swept: one whose answers do not change, and those whose answers do.
 SWEPT = ("SSSP", "PR", "BC")
@@ -325,7 +326,7 @@ def done(path: Path) -> set[Unit]:
         return set()
     with open(path, newline="") as file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or FIELDS) != FIELDS:
+        if tuple(reader.fieldnames or COLUMNS) != COLUMNS:
             sys.exit(
                 f"{path} has other columns; name a file that is not there, or one that this program wrote"
             )
@@ -336,7 +337,7 @@ def append(path: Path, found: list[dict[str, Any]]) -> None:
     """Write the rows of a unit at once, below those that are there."""
     is_new = not path.exists() or path.stat().st_size == 0
     with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         if is_new:
             writer.writeheader()
         writer.writerows(found)
@@ -367,7 +368,7 @@ def line(row: dict[str, Any]) -> str:
 
 def measure(path: Path, wanted: list[Unit], scale: int, num_sources: int, how: How, within: float) -> None:
     """Measure the units that a file does not have, until so many seconds have passed."""
-    machine = versions() if how.device == "cuda" else processor_name()
+    where = {"repeat": how.repeat, **provenance(how.device == "cuda")}
     started, known, finished = time.perf_counter(), graphs(scale), done(path)
     warm()
     left = [unit for unit in wanted if unit not in finished]
@@ -382,7 +383,7 @@ def measure(path: Path, wanted: list[Unit], scale: int, num_sources: int, how: H
                 source = known[name]
                 case = Case(name, source.like, source.make(), source.is_road, num_sources)
             found = rows(unit, case, how)
-            append(path, [row | {"machine": machine} for row in found])
+            append(path, [row | where for row in found])
             for row in found:
                 print(line(row), flush=True)
             print(f"{unit} took {time.perf_counter() - begun:.1f} s", flush=True)

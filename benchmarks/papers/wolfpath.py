@@ -20,7 +20,6 @@ Each answer that is timed is compared with that of another way, which its verifi
 """
 
 import argparse
-import csv
 import statistics
 import tempfile
 import time
@@ -39,14 +38,14 @@ from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
 from benchmarks.papers.wolfpath_near_far import NearFar
 from benchmarks.papers.wolfpath_setup import GRAPHS, PROGRAMS, Case, lists_of, transfer_ms
-from benchmarks.results import versions
+from benchmarks.results import rows_file
 from edgewise.graph.layers import load_in_layers, put_in_layers, save_in_layers
 from edgewise.kernels.cuda.memory import host_copy, most_threads
 
 FIELDS = (
     "part", "graph", "vertices", "edges", "layers", "lists", "program", "system", "flag", "min_edges", "iterations",
     "ms", "start_ms", "iteration_us", "launching_us", "waiting_us", "computing_us", "copying_us", "transfer_ms",
-    "bytes", "weight_bytes", "seconds", "limit", "wrong_percent", "right", "machine",
+    "bytes", "weight_bytes", "seconds", "limit", "wrong_percent", "right",
 )  # fmt: skip
 #: Who decides whether there is another sweep.
 HOST, KNOWN, GPU = "host", "known", "GPU"
@@ -370,18 +369,19 @@ def main() -> None:
     options = options_of(parser, "benchmarks.papers.wolfpath_plots", "measure, and write a CSV file")
     if options is None:
         return
-    machine, parts = versions(), set(options.parts.split(","))
+    parts = set(options.parts.split(","))
     # CuPy compiles its kernels when they are first used, and edgewise its own.
     small = Case("small", uniform_on_gpu(2000, 20_000, 1))
     for _ in flag_rows(small, 1):
         pass
     started = time.perf_counter()
-    with open(options.output, "w", newline="", buffering=1) as file, tempfile.TemporaryDirectory() as folder:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
+    with (
+        rows_file(options.output, FIELDS, options.repeat) as write,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         given = options.repeat, options.scale, options.limit, Path(folder)
         for row in rows(parts, options.graphs.split(","), *given):
-            writer.writerow(row | {"machine": machine})
+            write(row)
             print(f"{time.perf_counter() - started:6.1f} s  {line(row)}", flush=True)
 
 
