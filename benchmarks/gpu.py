@@ -3,7 +3,8 @@
 Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds: the graph lies
 on the GPU, the results stay there, layouts were made by the first call. Random sources are vertices with out-edges.
 Each result is checked by its verifier, that of a plain program by the built-in algorithm's, and a graph that is built
-by the one of the CPU.
+by the one of the CPU. Where pylibcugraph is installed, cuGraph runs the same beside each (`benchmarks.rivals_gpu`), and
+is checked by the built-in algorithm's.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import rows_file, versions
+from benchmarks.rivals_gpu import CuGraph, is_there
 from edgewise.kernels.door import cuda_door
 
 GRAPHS: dict[str, Callable[[], ew.Graph]] = {
@@ -166,6 +168,7 @@ def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) ->
         for row in build_rows(graph, repeat):
             yield known | row | {"goal_ms": goals["build"]}
     plain_calls = plain(graph, source) if programs and "bfs" in goals else {}
+    rival = CuGraph(graph, source) if is_there() else None
     for name in (name for name in goals if name != "build"):
         call = built_in(graph, source)[name]
         first = call()
@@ -200,6 +203,13 @@ def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) ->
                 "right": agrees(name, found, expected_of(name, graph, source)),
                 "explain": found.explain().replace("\n", "; "),
             }
+        if rival is not None and name in rival.calls:
+            milliseconds, found = timed(rival.calls[name], repeat)
+            yield {key: value for key, value in row.items() if key != "goal_ms"} | {
+                "what": f"cuGraph {rival.version}",
+                "ms": milliseconds,
+                "right": rival.is_right(name, found),
+            }
 
 
 def main() -> None:
@@ -213,6 +223,8 @@ def main() -> None:
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
     parser.add_argument("--output", help="a CSV file (default: benchmarks/results/DATE-GPU.csv)")
     options = parser.parse_args()
+    if not is_there():
+        print("pylibcugraph is not installed, so cuGraph is left out")
     today, gpu = datetime.date.today().isoformat(), versions().split(";")[0].replace(" ", "-")
     with rows_file(
         options.output or f"benchmarks/results/{today}-{gpu}.csv", COLUMNS, options.repeat

@@ -53,7 +53,7 @@ def rmat_on_gpu(scale: int, edges: int, seed: int, quadrants: tuple[float, ...])
 
 
 def road(name: str) -> Columns:
-    """A road network whose lengths are its weights, on the GPU."""
+    """A road network with the weights of its golden answers, on the GPU."""
     import cupy
 
     from tests.golden import load as golden

@@ -1,6 +1,6 @@
 """Zhu et al., "WolfPath: Accelerating Iterative Traversing-Based Graph Processing on GPU", IJPP 2019, run again.
 
-`python -m benchmarks.papers.wolfpath --output FILE.csv` measures Tables 2, 3, 5 and 7 and Figures 3 to 9; `--plot
+`python -m benchmarks.papers.wolfpath --output FILE.csv` measures Tables 2, 3 and 5 to 7 and Figures 3 to 9; `--plot
 FILE.csv` draws them beside the paper's numbers, and prints the tables of docs/papers/wolfpath.md.
 
 flags
