@@ -240,6 +240,32 @@ def test_road_graphs_of_dimacs(file: Any) -> None:
             read(file(broken, "a.gr"))
 
 
+@pytest.mark.parametrize("problem", ["tw", "td", "ds", "cep"])
+def test_graphs_of_pace(file: Any, problem: str) -> None:
+    text = f"c hi\np {problem} 4 3\n1 2\nc\n3 1\n2 3\n"
+    for name in ("a.gr", "a.xyz"):
+        graph = read(file(text, name))
+        assert edges_of(graph) == [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]
+        assert not (graph.directed or graph.weighted) and graph.vertices.tolist() == [1, 2, 3, 4]
+    both = read(file(text, "a.gr"), directed=True)
+    assert both.directed and both.num_edges == 6
+    for broken, options, message in (
+        (text, {"weighted": True}, "is a graph of PACE; it has no weights"),
+        (f"p {problem} 4 3\n1 2\n", {}, "declares 3 entries and holds 1"),
+        (f"p {problem} 4 1\n1 5\n", {}, ":2: .*expected an id from 1 to 4"),
+        (f"p {problem} 4 1\n1 2 7\n", {}, ":2: .*3 columns; expected 2"),
+        (
+            f"p {problem} 4\n",
+            {},
+            r":1: got 'p .* 4'; expected 'p sp VERTICES ARCS', or 'p tw VERTICES EDGES'",
+        ),
+        (f"p {problem} 4 -1\n", {}, ":1: got"),
+        ("p col 4 1\n1 2\n", {}, ":1: got 'p col 4 1'; expected 'p sp VERTICES ARCS'"),
+    ):
+        with pytest.raises(ParseError, match=message):
+            read(file(broken, "a.gr"), **options)
+
+
 # ---------------------------------------------------------------- Matrix Market
 
 

@@ -34,7 +34,16 @@ import edgewise as ew
 from benchmarks.gpu import built
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
-from benchmarks.papers.edge_vertex_setup import BY_EDGES, GRAPHS, LINEAR, SORTED_MILLIONS, SYSTEMS, UNSORTED
+from benchmarks.papers.edge_vertex_setup import (
+    BY_EDGES,
+    GRAPHS,
+    LINEAR,
+    PROFILED,
+    PROFILED_SUPERSTEPS,
+    SORTED_MILLIONS,
+    SYSTEMS,
+    UNSORTED,
+)
 from benchmarks.papers.load_balancing_setup import Columns
 from benchmarks.results import rows_file
 
@@ -348,12 +357,11 @@ def stage_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str
 
 def profile_rows(graph_name: str) -> Iterator[dict[str, Any]]:
     """Tables 5 and 7: the same of PageRank itself, all of whose supersteps are one kernel."""
-    from benchmarks.papers import edge_vertex_profile as profile
     from benchmarks.papers.edge_vertex_stage import profiled
 
-    for system, found in profiled(graph_name, profile.__name__, profile.PROFILED).items():
+    for system, found in profiled(graph_name, f"{__spec__.name}_profile", PROFILED).items():
         known = {"part": "profile", "graph": graph_name, "program": "PageRank", "system": system}
-        yield known | {"supersteps": profile.SUPERSTEPS, "repeat": 1} | found
+        yield known | {"supersteps": PROFILED_SUPERSTEPS, "repeat": 1} | found
 
 
 def baseline_rows(graph_name: str, made: Columns) -> Iterator[dict[str, Any]]:

@@ -9,20 +9,7 @@ import sys
 
 import edgewise as ew
 from benchmarks.papers.edge_vertex import Ranks, fresh
-from benchmarks.papers.edge_vertex_setup import GRAPHS, SYSTEMS
-
-#: Without sorting and remapping, with one of them, with both; and what else is of interest.
-PROFILED = (
-    "Medusa-like",
-    "paper, row-major",
-    "paper, unsorted",
-    "paper",
-    "paper, numbers kept",
-    "paper, slots send",
-    "heavy apart",
-    "pull",
-)
-SUPERSTEPS = 3
+from benchmarks.papers.edge_vertex_setup import GRAPHS, PROFILED, PROFILED_SUPERSTEPS, SYSTEMS
 
 
 def main() -> None:
@@ -33,11 +20,11 @@ def main() -> None:
     graph = fresh(made)
     prepared = [ew.prepare(Ranks, graph, device="cuda", schedule=SYSTEMS[name]) for name in PROFILED]
     for run in prepared:
-        run(max_supersteps=SUPERSTEPS)
+        run(max_supersteps=PROFILED_SUPERSTEPS)
     cupy.cuda.get_current_stream().synchronize()
     cupy.cuda.profiler.start()
     for run in prepared:
-        run(max_supersteps=SUPERSTEPS)
+        run(max_supersteps=PROFILED_SUPERSTEPS)
     cupy.cuda.get_current_stream().synchronize()
     cupy.cuda.profiler.stop()
 

@@ -27,6 +27,19 @@ SYSTEMS: dict[str, ew.Schedule] = {
     "pull, renumbered": ew.Schedule(ew.Pull(), layout=ew.Layout(renumber=True)),
     "automatic": ew.Schedule(),
 }
+#: Of which PageRank is profiled: without sorting and remapping, with one of them, with both, and what else is of
+#: interest; and for how many supersteps.
+PROFILED = (
+    "Medusa-like",
+    "paper, row-major",
+    "paper, unsorted",
+    "paper",
+    "paper, numbers kept",
+    "paper, slots send",
+    "heavy apart",
+    "pull",
+)
+PROFILED_SUPERSTEPS = 3
 SORTED_MILLIONS = (1, 4, 16)
 #: With these the largest in-degree of "Journal, hubs" is about the 2,454 that the paper prints for com-LiveJournal.
 HUBS = (0.4963, 0.15, 0.15, 0.2037)

@@ -1,7 +1,11 @@
-"""Road graphs of the Ninth DIMACS Implementation Challenge: "p sp n m", then "a u v w" for each arc, ids 1..n.
+"""Graphs of challenges, in files of the suffix .gr: a problem line with the sizes, then a line for each edge, ids 1..n.
 
-http://www.diag.uniroma1.it/challenge9/format.shtml. Lines that start with c are comments.
+Road graphs of the Ninth DIMACS Implementation Challenge have "p sp n m", then "a u v w" for each arc
+(http://www.diag.uniroma1.it/challenge9/format.shtml). Undirected graphs of PACE have "p tw n m", or another word for
+the problem, then "u v" for each edge (https://pacechallenge.org/2017/treewidth). Lines that start with c are comments.
 """
+
+from dataclasses import replace
 
 from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
@@ -13,31 +17,46 @@ from edgewise.io.table import is_data
 from edgewise.text import shortened
 
 _COMMENTS = "c"
+_PATHS = "sp"
+#: The words for problems of PACE: tree width, tree depth and vertex cover, dominating sets, cluster editing.
+_OF_PACE = ("tw", "td", "ds", "cep")
 _WEIGHT_COLUMN = 3
 #: Characters of comments before the problem line of a file whose name does not say that it is of this format.
 _LONGEST_COMMENTS = 2**24
 
 
 def _plan(file: TextFile, options: ReadOptions) -> Plan:
-    """Read the line of sizes; each is directed, and has a weight."""
-    weight = None if options.weighted is False else _WEIGHT_COLUMN
-    layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS)
-    return plan_sized(file, layout, _read_problem(file), options)
+    """Read the problem line; arcs of paths have a weight, edges of PACE no direction and no weight."""
+    problem, sizes = _read_problem(file)
+    if problem == _PATHS:
+        weight = None if options.weighted is False else _WEIGHT_COLUMN
+        layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS)
+        return plan_sized(file, layout, sizes, options)
+    if options.weighted:
+        raise ParseError(f"{file.path} is a graph of PACE; it has no weights to read with weighted=True")
+    layout = LineLayout(num_columns=2, comments=_COMMENTS)
+    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
+    return replace(plan, directed=bool(options.directed))
 
 
-def _read_problem(file: TextFile) -> Sizes:
-    """The sizes that the first line after the comments declares."""
-    expected = "'p sp VERTICES ARCS'"
+def _read_problem(file: TextFile) -> tuple[str, Sizes]:
+    """The problem and the sizes that the first line after the comments declares."""
+    expected = "'p sp VERTICES ARCS', or 'p tw VERTICES EDGES'"
     for number, line in enumerate(file.lines(), start=1):
         if is_data(line, _COMMENTS):
             words = line.split(maxsplit=4)
-            if words[:2] != ["p", "sp"] or len(words) != 4:
+            if not _is_problem(words):
                 raise ParseError(
                     f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}. "
                     "For other files of this name, give format='edgelist'"
                 )
-            return Sizes(number, *sizes_of(file, number, line, words[2:], expected))
+            return words[1], Sizes(number, *sizes_of(file, number, line, words[2:], expected))
     raise ParseError(f"{file.path} has no line {expected} after its comments")
+
+
+def _is_problem(words: list[str]) -> bool:
+    """Whether the words of a line are those of a problem line of these formats, whatever its sizes."""
+    return len(words) == 4 and words[0] == "p" and words[1] in (_PATHS, *_OF_PACE)
 
 
 def _looks_like(file: TextFile) -> bool:
@@ -47,8 +66,7 @@ def _looks_like(file: TextFile) -> bool:
     for line in file.lines():
         words, length = line.split(), length + len(line)
         if words and words[0] != _COMMENTS:
-            sizes = words[2:]
-            return words[:2] == ["p", "sp"] and len(sizes) == 2 and all(size.isdecimal() for size in sizes)
+            return _is_problem(words) and all(size.isdecimal() for size in words[2:])
         if length > _LONGEST_COMMENTS:
             break
     return False

@@ -20,11 +20,14 @@ from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
 from edgewise.io.source import TextFile
+from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
-FORMATS = (MATRIX_MARKET, DIMACS, DELIMITED, EDGE_LIST)
+FORMATS = (MATRIX_MARKET, DIMACS, TNTP, DELIMITED, EDGE_LIST)
+#: Those whose first lines cannot be mistaken.
+_SURE = (MATRIX_MARKET, DIMACS, TNTP)
 #: The name of the format that `edgewise.load` reads.
 _OWN = "edgewise"
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
@@ -57,11 +60,12 @@ def read(
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr) or "edgewise"; None to tell by
-            suffix or content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" or
+            "edgewise"; None to tell by suffix or content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON
+            or DOT are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
-            is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own, with a
-            warning; see `parallel_edges`.
+            or a graph of PACE is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own,
+            with a warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
@@ -175,10 +179,10 @@ def _by_looks(file: TextFile) -> Format:
         ParseError: the file is of a format that is not read.
     """
     by_suffix = next((known for known in FORMATS if file.suffix in known.suffixes), None)
-    if by_suffix in (MATRIX_MARKET, DIMACS):
+    if by_suffix in _SURE:
         return by_suffix
     if by_suffix is not DELIMITED:
-        sure = next((known for known in (MATRIX_MARKET, DIMACS) if known.looks_like(file)), None)
+        sure = next((known for known in _SURE if known.looks_like(file)), None)
         if sure is not None:
             return sure
     refuse_foreign(file)
