@@ -116,7 +116,9 @@ def test_names_like_first_lines_of_other_formats_stay_names(file: Any, text: str
 
 def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
-    with pytest.raises(ParseError, match="format is 'metis'; expected matrix-market, dimacs, tntp, csv, edgelist"):
+    with pytest.raises(
+        ParseError, match="format is 'metis'; expected matrix-market, dimacs, tntp, csv, edgelist"
+    ):
         read(file("1 2\n"), format="metis")
     with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):
         read(file(f"{MATRIX} pattern general\n2 2 0\n", "a.mtx"), names=True, delimiter=",")
