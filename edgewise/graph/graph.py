@@ -1,14 +1,13 @@
 """The class `Graph`."""
 
-from collections import OrderedDict
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
+from edgewise.graph.adjacency import Adjacency
 from edgewise.graph.checks import (
     as_count,
     as_rows,
@@ -18,35 +17,21 @@ from edgewise.graph.checks import (
     check_symmetric,
     ids_in_order,
 )
-from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
-from edgewise.graph.gpu_rows import GpuRows, gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_array, as_id_column, is_sequence
-from edgewise.graph.making import (
-    AnyRows,
-    Made,
-    bytes_held,
-    making_array,
-    needed_on_host,
-    stored,
-    transposed,
-    weight_dtype,
-)
+from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
+from edgewise.graph.ids import Ids, as_id_column, is_sequence
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
-from edgewise.graph.resident import Placement, Resident
 from edgewise.graph.weights import as_weights
-from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
-from edgewise.layout.slots import arrange, degrees_of
-from edgewise.memory import Step, check_free, give_back, held, in_turn, naming_memory_errors
+from edgewise.memory import check_free, naming_memory_errors
 from edgewise.text import html_table, shown
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph:
+class Graph(Adjacency):
     """A directed or undirected graph that does not change once it is made.
 
     Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
@@ -66,66 +51,6 @@ class Graph:
             shape (num_arcs,); None unless made by ``from_edges(..., number_edges=True)``. Edge fields of a program take
             ``column[graph.edge_numbers]``, a column of edges in the order of arcs.
     """
-
-    def __init__(
-        self, rows: AnyRows, ids: Ids, directed: bool, num_loops: int, num_arcs: int | None = None
-    ) -> None:
-        check_flags(GraphError, directed=directed)
-        self._ids, self._rows = ids, rows.sealed() if isinstance(rows, csr.Rows) else rows
-        self.num_vertices = ids.num_vertices
-        self.num_arcs = len(rows.targets) if num_arcs is None else num_arcs
-        self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
-        self.directed = bool(directed)
-        self._edge_numbers: np.ndarray | None = None
-        #: Programs laid out for this graph, see `edgewise.run`.
-        self.programs: OrderedDict[Any, Any] = OrderedDict()
-        #: What lies on the GPU for this graph, and which parts if not all do: see `edgewise.graph.resident`.
-        self.residents: dict[Any, Any] = {}
-        self.placement: Placement | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but what is laid out for this graph."""
-        return {**vars(self), "programs": OrderedDict(), "residents": {}, "placement": None}
-
-    @property
-    def itself(self) -> "Graph":
-        """This graph itself, also if it is reached through a weak proxy."""
-        return self
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """Where the arcs of each vertex begin."""
-        return self._rows.offsets
-
-    @property
-    def targets(self) -> np.ndarray:
-        """Where each arc goes."""
-        return self._rows.targets
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """The weight of each arc, or None."""
-        return self._rows.weights
-
-    @property
-    def edge_numbers(self) -> np.ndarray | None:
-        """The edge of each arc, or None."""
-        return self._rows.edge_numbers if isinstance(self._rows, FileRows) else self._edge_numbers
-
-    @property
-    def gpu(self) -> Resident:
-        """This graph's arrays on the GPU; they are copied there once."""
-        return Resident(self)
-
-    @property
-    def needed_on_host(self) -> int:
-        """Bytes that a graph built on a GPU, or in a file, will take on the host, for arrays not copied yet."""
-        return needed_on_host(self._rows)
-
-    def check_unchanged(self) -> None:
-        """Refuse a graph from `edgewise.load` whose file was cut short or written to. Raises FileChangedError."""
-        if isinstance(self._rows, FileRows):
-            self._rows.file.check_unchanged()
 
     def save(
         self, path: Any, *, in_edges: bool = False, progress: Callable[[int], None] | None = None
@@ -320,165 +245,115 @@ class Graph:
         shape = (self.num_vertices, self.num_vertices)
         return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
-    @property
-    def weight_dtype(self) -> np.dtype | None:
-        """The dtype of `weights`, or None; nothing is copied or read for it."""
-        return weight_dtype(self._rows)
+    def __len__(self) -> int:
+        """The number of vertices."""
+        return self.num_vertices
 
-    @property
-    def weighted(self) -> bool:
-        """Whether edges have weights."""
-        return self.weight_dtype is not None
+    def __iter__(self) -> Iterator[Any]:
+        """The ids of the vertices, in index order."""
+        return iter(self.vertices.tolist())
 
-    @property
-    def stored(self) -> Any:
-        """The rows where they lie, as `csr.Rows`: CuPy arrays if the graph was built on a GPU, else NumPy arrays."""
-        return stored(self._rows)
+    def __contains__(self, vertex: Any) -> bool:
+        """Whether a vertex has this id."""
+        try:
+            self._one(vertex)
+        except (GraphError, TypeError):  # an id that cannot be looked up is none
+            return False
+        return True
 
-    @property
-    def stored_in_edges(self) -> Any:
-        """The in-edges where they lie, as `csr.Rows`; made if they are not there yet."""
-        return stored(self._in_edges)
+    def neighbors(self, vertex: Any) -> np.ndarray:
+        """The vertices to which edges of a vertex lead, in the order of the input, each as often as there are edges.
 
-    @property
-    def built_on_gpu(self) -> bool:
-        """Whether the graph was built on a GPU."""
-        return isinstance(self._rows, GpuRows)
+        Args:
+            vertex: its id.
 
-    @property
-    def vertices(self) -> np.ndarray:
-        """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
-        return self._ids.array
-
-    @property
-    def has_names(self) -> bool:
-        """Whether the ids are strings; nothing is read for it."""
-        return self._ids.are_names
-
-    def index_of(self, vertex: Any) -> Any:
-        """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
+        Returns:
+            Ids, shape (out-degree,).
 
         Raises:
-            GraphError: an id that is not in the graph.
+            GraphError: no vertex has this id.
         """
+        return self.ids_of(self.targets[self._row(self._one(vertex))])
+
+    def degree(self, vertex: Any) -> int:
+        """The number of ends of edges at a vertex: of a directed graph edges out of it and into it, and a loop is two.
+
+        The first call for a directed graph counts in-degrees, O(m); others take O(degree).
+
+        Raises:
+            GraphError: no vertex has this id.
+        """
+        index = self._one(vertex)
+        if self.directed:
+            return int(self.out_degree[index]) + int(self.in_degree[index])
+        targets = self.targets[self._row(index)]
+        return len(targets) + int(np.count_nonzero(targets == index))
+
+    def has_edge(self, source: Any, target: Any) -> bool:
+        """Whether an edge leads from one vertex to another. O(out-degree).
+
+        Raises:
+            GraphError: no vertex has one of these ids.
+        """
+        wanted = self._one(target)
+        return bool((self.targets[self._row(self._one(source))] == wanted).any())
+
+    def reverse(self) -> "Graph":
+        """The graph with all edges turned round; an undirected graph is its own. Arrays of in-edges are shared."""
+        return Graph(self._in_edges, self._ids, True, 0, self.num_arcs) if self.directed else self
+
+    def to_undirected(self, parallel_edges: ParallelEdges = "first") -> "Graph":
+        """The graph without directions, with all vertices, those without edges, too; an undirected graph is its own.
+
+        Args:
+            parallel_edges: what becomes of several arcs between two vertices, whichever way they lead: one edge with
+                the "first" weight, the "min" or the "sum" of the weights; "keep" makes an edge of each, so that u to v
+                and v to u are two.
+
+        Raises:
+            GraphError: ``parallel_edges`` is none of these, or a sum that its dtype cannot hold.
+        """
+        check_choice("parallel_edges", parallel_edges, ParallelEdges)
+        if not self.directed:
+            return self
+        return Graph._from_indices(self.sources, self.targets, self.weights, False, self._ids, parallel_edges)
+
+    def subgraph(self, vertices: Any) -> "Graph":
+        """The graph of some vertices and of all edges between them; they stay in their order, and keep their ids.
+
+        Args:
+            vertices: a sequence of ids; one that stands there twice counts once.
+
+        Raises:
+            GraphError: an id that is not in the graph, or no sequence.
+        """
+        if not is_sequence(vertices):
+            raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence of vertices")
+        kept = np.zeros(self.num_vertices, np.bool_)
+        kept[self._ids.indices_of(vertices)] = True
+        arcs = np.flatnonzero(kept[self.sources] & kept[self.targets])
+        place, old = np.cumsum(kept, dtype=np.int32) - 1, np.flatnonzero(kept)
+        source, target = place[self.sources[arcs]], place[self.targets[arcs]]
+        offsets = np.zeros(len(old) + 1, csr.offset_dtype(len(arcs)))
+        np.cumsum(np.bincount(source, minlength=len(old)), out=offsets[1:])
+        weights = None if self.weights is None else self.weights[arcs]
+        loops = 0 if self.directed else int(np.count_nonzero(source == target))
+        return Graph(
+            csr.Rows(offsets, target, weights),
+            ids_in_order(self._ids.of(old), len(old)),
+            self.directed,
+            loops,
+        )
+
+    def _one(self, vertex: Any) -> int:
+        """The index of one vertex."""
         if is_sequence(vertex):
-            return self._ids.indices_of(vertex)
+            raise GraphError(f"got {shown(vertex)}; expected the id of one vertex")
         return self._ids.index_of(vertex)
 
-    def looking_up(self, vertex: Any) -> Step:
-        """The memory that `index_of` takes for a vertex or a sequence of them."""
-        return self._ids.looking_up(vertex)
-
-    def reading_ids(self) -> Step:
-        """The memory that reading `vertices` takes if they are in a file and were not read yet."""
-        return self._ids.reading()
-
-    def ids_of(self, indices: Any) -> np.ndarray:
-        """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
-        found, n = as_array(indices, "the array of indices"), self.num_vertices
-        if found.size == 0:
-            return self._ids.of(np.empty(found.shape, np.int64))
-        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
-            raise GraphError(f"ids_of got {shown(indices)}; expected indices from 0 to {n - 1}")
-        return self._ids.of(found)
-
-    @cached_property
-    def sources(self) -> np.ndarray:
-        """The source of each arc, int32, shape (num_arcs,), in the order of `targets`."""
-        return sealed(csr.row_of_arcs(self.offsets))
-
-    @cached_property
-    def out_degree(self) -> np.ndarray:
-        """The number of arcs out of each vertex, int32, shape (num_vertices,)."""
-        return csr.row_lengths(self.offsets)
-
-    @cached_property
-    def in_degree(self) -> np.ndarray:
-        """The number of arcs into each vertex, int32, shape (num_vertices,)."""
-        if not self.directed:
-            return self.out_degree
-        if self.has_in_edges or self.built_on_gpu:
-            return csr.row_lengths(self.in_offsets)
-        return sealed(degrees_of(self.targets, self.num_vertices).view(np.int32))
-
-    @cached_property
-    def _in_edges(self) -> AnyRows:
-        """The in-edges; those of an undirected graph are its rows."""
-        return transposed(self._rows) if self.directed else self._rows
-
-    @property
-    def has_in_edges(self) -> bool:
-        """Whether `in_sources` and the like are there already, so that reading them costs nothing."""
-        in_file = isinstance(self._rows, FileRows) and self._rows.in_edges is not None
-        return not self.directed or in_file or Made.IN_EDGES.value in vars(self)
-
-    def make_in_edges(self) -> None:
-        """Make the in-edges now, unless they are there already; the graph keeps them."""
-        _ = self._in_edges
-
-    def making(self, *arrays: Made) -> Step:
-        """The host's memory that it takes to make these arrays one after the other, and to copy the graph from a GPU.
-
-        Arrays that exist take nothing.
-        """
-        there = {*vars(self), *([Made.IN_EDGES.value] if self.has_in_edges else [])}
-        missing = [array for array in arrays if array.value not in there]
-        return in_turn(held(self.needed_on_host), *map(self._making, missing))
-
-    def _making(self, array: Made) -> Step:
-        """The host's memory that it takes to make an array."""
-        if array is Made.IN_DEGREE and not self.directed:
-            return self.making(Made.OUT_DEGREE)
-        return making_array(array, self._rows, self.num_vertices, self.num_arcs, self.directed)
-
-    @property
-    def in_offsets(self) -> np.ndarray:
-        """The offsets of the in-edges of each vertex (compressed sparse columns); made once, on demand."""
-        return self._in_edges.offsets
-
-    @property
-    def in_sources(self) -> np.ndarray:
-        """The sources of the arcs into each vertex, int32, shape (num_arcs,).
-
-        The sources of one vertex ascend; parallel arcs are in the order of `targets`. An undirected graph gives its
-        `targets`, in the order of the input.
-        """
-        return self._in_edges.targets
-
-    @property
-    def in_weights(self) -> np.ndarray | None:
-        """The weights in the order of `in_sources`."""
-        return self._in_edges.weights
-
-    @cached_property
-    def in_arcs(self) -> np.ndarray:
-        """For each arc in the order of `in_sources`, its place in `targets`; shape (num_arcs,)."""
-        if self.directed:
-            return sealed(csr.arcs_by_target(self.offsets, self.targets))
-        arcs = csr.twin_arcs(self.offsets, self.targets)
-        give_back(16 * self.num_arcs)
-        return sealed(arcs)
-
-    @cached_property
-    def slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """The slots of a message buffer: the first slot of each vertex, shape (num_vertices + 1,), and the slot of each
-        arc of `targets`, shape (num_arcs,), unsigned.
-
-        Slots are sorted by target, then by source. The in-edges themselves are not made.
-        """
-        n, dtype = self.num_vertices, self.offsets.dtype
-        units, slots, _ = arrange(
-            self.targets, n, f"u{dtype.itemsize}", arcs=False, sort=None, group_size=1, split=False
-        )
-        return units.begin.astype(dtype), slots
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays held now, those made on demand included; strings count as their references.
-
-        Of a graph from `edgewise.load`, those in the file count, and those copied into memory.
-        """
-        return bytes_held([self._ids, *vars(self).values(), *vars(self).get(Made.SLOTS.value, ())])
+    def _row(self, index: int) -> slice:
+        """Which arcs a vertex has."""
+        return slice(*self.offsets[index : index + 2].tolist())
 
     def __repr__(self) -> str:
         """The size and kind of the graph."""
