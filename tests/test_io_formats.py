@@ -38,9 +38,7 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("suffix", "format_name", "package"),
     [
-        ("metis", "METIS", "networkit"),
-        ("graph", "METIS", "networkit"),
-        ("GRAPH.gz", "METIS", "networkit"),
+        ("GML.gz", "GML", "networkx"),
         ("gml", "GML", "networkx"),
         ("graphml.xz", "GraphML", "networkx"),
         ("gexf", "GEXF", "networkx"),
@@ -117,9 +115,10 @@ def test_names_like_first_lines_of_other_formats_stay_names(file: Any, text: str
 def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
     with pytest.raises(
-        ParseError, match="format is 'metis'; expected matrix-market, dimacs, tntp, csv, edgelist"
+        ParseError,
+        match="format is 'gml'; expected matrix-market, dimacs, tntp, metis, adjacency, csv, edgelist",
     ):
-        read(file("1 2\n"), format="metis")
+        read(file("1 2\n"), format="gml")
     with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):
         read(file(f"{MATRIX} pattern general\n2 2 0\n", "a.mtx"), names=True, delimiter=",")
 

@@ -10,6 +10,7 @@ from edgewise.graph import Graph, load
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.io.adjacency import ADJACENCY, METIS
 from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
@@ -25,9 +26,9 @@ from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
-FORMATS = (MATRIX_MARKET, DIMACS, TNTP, DELIMITED, EDGE_LIST)
-#: Those whose first lines cannot be mistaken.
-_SURE = (MATRIX_MARKET, DIMACS, TNTP)
+FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, DELIMITED, EDGE_LIST)
+#: Those whose suffixes, or first lines, cannot be mistaken.
+_SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY)
 #: The name of the format that `edgewise.load` reads.
 _OWN = "edgewise"
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
@@ -60,12 +61,13 @@ def read(
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" or
-            "edgewise"; None to tell by suffix or content. Files that look like METIS, GML, GraphML, GEXF, Pajek, JSON
-            or DOT are then refused.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp",
+            "metis" (.graph, .metis), "adjacency" (.graph-txt: the number of vertices, then a line of successors for
+            each from 0 on, as WebGraph writes it) or "edgewise"; None to tell by suffix or content. Files that look
+            like GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
-            or a graph of PACE is undirected. Where the file has "u v" and "v u", each line becomes an edge of its own,
-            with a warning; see `parallel_edges`.
+            and a graph of PACE or METIS are undirected. Where the file has "u v" and "v u", each line becomes an edge
+            of its own, with a warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns

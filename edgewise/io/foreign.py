@@ -8,8 +8,6 @@ from edgewise.io.table import DECLARED_IDS
 
 #: Suffixes of file names, the formats that have them, and a package that reads these.
 _SUFFIXES = {
-    ".metis": ("METIS", "networkit"),
-    ".graph": ("METIS", "networkit"),
     ".gml": ("GML", "networkx"),
     ".graphml": ("GraphML", "networkx"),
     ".gexf": ("GEXF", "networkx"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
+from edgewise.io.rows import RowLayout
 from edgewise.io.source import TextFile
 
 
@@ -22,7 +23,7 @@ class Plan:
         doubt: what to warn of if the columns may have been meant otherwise.
     """
 
-    layout: LineLayout
+    layout: LineLayout | RowLayout
     options: ReadOptions
     skip: int
     both_directions: bool

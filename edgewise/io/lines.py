@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -51,6 +52,10 @@ class LineLayout:
     whole_weights: bool = True
     fractions: bool = True
 
+    def scan(self, file: TextFile) -> "Scan":
+        """A scan of a file of such lines."""
+        return Scan(file, self)
+
     def words(self) -> np.ndarray:
         """The layout as the compiled scan takes it."""
         delimiter = tokens.WHITESPACE if self.delimiter is None else ord(self.delimiter)
@@ -64,6 +69,17 @@ class LineLayout:
         marks = np.zeros(256, np.bool_)
         marks[list(self.comments.encode())] = True
         return marks
+
+
+class Layout(Protocol):
+    """How edges stand in a file: in lines of their own, or in rows of neighbours (`edgewise.io.rows`)."""
+
+    @property
+    def names(self) -> bool:
+        """Whether ids are names."""
+
+    def scan(self, file: TextFile) -> "Scan":
+        """A scan of a file."""
 
 
 @dataclass
@@ -80,7 +96,7 @@ class LongIdError(Exception):
     """An id has more digits than the scan reads as an integer."""
 
 
-def read_edges(file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> Edges:
+def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
     """All edges of a file.
 
     Args:
@@ -94,7 +110,7 @@ def read_edges(file: TextFile, layout: LineLayout, options: ReadOptions, skip: i
         LongIdError: an integer id beyond 64 bits; read it as a name.
         MemoryLimitError: the graph of these edges does not fit.
     """
-    scan = _Scan(file, layout)
+    scan = layout.scan(file)
     for text, done in scan.texts(skip, options):
         needed = scan.bytes_of_graph(options) + _SCAN_BYTES * len(text)
         file.budget.check(needed, partial(scan.bytes_of_whole, options, text, done))
@@ -111,8 +127,8 @@ class EdgePieces:
         bytes_of_block: what reading the last block has taken.
     """
 
-    def __init__(self, file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> None:
-        self._scan, self._options, self._skip = _Scan(file, layout), options, skip
+    def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
+        self._scan, self._options, self._skip = layout.scan(file), options, skip
         self.bytes_of_names = self.bytes_of_block = 0
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
@@ -160,8 +176,9 @@ class _Names:
         return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-class _Scan:
-    """A scan in progress: the edges read so far, and the arrays that the compiled code writes to."""
+class Scan:
+    """A scan in progress: the edges read so far, and the arrays that the compiled code writes to. That of rows of
+    neighbours is in `edgewise.io.rows`."""
 
     def __init__(self, file: TextFile, layout: LineLayout) -> None:
         self._file = file
@@ -218,6 +235,10 @@ class _Scan:
             done += len(block)
             if options.progress is not None:
                 options.progress(done)
+        self.finish()
+
+    def finish(self) -> None:
+        """Check what is known when the whole file was read."""
 
     def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
         names = self._names
@@ -329,8 +350,9 @@ def _narrow(column: np.ndarray) -> np.ndarray:
     return column.astype(np.int32 if fits else np.int64)
 
 
-def read_edges_of_any_id(file: TextFile, layout: LineLayout, options: ReadOptions, skip: int = 0) -> Edges:
+def read_edges_of_any_id(file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> Edges:
     """Like `read_edges`, but integer ids may have any number of digits: long ones come as names."""
     with contextlib.suppress(LongIdError):
         return read_edges(file, layout, options, skip)
+    assert isinstance(layout, LineLayout)  # rows are of known ids
     return read_edges(file, replace(layout, names=True, only_digits=True), options, skip)

@@ -7,6 +7,7 @@ from edgewise.graph.ids import MAX_VERTICES
 from edgewise.io.formats import Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
+from edgewise.io.rows import RowLayout
 from edgewise.io.source import TextFile
 from edgewise.text import shortened
 
@@ -42,8 +43,10 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
     return tuple(map(int, words))
 
 
-def plan_sized(file: TextFile, layout: LineLayout, sizes: Sizes, options: ReadOptions) -> Plan:
-    """How to read the edges of a file that declares its sizes.
+def plan_sized(
+    file: TextFile, layout: LineLayout | RowLayout, sizes: Sizes, options: ReadOptions, base: int = 1
+) -> Plan:
+    """How to read the edges of a file that declares its sizes, and whose ids are from a base on.
 
     Raises:
         ParseError: more vertices than a graph may have.
@@ -56,8 +59,8 @@ def plan_sized(file: TextFile, layout: LineLayout, sizes: Sizes, options: ReadOp
         )
     directed = options.directed is not False
     return Plan(
-        replace(layout, ids=(1, vertices)),
-        replace(options, num_vertices=vertices, index_base=1),
+        replace(layout, ids=(base, base + vertices - 1)),
+        replace(options, num_vertices=vertices, index_base=base),
         sizes.line,
         both_directions=not directed,
         directed=directed,

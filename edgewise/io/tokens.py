@@ -46,7 +46,7 @@ def _is_blank(c: Any) -> Any:
 
 
 @device_function
-def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
+def field_at(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
     """The field at p: its start, its stop, where the next one begins (past `end` if there is none), and
     whether it stands in quotes (2: quotes that are not closed at its end)."""
     while p < end and text[p] != delimiter and _is_blank(text[p]):
@@ -79,7 +79,7 @@ def _field(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
 
 
 @device_function
-def _integer(text: Any, start: Any, stop: Any) -> Any:
+def integer_at(text: Any, start: Any, stop: Any) -> Any:
     """An integer of 64 bits, and what is wrong if the field has none."""
     p, negative = start, False
     if p < stop and (text[p] == _MINUS or text[p] == _PLUS):
@@ -131,7 +131,7 @@ def _float(text: Any, start: Any, stop: Any) -> Any:
     if p < stop:
         if text[p] | 32 != 101:  # e
             return 0.0, NOT_A_NUMBER
-        power, wrong = _integer(text, p + np.uint64(1), stop)
+        power, wrong = integer_at(text, p + np.uint64(1), stop)
         if wrong != DONE:
             return 0.0, NOT_A_NUMBER
         exponent += power
@@ -204,13 +204,13 @@ def _id(
 ) -> Any:
     """The id in a field, an integer or the number of a name, and what is wrong if the field has none."""
     if pool is None:
-        number, wrong = _integer(text, start, stop)
+        number, wrong = integer_at(text, start, stop)
         if wrong == DONE and (number < layout[LOWEST] or number > layout[HIGHEST]):
             wrong = OUT_OF_RANGE
         return number, wrong
     if start == stop:
         return np.int64(0), NO_NAME
-    if layout[ONLY_DIGITS] and _integer(text, start, stop)[1] == NOT_AN_INTEGER:
+    if layout[ONLY_DIGITS] and integer_at(text, start, stop)[1] == NOT_AN_INTEGER:
         return np.int64(0), NOT_AN_INTEGER
     number = _name(text, start, stop, quoted, state, pool, ends, hashes, slots)
     return number, FULL if number < 0 else DONE
@@ -223,7 +223,7 @@ def _weight(
     """Read the weight of the next edge from a field. Returns what is wrong with it."""
     edge = np.uint64(state[EDGES])
     if kind == INTEGERS:
-        number, wrong = _integer(text, start, stop)
+        number, wrong = integer_at(text, start, stop)
         weights[edge] = number
         if wrong == LONG_INTEGER:
             return LONG_WEIGHT
@@ -287,7 +287,7 @@ def scan(
                 p = begin
             edge, column, reason, slow_before = np.uint64(state[EDGES]), 0, DONE, state[SLOW]
             while p <= end and reason == DONE:
-                start, stop, p, quoted = _field(text, p, end, delimiter)
+                start, stop, p, quoted = field_at(text, p, end, delimiter)
                 if quoted == 2:
                     reason = OPEN_QUOTE
                 elif column == layout[SOURCE]:
