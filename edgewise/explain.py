@@ -12,7 +12,7 @@ from edgewise.text import shown
 
 _asked: ContextVar[bool] = ContextVar("edgewise is asked to explain", default=False)
 #: The modules whose functions run something, by the beginnings of their names.
-_RUNNING = ("edgewise.algorithms.", "edgewise.run.", "edgewise.cli.tasks.")
+_RUNNING = ("edgewise.algorithms.", "edgewise.run.", "edgewise.moved.", "edgewise.cli.tasks.")
 
 
 class _Explained(BaseException):

@@ -7,6 +7,7 @@ back. `edgewise.program.movable` says which programs mean the same there.
 
 import dataclasses
 import functools
+import math
 import time
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, final
@@ -28,7 +29,7 @@ from edgewise.graph.layers import give_up_when_short, making_on_gpu
 from edgewise.graph.moved import MovedGraph
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes
-from edgewise.program.declare import VERTEX, Program
+from edgewise.program.declare import VERTEX, WEIGHT, Program
 from edgewise.program.inspect import Specification
 from edgewise.program.movable import LAYERS, Moved, check_movable
 from edgewise.program_result import ProgramResult
@@ -81,6 +82,9 @@ class PreparedMoved(ABC):
         self._moved: tuple[Graph, Prepared] | None = None
         check_movable(self._plain.spec, moved)
 
+    #: Where the memory of a limit is, for messages.
+    _where = "beyond the graph"
+
     @abstractmethod
     def _find(self, memory_limit: Any) -> Found | None:
         """The moved graph for a run with this limit; None if the run cannot be one over it, as the graph's own will
@@ -125,6 +129,7 @@ class PreparedMoved(ABC):
         spec, found = self.spec, self._find(memory_limit)
         if found is None:
             return self._plain.run(values, check=False, memory_limit=memory_limit, **how)
+        self.graph.check_unchanged()
         limit = as_bytes(f"{spec.name}: memory_limit", memory_limit)
         moving = self._moving(values) + found.taken
         started = time.perf_counter()
@@ -134,7 +139,8 @@ class PreparedMoved(ABC):
             moved_in = time.perf_counter() - started
             result = self._on(found.graph).run(mapped, check=False, memory_limit=left, **how)
         except MemoryLimitError as refused:
-            check_limit(spec.name, limit, int(refused.needed) + moving)
+            if not math.isinf(refused.needed):
+                check_limit(spec.name, limit, int(refused.needed) + moving, where=self._where)
             raise
         if found.graph.residents:
             give_up_when_short()
@@ -162,7 +168,7 @@ class PreparedMoved(ABC):
         """The bytes of what is moved to places and back."""
         spec, graph = self.spec, self.graph
         of_arcs = any(name in spec.edge_fields for name in values) or bool(spec.edge_writes)
-        given = sum(np.asarray(values[name]).nbytes for name in values if name not in spec.parameters)
+        given = sum(getattr(values[name], "nbytes", 0) for name in values if name not in spec.parameters)
         return self._binding.result_bytes + given + 8 * graph.num_arcs * of_arcs
 
     def _mapped(self, values: dict[str, Any], moved: MovedGraph) -> dict[str, Any]:
@@ -234,6 +240,8 @@ class PreparedInLayers(PreparedMoved):
 class PreparedByRows(PreparedMoved):
     """A program for a graph whose vertices are numbered by the rows of a layout, on a GPU."""
 
+    _where = "on the GPU"
+
     def __init__(
         self, program: type[Program], graph: Graph, device: str, layout: Layout, schedule: Schedule
     ) -> None:
@@ -242,13 +250,16 @@ class PreparedByRows(PreparedMoved):
         # Vertices of the moved graph are in the order of rows already.
         rows = dataclasses.replace(layout, renumber=False, sort=None)
         super().__init__(program, graph, device, plain, dataclasses.replace(schedule, layout=rows), _BY_ROWS)
-        self._layout = layout
+        self._layout, self._asked = layout, schedule
 
     def __repr__(self) -> str:
         return f"<{self.program.__name__} prepared for {self.graph!r}, numbered anew: {self._layout!r}>"
 
     def _find(self, memory_limit: Any) -> Found | None:
-        if not (self._device == "cuda" or (self._device == "auto" and cuda_problem() is None)):
+        on_cpu = self._asked.num_threads is not None or cuda_problem() is not None
+        if self._device == "cpu" or (self._device == "auto" and on_cpu):
+            check_schedule(self.spec.name, self._asked, on_gpu=False)  # refuses it
+        if self._device not in ("auto", "cuda"):
             return None
         from edgewise.engine.cuda.layout import renumbered
 
@@ -256,20 +267,22 @@ class PreparedByRows(PreparedMoved):
         arrays, how = Arrays.rows(graph.weighted), "vertices are numbered by their rows"
         if not graph.gpu.has(renumbered, self._layout):
             limit, making = as_bytes(f"{name}: memory_limit", memory_limit), making_on_gpu(graph)
-            graph.gpu.place(name, Needs(arrays, making), limit)
-            if graph.placement is not None:
-                needed = graph.gpu.sizes(arrays)[0] + making
-                refused = MemoryLimitError(
-                    f"{name}: numbering vertices anew needs {needed:,} bytes on the GPU, the whole graph among them, "
-                    "and there is no room for it; raise memory_limit, or leave renumber at False"
+            needed = graph.gpu.sizes(arrays)[0] + making
+            if limit is None or needed <= limit:
+                graph.gpu.place(name, Needs(arrays, making), limit)
+            if graph.placement is not None or (limit is not None and needed > limit):
+                raise MemoryLimitError(
+                    f"{name}: numbering vertices anew takes {needed:,} bytes on the GPU, the whole graph among them, "
+                    "and the run takes more; raise memory_limit, or leave renumber at False"
                 )
-                refused.needed = needed
-                raise refused
             graph.gpu.kept(renumbered, self._layout)
             how += f", which took {time.perf_counter() - started:.3g} s"
         made = graph.gpu.kept(renumbered, self._layout)
         spent = time.perf_counter() - started
-        return Found(made, f"{how}; the graph keeps them", spent, graph.gpu.there(arrays))
+        reads_weights = any(each.dtype is WEIGHT for each in self.spec.edge_fields.values())
+        unread = Arrays.WEIGHTS if graph.weighted and not reads_weights else Arrays(0)
+        taken = graph.gpu.there(arrays) + 8 * graph.num_vertices + made.gpu.there(unread)  # the order, too
+        return Found(made, f"{how}; the graph keeps them", spent, taken)
 
 
 def _there(values: Any) -> Any:

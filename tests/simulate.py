@@ -85,6 +85,10 @@ def compare_reasons():
         result = prepared(**values)
         assert_same(result, prepared.reference(values, program.max_supersteps), False)
         assert told in result.explain()
+        with pytest.raises(MemoryLimitError) as refused:
+            prepared(**values, memory_limit=0)
+        for limit in (int(refused.value.needed), None):  # where the graph lay before decides nothing
+            assert (told in prepared(**values, memory_limit=limit).explain()) or graph is hub
     for name, in_edges, of_graph in (
         ("edge fields", True, 72),
         ("edge fields", False, 36),

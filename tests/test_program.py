@@ -374,7 +374,7 @@ def test_only_a_gpu_has_phases_and_memory_of_its_own():
     assert result.phase_seconds == result.memory_bytes == {}
 
 
-@pytest.mark.parametrize("value", [0, 1, None, "yes"])
+@pytest.mark.parametrize("value", [0, 1, None, "yes", np.array([1, 2])], ids=str)
 def test_work_chunking_is_on_or_off_or_by_vertex(value):
     with pytest.raises(ScheduleError, match=r"chunking is .*expected True, False or 'vertex'"):
         ew.EdgeBased(chunking=value)

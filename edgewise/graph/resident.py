@@ -155,6 +155,10 @@ class Resident:
             return self.of_offsets(True, "degrees", 4 * graph.num_vertices, _row_lengths)
         return self._copied(None, graph.in_degree)
 
+    def know_in_degrees(self, degrees: Any) -> None:
+        """Keep the in-degrees, int32, on the GPU, which need not be counted then."""
+        self._graph.residents[_row_lengths, True] = degrees
+
     def making(self, arrays: Arrays) -> Step:
         """The GPU's memory that it takes to copy or make those arrays that are not there yet."""
         graph = self._graph

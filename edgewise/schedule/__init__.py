@@ -81,7 +81,7 @@ class Buffered:
     send: Literal["slots", "edges"] = "slots"
 
     def __post_init__(self) -> None:
-        if self.send not in ("slots", "edges"):
+        if not (isinstance(self.send, str) and self.send in ("slots", "edges")):
             raise ScheduleError(f"Buffered: send is {shown(self.send)}; expected 'slots' or 'edges'")
 
     def __repr__(self) -> str:

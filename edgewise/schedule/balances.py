@@ -59,7 +59,8 @@ class EdgeBased:
     chunking: bool | Literal["vertex"] = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.chunking, bool) or self.chunking == "vertex"):
+        by_vertex = isinstance(self.chunking, str) and self.chunking == "vertex"
+        if not (isinstance(self.chunking, bool) or by_vertex):
             raise ScheduleError(
                 f"EdgeBased: chunking is {shown(self.chunking)}; expected True, False or 'vertex'"
             )

@@ -93,11 +93,15 @@ def renumbered(graph: Graph, layout: Layout) -> MovedGraph:
             units = make_units(_in_degrees(graph), **_how(layout))
         order = Order(units.vertices.view(np.int32), units.rows.view(np.int32), np.array([0, n, n]))
         rows = csr.Rows(*move_rows_on_gpu(order, gpu.offsets, gpu.targets, gpu.weights))
-    return moved_graph(graph, order, rows, on_gpu=True)
+    moved = moved_graph(graph, order, rows, on_gpu=True)
+    moved.gpu.know_in_degrees(units.degrees.view(np.int32))
+    return moved
 
 
 def _in_degrees(graph: Graph) -> Any:
     """The in-degrees on the GPU, uint32; counted there if there are no in-edges, whose offsets tell them."""
+    if graph.num_arcs == 0:
+        return cupy().zeros(graph.num_vertices, np.uint32)
     if graph.directed and not graph.has_in_edges:
         return cupy().bincount(graph.gpu.targets, minlength=graph.num_vertices).astype(np.uint32)
     return graph.gpu.in_degree.view(np.uint32)

@@ -141,7 +141,8 @@ class GpuProgram(AbstractEngine):
     def _has_short_rows(self) -> bool:
         """Whether no vertex has so many in-edges that a layout would give these to more than a thread."""
         graph = self._binding.graph
-        return graph.placement is None and graph.gpu.kept(largest_in_degree) <= HEAVY
+        largest = graph.gpu.kept(largest_in_degree) if graph.built_on_gpu else largest_in_degree(graph)
+        return largest <= HEAVY
 
     def _pays_to_cluster(self) -> bool:
         """Whether clusters may pay that nobody asked for, and are not there yet; it counts as a run."""
