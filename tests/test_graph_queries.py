@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.errors import GraphError
+from edgewise.errors import FileChangedError, GraphError, ParseError
 
 NAMES = np.array([f"n{i}" for i in range(12)], dtype=object)
 
@@ -118,3 +118,44 @@ def test_a_subgraph_needs_a_sequence():
     for given in (3, "ab", None):
         with pytest.raises(GraphError):
             ew.generate.path(12).subgraph(given)
+
+
+@pytest.mark.parametrize("in_edges", [False, True])
+def test_a_graph_from_a_file_is_turned_round(tmp_path, in_edges):
+    graph = ew.generate.uniform(300, 900, seed=5, weights=(1, 9))
+    graph.save(tmp_path / "a.edgewise", in_edges=in_edges)
+    loaded = ew.load(tmp_path / "a.edgewise")
+    back, expected = loaded.reverse(), graph.reverse()
+    assert arcs_of(back) == arcs_of(expected)
+    for name in ("in_offsets", "in_sources", "in_weights", "in_degree", "out_degree"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(expected, name), err_msg=name)
+    for algorithm in (ew.pagerank, ew.connected_components, ew.scc):
+        name = {"pagerank": "rank", "connected_components": "component", "scc": "component"}
+        found, wanted = (getattr(algorithm(each), name[algorithm.__name__]) for each in (back, expected))
+        np.testing.assert_array_equal(found, wanted)
+    back.save(tmp_path / "b.edgewise", in_edges=True)
+    assert arcs_of(ew.load(tmp_path / "b.edgewise").reverse()) == arcs_of(graph)
+    in_layers = ew.Schedule(layout=ew.Layered(0, file=tmp_path / "layers"))
+    np.testing.assert_array_equal(ew.bfs(loaded, 0, schedule=in_layers).level, ew.bfs(graph, 0).level)
+    with pytest.raises(ParseError, match="of another graph"):
+        ew.bfs(back, 0, schedule=in_layers)
+
+
+def test_a_file_that_was_cut_is_noticed_where_ids_are_asked_for(tmp_path):
+    n = 20_000
+    ends = np.arange(n) * 3 + 5
+    ew.Graph.from_edges(ends, np.roll(ends, 1)).save(tmp_path / "a.edgewise")
+    loaded = ew.load(tmp_path / "a.edgewise")
+    assert 8 in loaded and loaded.vertices[1] == 8
+    with open(tmp_path / "a.edgewise", "r+b") as file:
+        file.truncate(4096)
+    for ask in (
+        lambda: 8 in loaded,
+        lambda: list(loaded),
+        lambda: loaded.degree(8),
+        lambda: loaded.ids_of([0, 1]),
+        lambda: loaded.index_of(8),
+        lambda: loaded.subgraph([8]),
+    ):
+        with pytest.raises(FileChangedError):
+            ask()

@@ -20,7 +20,7 @@ NETWORK = f"{METADATA}<END OF METADATA>\n\n\n{HEADER}{LINKS}"
 def test_networks(file: Any) -> None:
     for name in ("a.tntp", "a.txt", "a.xyz"):
         with pytest.warns(
-            GraphWarning, match="'length' became the weights, and capacity, free_flow_time were left"
+            GraphWarning, match="'length' became the weights, and other.*: capacity, free_flow_time"
         ):
             graph = read(file(NETWORK, name))
         assert edges_of(graph) == [(1, 2, 1.5), (4, 1, 0.25)]
@@ -50,10 +50,10 @@ def test_columns_are_the_usual_ones_where_none_are_named(file: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (METADATA + HEADER + LINKS, {}, r":5: got '~.*; expected metadata, <NAME> value, up to <END OF METADATA>"),
+        (METADATA + HEADER + LINKS, {}, r":6: got .*; expected metadata, <NAME> value, up to <END OF METADATA>"),
         (METADATA, {}, "has no line <END OF METADATA>"),
-        (NETWORK.replace("<NUMBER OF NODES> 4\n", ""), {}, ":4: got ''; expected <NUMBER OF NODES> and <NUMBER OF L"),
-        (NETWORK.replace("LINKS> 2", "LINKS> two"), {}, "expected <NUMBER OF NODES> and <NUMBER OF LINKS> with n"),
+        (NETWORK.replace("<NUMBER OF NODES> 4\n", ""), {}, "has no line <NUMBER OF NODES> before <END OF METADATA>"),
+        (NETWORK.replace("LINKS> 2", "LINKS> two"), {}, ":3: .*expected <NUMBER OF LINKS> and a number"),
         (NETWORK.replace("LINKS> 2", "LINKS> 3"), {}, "declares 3 entries and holds 2"),
         (NETWORK.replace("\t4\t1\t450", "\t5\t1\t450"), {}, ":10: .*expected an id from 1 to 4"),
         (NETWORK.replace("\t4\t1\t450\t", "\t4\t1\t"), {}, ":10: .*5 columns; expected 6"),
@@ -62,8 +62,10 @@ def test_columns_are_the_usual_ones_where_none_are_named(file: Any) -> None:
         (NETWORK.replace("0.25", "nan"), {}, ":10: .*expected a (finite|number)"),
         (NETWORK.replace("\tlength", "\tmiles"), {}, "there is no weight 'length'"),
         (NETWORK, {"weight_column": "toll"}, "there is no weight 'toll'"),
-        (NETWORK, {"weight_column": 1}, "expected one from 2 on for weights"),
-        (NETWORK, {"weight_column": 5}, "expected one from 2 on for weights"),
+        (NETWORK, {"weight_column": 1}, "there is no weight"),
+        (NETWORK, {"weight_column": 5}, "there is no weight"),
+        (f"{METADATA}<END OF METADATA>\n~ init_node term_node length\n1;2;5\n", {}, ":7: .*by spaces or tabs"),
+        (f"{METADATA}<END OF METADATA>\n~ init_node term_node length\n1 2 5;\n", {}, "'5;' in the column 'length'"),
         (NETWORK, {"names": True}, "is read as tntp, which has no option names"),
     ],
 )  # fmt: skip
@@ -95,3 +97,20 @@ def test_files_of_the_test_data_open_as_they_are(name: str) -> None:
         np.testing.assert_array_equal(found, expected.ids_of(wanted[other]))
     if spec["weighted"]:
         np.testing.assert_array_equal(np.sort(graph.weights), np.sort(expected.weights))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "~ term_node init_node length ;\n",
+        "~\tTerm node\tInit node\tLength\t;\n",
+        "~ init_node term_node capacity speed\n~ To From LENGTH\n~ veh/h, miles, h\n",
+        "~ target source length\n~ 9 9 9 ;\n",
+    ],
+)
+def test_names_of_columns_say_what_they_are(file: Any, header: str) -> None:
+    text = f"~ a comment\n{METADATA}~ another\n<END OF METADATA>\n{header}\t1\t2\t0.5\t;\n~ 3 4 1\n4 1 2 ;\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sorted(edges_of(read(file(text, "a.tntp")))) == [(1, 4, 2), (2, 1, 0.5)]
+    assert edges_of(read(file(text, "a.tntp"), weight_column="LENGTH"))

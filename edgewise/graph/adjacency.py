@@ -121,6 +121,7 @@ class Adjacency:
     @property
     def vertices(self) -> np.ndarray:
         """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
+        self.check_unchanged()
         return self._ids.array
 
     @property
@@ -134,6 +135,7 @@ class Adjacency:
         Raises:
             GraphError: an id that is not in the graph.
         """
+        self.check_unchanged()
         if is_sequence(vertex):
             return self._ids.indices_of(vertex)
         return self._ids.index_of(vertex)
@@ -148,6 +150,7 @@ class Adjacency:
 
     def ids_of(self, indices: Any) -> np.ndarray:
         """The user's ids of an array of indices. Raises GraphError for an index that is not in 0..n-1."""
+        self.check_unchanged()
         found, n = as_array(indices, "the array of indices"), self.num_vertices
         if found.size == 0:
             return self._ids.of(np.empty(found.shape, np.int64))

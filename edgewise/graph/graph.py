@@ -17,6 +17,7 @@ from edgewise.graph.checks import (
     check_symmetric,
     ids_in_order,
 )
+from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
 from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
 from edgewise.graph.ids import Ids, as_id_column, is_sequence
@@ -299,8 +300,15 @@ class Graph(Adjacency):
         return bool((self.targets[self._row(self._one(source))] == wanted).any())
 
     def reverse(self) -> "Graph":
-        """The graph with all edges turned round; an undirected graph is its own. Arrays of in-edges are shared."""
-        return Graph(self._in_edges, self._ids, True, 0, self.num_arcs) if self.directed else self
+        """The graph with all edges turned round; an undirected graph is its own. Arrays of in-edges are shared, but
+        those in a file are copied."""
+        if not self.directed:
+            return self
+        rows = self._in_edges
+        if isinstance(rows, FileRows):  # what else is in the file, and beside it, belongs to this graph
+            weights = None if rows.weights is None else np.array(rows.weights)
+            rows = csr.Rows(np.array(rows.offsets), np.array(rows.targets), weights)
+        return Graph(rows, self._ids, True, 0, self.num_arcs)
 
     def to_undirected(self, parallel_edges: ParallelEdges = "first") -> "Graph":
         """The graph without directions, with all vertices, those without edges, too; an undirected graph is its own.
@@ -330,7 +338,7 @@ class Graph(Adjacency):
         if not is_sequence(vertices):
             raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence of vertices")
         kept = np.zeros(self.num_vertices, np.bool_)
-        kept[self._ids.indices_of(vertices)] = True
+        kept[self.index_of(vertices)] = True
         arcs = np.flatnonzero(kept[self.sources] & kept[self.targets])
         place, old = np.cumsum(kept, dtype=np.int32) - 1, np.flatnonzero(kept)
         source, target = place[self.sources[arcs]], place[self.targets[arcs]]
@@ -349,6 +357,7 @@ class Graph(Adjacency):
         """The index of one vertex."""
         if is_sequence(vertex):
             raise GraphError(f"got {shown(vertex)}; expected the id of one vertex")
+        self.check_unchanged()
         return self._ids.index_of(vertex)
 
     def _row(self, index: int) -> slice:

@@ -61,10 +61,11 @@ def read(
 
     Args:
         path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp",
-            "metis" (.graph, .metis), "adjacency" (.graph-txt: the number of vertices, then a line of successors for
-            each from 0 on, as WebGraph writes it) or "edgewise"; None to tell by suffix or content. Files that look
-            like GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
+        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" (weights are
+            its column "length" unless `weight_column` names another), "metis" (.graph, .metis), "adjacency"
+            (.graph-txt: the number of vertices, then a line of successors for each from 0 on, as WebGraph writes it) or
+            "edgewise"; None to tell by suffix or content. Files that look like GML, GraphML, GEXF, Pajek, JSON or DOT
+            are then refused.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
             and a graph of PACE or METIS are undirected. Where the file has "u v" and "v u", each line becomes an edge
             of its own, with a warning; see `parallel_edges`.

@@ -325,7 +325,8 @@ class Scan:
         lowest, highest = layout.ids or (0, 0)
         column = int(state[tokens.COLUMN])
         expected = {
-            tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}. For names as ids, give names=True",
+            tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}"
+            + (". For names as ids, give names=True" if layout.ids is None else ""),
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
             tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",

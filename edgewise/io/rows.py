@@ -87,7 +87,7 @@ class RowScan(Scan):
         if self._rows.once and self.state[row_tokens.BALANCE] != 0:
             raise ParseError(
                 f"{self._file.path} has an edge in the row of one of its ends only, or with another weight in the "
-                "other; expected each edge in both rows. If rows are lists of arcs, give format='adjacency'"
+                "other; expected each edge in both rows"
             )
 
     def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:

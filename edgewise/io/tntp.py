@@ -6,10 +6,10 @@ that starts with ~ names the columns, and links end with a semicolon.
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
 
 from edgewise.errors import ParseError
-from edgewise.io.fields import is_integer, is_number
+from edgewise.io.fields import is_integer, is_number, usual_ends
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
@@ -26,6 +26,14 @@ _COLUMNS = (
     "init_node", "term_node", "capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type",
 )  # fmt: skip
 _LENGTH = "length"
+#: How the ends of links are called, in the spelling of `_name`.
+_ENDS = (
+    ("init_node", "term_node"),
+    ("from", "to"),
+    ("from_node", "to_node"),
+    ("init", "term"),
+    ("tail", "head"),
+)
 #: The most columns of a link that are looked at.
 _MOST_COLUMNS = 100
 
@@ -33,23 +41,29 @@ _MOST_COLUMNS = 100
 def _plan(file: TextFile, options: ReadOptions) -> Plan:
     """Read the metadata and the names of the columns; links are directed."""
     sizes, names, first = _read_head(file)
-    place = None if options.weighted is False else _weight_place(file, options, names)
+    source, target = _ends_of(names) or (0, 1)
+    place = None if options.weighted is False else _weight_place(file, options, names, (source, target))
+    if place is not None and first and not is_number(first[place]):
+        raise ParseError(
+            f"{file.path}: got {shown(first[place])} in the column {shown(names[place])} of the first link; expected a "
+            "number, apart from the semicolon"
+        )
     layout = LineLayout(
-        0,
-        1,
+        source,
+        target,
         place,
         num_columns=len(first) or len(names),
         comments=_COMMENTS,
         whole_weights=place is None or not first or is_integer(first[place]),
     )
     plan = plan_sized(file, layout, sizes, options)
-    if options.weighted is None and options.weight_column is None:
-        others = [name for name in names[2:] if name != _LENGTH]
+    others = [name for at, name in enumerate(names) if at not in (source, target, place)]
+    if others and options.weighted is None and options.weight_column is None:
         doubt = (
-            f"{file.path}: the column {shown(_LENGTH)} became the weights, and {listed(others)} were left out: "
-            "weight_column= names another, and weighted=False says that there are none"
+            f"{file.path}: the column {shown(_LENGTH)} became the weights, and other columns were left out: "
+            f"{listed(others)}. weight_column= names another, and weighted=False says that there are none"
         )
-        return Plan(**{**vars(plan), "doubt": doubt})
+        return replace(plan, doubt=doubt)
     return plan
 
 
@@ -61,24 +75,49 @@ def _read_head(file: TextFile) -> tuple[Sizes, list[str], list[str]]:
     """
     lines = enumerate(file.lines(), start=1)
     end, declared = _read_metadata(file, lines)
-    expected = f"<{_NODES}> and <{_LINKS}> with numbers"
-    found = [declared.get(name, (end, "", "")) for name in (_NODES, _LINKS)]
-    number, line, _ = found[0]
-    vertices, links = sizes_of(file, number, line, [word for *_, word in found], expected)
-    names = list(_COLUMNS)
+    sizes: list[int] = []
+    for name in (_NODES, _LINKS):
+        if name not in declared:
+            raise ParseError(f"{file.path} has no line <{name}> before <{_END}>")
+        number, line, word = declared[name]
+        sizes += sizes_of(file, number, line, [word], f"<{name}> and a number")
+    found, names = Sizes(end, *sizes), list[str]()
     for number, line in lines:
-        words = list(islice((match[0] for match in re.finditer(r"[^\s;]+", line)), _MOST_COLUMNS))
-        if words[:1] == [_COMMENTS] and len(words) > 2:
-            names = words[1:]
+        if line.strip().startswith(_COMMENTS):
+            called = _names_in(line)
+            names = called if _ends_of(called) else names
         elif is_data(line, _COMMENTS):
             fields = line.split(maxsplit=_MOST_COLUMNS)
-            if len(words) != len(names) or not all(map(is_number, words)):
+            words = [word for word in re.split(r"[\s;]+", line) if word]
+            names = names or list(_COLUMNS[: len(words)])
+            expected = len(names) + (fields[-1] == ";")
+            if len(words) != len(names) or len(fields) != expected or not all(map(is_number, words)):
                 raise ParseError(
                     f"{file.path}:{number}: got {shortened(line)!r}; expected numbers in {len(names)} columns, "
-                    f"{listed(names)}"
+                    f"{listed(names)}, by spaces or tabs"
                 )
-            return Sizes(end, vertices, links), names, fields
-    return Sizes(end, vertices, links), names, []
+            return found, names, fields
+    return found, names or list(_COLUMNS), []
+
+
+def _names_in(line: str) -> list[str]:
+    """The names of columns in a line that starts with ~: by tabs if it has some between them, else by spaces."""
+    text = line.strip().removeprefix(_COMMENTS).rstrip("; \t").strip()
+    words = [word.strip() for word in text.split("\t")] if "\t" in text else text.split()
+    return [_name(word) for word in words if word.strip()]
+
+
+def _name(word: str) -> str:
+    """A name as it is compared: in lower case, with underscores."""
+    return re.sub(r"[\s_]+", "_", word.strip().lower())
+
+
+def _ends_of(names: list[str]) -> tuple[int, int] | None:
+    """The columns of the ends of links, if names tell them."""
+    for ends in _ENDS:
+        if all(name in names for name in ends):
+            return names.index(ends[0]), names.index(ends[1])
+    return usual_ends(names)
 
 
 def _read_metadata(
@@ -88,7 +127,7 @@ def _read_metadata(
     declared: dict[str, tuple[int, str, str]] = {}
     for number, line in lines:
         match = _METADATA.match(line)
-        if match is None and not line.strip():
+        if match is None and not is_data(line, _COMMENTS):
             continue
         if match is None:
             raise ParseError(
@@ -101,21 +140,16 @@ def _read_metadata(
     raise ParseError(f"{file.path} has no line <{_END}>")
 
 
-def _weight_place(file: TextFile, options: ReadOptions, names: list[str]) -> int:
+def _weight_place(file: TextFile, options: ReadOptions, names: list[str], ends: tuple[int, int]) -> int:
     """The column of weights: the one that is named, else that of lengths."""
     column = _LENGTH if options.weight_column is None else options.weight_column
-    if isinstance(column, str):
-        if column not in names[2:]:
-            raise ParseError(
-                f"{file.path} has the columns {listed(names)}; there is no weight {shown(column)}"
-            )
-        return names.index(column)
-    if not 2 <= column < len(names):
+    place = names.index(_name(column)) if isinstance(column, str) and _name(column) in names else column
+    if isinstance(place, str) or place in ends or not 0 <= place < len(names):
         raise ParseError(
-            f"{file.path} has {len(names)} columns; expected one from 2 on for weights, counted from 0; got "
-            f"{shown(column)}"
+            f"{file.path} has the columns {listed(names)}; there is no weight {shown(column)}. weight_column= names "
+            "another, or its number from 0, and weighted=False says that there are none"
         )
-    return int(column)
+    return int(place)
 
 
 TNTP = Format(
