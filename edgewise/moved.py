@@ -37,6 +37,7 @@ from edgewise.run import Prepared, instance_of, prepared_for
 from edgewise.run import prepare as prepare_on
 from edgewise.run import run as run_on
 from edgewise.schedule import Buffered, Layered, Layout, Schedule, check_schedule
+from edgewise.schedule.layouts import of_renumbered
 
 _BY_ROWS = Moved("over vertices that are numbered anew", "np.arange(n)", "leave renumber at False")
 
@@ -247,9 +248,8 @@ class PreparedByRows(PreparedMoved):
     ) -> None:
         plain = dataclasses.replace(schedule, layout=dataclasses.replace(layout, renumber=False))
         check_schedule(program.__name__, plain, on_gpu=True)
-        # Vertices of the moved graph are in the order of rows already.
-        rows = dataclasses.replace(layout, renumber=False, sort=None)
-        super().__init__(program, graph, device, plain, dataclasses.replace(schedule, layout=rows), _BY_ROWS)
+        moved = dataclasses.replace(schedule, layout=of_renumbered(layout))
+        super().__init__(program, graph, device, plain, moved, _BY_ROWS)
         self._layout, self._asked = layout, schedule
 
     def __repr__(self) -> str:

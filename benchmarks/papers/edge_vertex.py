@@ -46,6 +46,7 @@ from benchmarks.papers.edge_vertex_setup import (
 )
 from benchmarks.papers.load_balancing_setup import Columns
 from benchmarks.results import rows_file
+from edgewise.schedule.layouts import of_renumbered
 
 ITERATIONS = 50
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
@@ -191,7 +192,7 @@ def preprocessing(graph: ew.Graph, schedule: ew.Schedule, with_weights: bool) ->
     lies = graph
     if layout.renumber:
         lies = graph.gpu.kept(renumbered, layout)
-        layout = replace(layout, renumber=False, sort=None)
+        layout = of_renumbered(layout)
     made = lay_out(lies, layout, buffered, with_arcs, by_edges)
     if with_arcs:
         made.in_order(lies.gpu.weights)
@@ -207,7 +208,7 @@ def caller(program: Any, graph: ew.Graph, schedule: ew.Schedule) -> Callable[...
 
         moved = graph.gpu.kept(renumbered, layout)
         place = moved.order.place
-        schedule = replace(schedule, layout=replace(layout, renumber=False, sort=None))
+        schedule = replace(schedule, layout=of_renumbered(layout))
         prepared = ew.prepare(program, moved, device="cuda", schedule=schedule)
     else:
         prepared = ew.prepare(program, graph, device="cuda", schedule=schedule)

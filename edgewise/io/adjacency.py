@@ -15,7 +15,7 @@ from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
-from edgewise.io.sized import Sizes, plan_sized, sizes_of
+from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
 from edgewise.text import shortened
@@ -41,8 +41,7 @@ def _plan_metis(file: TextFile, options: ReadOptions) -> Plan:
         once=True,
         comments=_COMMENTS,
     )
-    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
-    return replace(plan, directed=bool(options.directed))
+    return plan_undirected(file, layout, sizes, options)
 
 
 def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:

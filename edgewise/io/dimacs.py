@@ -5,13 +5,11 @@ Road graphs of the Ninth DIMACS Implementation Challenge have "p sp n m", then "
 the problem, then "u v" for each edge (https://pacechallenge.org/2017/treewidth). Lines that start with c are comments.
 """
 
-from dataclasses import replace
-
 from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
-from edgewise.io.sized import Sizes, plan_sized, sizes_of
+from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
 from edgewise.text import shortened
@@ -35,8 +33,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     if options.weighted:
         raise ParseError(f"{file.path} is a graph of PACE; it has no weights to read with weighted=True")
     layout = LineLayout(num_columns=2, comments=_COMMENTS)
-    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
-    return replace(plan, directed=bool(options.directed))
+    return plan_undirected(file, layout, sizes, options)
 
 
 def _read_problem(file: TextFile) -> tuple[str, Sizes]:

@@ -64,11 +64,12 @@ class LineLayout:
         columns = (self.source, self.target, weight, self.num_columns)
         return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
 
-    def first_bytes_of_comments(self) -> np.ndarray:
-        """For each byte, whether it starts a comment, shape (256,)."""
-        marks = np.zeros(256, np.bool_)
-        marks[list(self.comments.encode())] = True
-        return marks
+
+def first_bytes(comments: str) -> np.ndarray:
+    """For each byte, whether it starts a comment, shape (256,)."""
+    marks = np.zeros(256, np.bool_)
+    marks[list(comments.encode())] = True
+    return marks
 
 
 class Layout(Protocol):
@@ -185,7 +186,7 @@ class Scan:
         self._layout = layout
         self.state = np.zeros(tokens.NUM_STATE, np.int64)
         self._words = layout.words()
-        self._is_comment = layout.first_bytes_of_comments()
+        self._is_comment = first_bytes(layout.comments)
         self._names = _Names() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
@@ -264,17 +265,22 @@ class Scan:
     def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
         """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell.
 
-        Before any were read, lines of integers are counted; how many names a file has is not known then.
+        Before any were read, the edges of a block of integers are counted; how many names a file has is not known
+        then.
         """
         share, size = self._file.share_read, done + len(text)
         if done:
             graph = self.bytes_of_graph(options) * size / done
         elif self._names is None:
-            column = 8 * text.count(b"\n")
-            graph = bytes_of_graph(column, column * bool(self._weight_kind), column // 8, options)
+            edges = self._most_edges(text)
+            graph = bytes_of_graph(8 * edges, 8 * edges * bool(self._weight_kind), edges, options)
         else:
             return 0
         return round(_MARGIN * graph / share) + _SCAN_BYTES * len(text)
+
+    def _most_edges(self, text: bytes) -> int:
+        """No fewer edges than a block of whole lines holds."""
+        return text.count(b"\n")
 
     def edges(self) -> Edges:
         """All edges that were read, joined."""

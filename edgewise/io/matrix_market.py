@@ -3,13 +3,11 @@
 Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats: Initial Design" (NISTIR 5935, 1996), section 2.
 """
 
-from dataclasses import replace
-
 from edgewise.errors import ParseError
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
-from edgewise.io.sized import Sizes, plan_sized, sizes_of
+from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
 from edgewise.text import shortened
@@ -36,8 +34,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     )
     if symmetry == "general":
         return plan_sized(file, layout, sizes, options)
-    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
-    return replace(plan, directed=bool(options.directed))
+    return plan_undirected(file, layout, sizes, options)
 
 
 def _read_banner(file: TextFile) -> tuple[str, str]:

@@ -6,15 +6,8 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io import row_tokens, tokens
-from edgewise.io.budget import bytes_of_graph
-from edgewise.io.lines import Scan
-from edgewise.io.options import ReadOptions
+from edgewise.io.lines import Scan, first_bytes
 from edgewise.io.source import TextFile
-
-#: What is added to an estimate for the whole file, since lines differ.
-_MARGIN = 1.1
-#: Bytes of memory for each byte of text while it is read: ends, and weights.
-_SCAN_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -54,8 +47,7 @@ class RowScan(Scan):
         lowest, highest = layout.ids
         words = (highest - lowest + 1, lowest, layout.leading, layout.weighted, layout.once)
         self._words = np.array(words, np.int64)
-        self._is_comment = np.zeros(256, np.bool_)
-        self._is_comment[list(layout.comments.encode())] = True
+        self._is_comment = first_bytes(layout.comments)
         self._names = None
         self._weight_kind = tokens.INTEGERS if layout.keeps_weights else tokens.NO_WEIGHTS
         self._parts = []
@@ -90,15 +82,9 @@ class RowScan(Scan):
                 "other; expected each edge in both rows"
             )
 
-    def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
-        """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell."""
-        share, size = self._file.share_read, done + len(text)
-        if done:
-            graph = self.bytes_of_graph(options) * size / done
-        else:
-            numbers = text.count(b" ") + text.count(b"\t") + text.count(b"\n")
-            graph = bytes_of_graph(8 * numbers, 8 * numbers * bool(self._weight_kind), numbers, options)
-        return round(_MARGIN * graph / share) + _SCAN_BYTES * len(text)
+    def _most_edges(self, text: bytes) -> int:
+        """No fewer edges than a block of whole rows holds: each number might be a neighbour."""
+        return text.count(b" ") + text.count(b"\t") + text.count(b"\n")
 
     def _refuse(self, reason: int, text: bytes) -> None:
         """Raise the error that says what the scan stopped at, and what to do."""

@@ -68,6 +68,20 @@ def plan_sized(
     )
 
 
+def plan_undirected(
+    file: TextFile, layout: LineLayout | RowLayout, sizes: Sizes, options: ReadOptions
+) -> Plan:
+    """How to read the edges of a file that declares its sizes and that its edges have no direction.
+
+    With directed=True the graph is one of arcs all the same, in both directions of each edge.
+
+    Raises:
+        ParseError: more vertices than a graph may have.
+    """
+    plan = plan_sized(file, layout, sizes, replace(options, directed=False))
+    return replace(plan, directed=bool(options.directed))
+
+
 def check_declared(file: TextFile, plan: Plan, num_edges: int) -> None:
     """Refuse another number of edges than the file declares. Raises ParseError."""
     if plan.declared is not None and num_edges != plan.declared:

@@ -1,7 +1,7 @@
 """Where edges lie: what `edgewise.schedule.Schedule` may say of it."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -63,6 +63,11 @@ class Layout:
                 raise ScheduleError(
                     f"Layout: {name} is {shown(value)}; expected an integer from {least} to {most:,}"
                 )
+
+
+def of_renumbered(layout: Layout) -> Layout:
+    """The layout of a graph whose vertices are numbered by the rows of this one: they are in that order already."""
+    return replace(layout, renumber=False, sort=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
