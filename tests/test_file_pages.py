@@ -233,11 +233,15 @@ def test_answers_are_those_without_a_limit(path, call):
 
 def test_how_often_pages_were_given_up_is_told(path):
     graph = ew.load(path)
-    needed = least(lambda **options: components(graph, **options))
-    (times,) = re.findall("given up ([0-9,]+) times", components(graph, memory_limit=needed).explain())
+
+    def call(**options):
+        # It reads the file 30 times, for that a busy machine may keep the thread waiting through a reading or two.
+        return ew.pagerank(graph, tol=0, max_iterations=30, **ONE, **options)
+
+    (times,) = re.findall("given up ([0-9,]+) times", call(memory_limit=least(call)).explain())
     assert int(times.replace(",", "")) >= 1
-    assert "given up" not in components(graph, memory_limit="1 GB").explain()
-    assert "given up" not in components(graph).explain()
+    assert "given up" not in call(memory_limit="1 GB").explain()
+    assert "given up" not in call().explain()
 
 
 @pytest.mark.more
