@@ -1,7 +1,9 @@
 """Edges from lines of text: a driver of the compiled scan, which explains in the user's terms why it stopped."""
 
 import contextlib
-from collections.abc import Iterator
+import string
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -10,11 +12,14 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io import tokens
+from edgewise.io.ahead import scanned_ahead
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import TextFile
+from edgewise.io.source import Block, TextFile
 from edgewise.text import shortened
 
+#: Sources, targets, and weights or None.
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 _LIMITS = np.iinfo(np.int64)
 #: Bytes of memory for each byte of text while it is read.
 _SCAN_BYTES = 8
@@ -62,7 +67,9 @@ class LineLayout:
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
+        ordered = columns in ((0, 1, -1, 2), (0, 1, 2, 3))
+        plain = ordered and not set(string.digits) & {*self.comments, self.delimiter}
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits, plain], np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -112,10 +119,18 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
         MemoryLimitError: the graph of these edges does not fit.
     """
     scan = layout.scan(file)
-    for text, done in scan.texts(skip, options):
-        needed = scan.bytes_of_graph(options) + _SCAN_BYTES * len(text)
-        file.budget.check(needed, partial(scan.bytes_of_whole, options, text, done))
-        scan.read(text)
+
+    def bytes_beside(text: int) -> int:
+        return scan.bytes_of_graph(options) + _SCAN_BYTES * text
+
+    with scan.ahead(skip, lambda text: file.budget.has_room(bytes_beside(text))) as blocks:
+        for block, trial in blocks:
+            file.budget.check(bytes_beside(len(block.text)), partial(scan.bytes_of_whole, options, block))
+            if trial is None or not scan.adopt(trial):
+                scan.read(block.text)
+            if options.progress is not None:
+                options.progress(block.after)
+    scan.finish()
     file.budget.check(scan.bytes_of_graph(options))
     return scan.edges()
 
@@ -132,17 +147,20 @@ class EdgePieces:
         self._scan, self._options, self._skip = layout.scan(file), options, skip
         self.bytes_of_names = self.bytes_of_block = 0
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    def __iter__(self) -> Iterator[Columns]:
         """Read the file once: sources, targets, and weights or None.
 
         Raises:
             ParseError, LongIdError: as `read_edges`.
         """
-        for text, _ in self._scan.texts(self._skip, self._options):
-            self._scan.read(text)
+        for block in self._scan.blocks(self._skip):
+            self._scan.read(block.text)
             self.bytes_of_names = self._scan.bytes_of_names()
-            self.bytes_of_block = _SCAN_BYTES * len(text)
+            self.bytes_of_block = _SCAN_BYTES * len(block.text)
             yield self._scan.take()
+            if self._options.progress is not None:
+                self._options.progress(block.after)
+        self._scan.finish()
 
     def names(self) -> list[str]:
         """The names, after all edges have been read."""
@@ -190,7 +208,19 @@ class Scan:
         self._names = _Names() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
+        self._first_kind = self._weight_kind
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts: list[Columns] = []
+        self._num_edges = self._bytes_of_ids = self._bytes_of_weights = 0
+
+    def _keep(self, source: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> None:
+        """Keep the edges of a block."""
+        self._parts.append((source, target, weight))
+        self._num_edges += len(source)
+        self._bytes_of_ids += source.nbytes + target.nbytes
+        self._bytes_of_weights += 0 if weight is None else weight.nbytes
 
     def read(self, text: bytes) -> None:
         """Read a block of whole lines."""
@@ -221,22 +251,47 @@ class Scan:
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
             weight = weights[:count].view(kind).copy()
-        self._parts.append((_narrow(source[:count]), _narrow(target[:count]), weight))
+        self._keep(_narrow(source[:count]), _narrow(target[:count]), weight)
 
-    def texts(self, skip: int, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
-        """Blocks of lines of edges, with the number of bytes before each."""
-        done = 0
+    @property
+    def in_any_order(self) -> bool:
+        """Whether a block can be read before those that precede it: names are numbered by first appearance."""
+        return self._names is None
+
+    def blocks(self, skip: int) -> Iterator[Block]:
+        """Blocks of lines of edges, behind this number of other lines."""
         for block in self._file.blocks():
             start = 0
-            while skip and start < len(block):
-                start = block.index(b"\n", start) + 1
+            while skip and start < len(block.text):
+                start = block.text.index(b"\n", start) + 1
                 skip -= 1
                 self.state[tokens.LINE] += 1
-            yield block[start:], done
-            done += len(block)
-            if options.progress is not None:
-                options.progress(done)
-        self.finish()
+            yield block._replace(text=block.text[start:]) if start else block
+
+    def ahead(
+        self, skip: int, has_room: Callable[[int], bool]
+    ) -> AbstractContextManager[Iterator[tuple[Block, "Scan | None"]]]:
+        """The blocks, some with a scan of theirs that another thread has made."""
+        return scanned_ahead(self.blocks(skip), self._try if self.in_any_order else None, has_room)
+
+    def _try(self, block: Block) -> "Scan | None":
+        """A scan of this block alone. None if something is wrong with it, which takes those before it to explain."""
+        trial = Scan(self._file, self._layout)
+        trial._weight_kind = trial._first_kind = self._weight_kind
+        try:
+            trial.read(block.text)
+        except (ParseError, LongIdError):
+            return None
+        return trial
+
+    def adopt(self, trial: "Scan") -> bool:
+        """Take over the edges of a scan of the next block, unless weights have another kind by now."""
+        if trial._first_kind != self._weight_kind:
+            return False
+        self._weight_kind = trial._weight_kind
+        self.state[tokens.LINE] += trial.state[tokens.LINE]
+        self._keep(*trial.take())
+        return True
 
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
@@ -249,10 +304,8 @@ class Scan:
 
     def bytes_of_graph(self, options: ReadOptions) -> int:
         """The most bytes taken at one time to make a graph of the edges read so far."""
-        num_edges = sum(len(source) for source, _, _ in self._parts)
-        columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
-        weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
-        return bytes_of_graph(columns, weights, num_edges, options) + self.bytes_of_names()
+        graph = bytes_of_graph(self._bytes_of_ids, self._bytes_of_weights, self._num_edges, options)
+        return graph + self.bytes_of_names()
 
     def bytes_of_names(self) -> int:
         """The most bytes that the names read so far take."""
@@ -262,21 +315,20 @@ class Scan:
         used = int(self.state[tokens.POOL])  # twice while the pool grows; beside the strings at the end
         return of_name * int(self.state[tokens.NAMES]) + used + max(used, int(self.state[tokens.STRINGS]))
 
-    def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
+    def bytes_of_whole(self, options: ReadOptions, block: Block) -> int:
         """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell.
 
         Before any were read, the edges of a block of integers are counted; how many names a file has is not known
         then.
         """
-        share, size = self._file.share_read, done + len(text)
-        if done:
-            graph = self.bytes_of_graph(options) * size / done
+        if block.before:
+            graph = self.bytes_of_graph(options) * block.after / block.before
         elif self._names is None:
-            edges = self._most_edges(text)
+            edges = self._most_edges(block.text)
             graph = bytes_of_graph(8 * edges, 8 * edges * bool(self._weight_kind), edges, options)
         else:
             return 0
-        return round(_MARGIN * graph / share) + _SCAN_BYTES * len(text)
+        return round(_MARGIN * graph / block.share) + _SCAN_BYTES * len(block.text)
 
     def _most_edges(self, text: bytes) -> int:
         """No fewer edges than a block of whole lines holds."""
@@ -290,9 +342,11 @@ class Scan:
         weights = np.concatenate(weight) if self._weight_kind else None
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
 
-    def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """The edges of the block that was read last; they are not kept."""
-        return self._parts.pop()
+    def take(self) -> Columns:
+        """The edges of the blocks that were read, the last one only; they are not kept."""
+        part = self._parts.pop()
+        self._begin()
+        return part
 
     def take_names(self) -> list[str] | None:
         """The names that were read, if ids are names; they are not kept."""

@@ -9,7 +9,7 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,21 @@ _NEWLINE, _RETURN = 10, 13
 
 #: Characters that may stand around fields.
 BLANKS = " \t\r"
+
+
+class Block(NamedTuple):
+    """Lines of a file.
+
+    Attributes:
+        text: whole lines.
+        before, after: the bytes of text before them, and those up to their end.
+        share: how much of the file was read for them, from 0 to 1.
+    """
+
+    text: bytes
+    before: int
+    after: int
+    share: float
 
 
 class TextFile:
@@ -77,28 +92,31 @@ class TextFile:
                 self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
-        return self._whole_lines(_BLOCK)
+        done = 0
+        for text in self._whole_lines(_BLOCK):
+            yield Block(text, done, done + len(text), self.share_read)
+            done += len(text)
 
     def _whole_lines(self, size: int) -> Iterator[bytes]:
-        unfinished = bytearray()
+        unfinished: list[bytes | memoryview] = []
+        length = 0
         for data in self._pieces(size):
             end = data.rfind(b"\n") + 1
             if end:
-                unfinished += data[:end]
-                lines, unfinished = bytes(unfinished), bytearray(data[end:])
-                yield lines
+                yield b"".join([*unfinished, memoryview(data)[:end]])
+                unfinished, length = [memoryview(data)[end:]], len(data) - end
                 continue
-            unfinished += data
-            self.budget.check(2 * len(unfinished))
-            if len(unfinished) > _LONGEST_LINE:
+            unfinished.append(data)
+            length += len(data)
+            self.budget.check(2 * length)
+            if length > _LONGEST_LINE:
                 raise ParseError(
                     f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
                 )
-        if unfinished:
-            unfinished += b"\n"
-            yield bytes(unfinished)
+        if length:
+            yield b"".join([*unfinished, b"\n"])
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark, with line feeds in place of other line ends."""
