@@ -237,6 +237,10 @@ class Scan:
         state[[tokens.POSITION, tokens.EDGES, tokens.SLOW]] = 0
         columns = (source, target, weights, weights.view(np.float64), slow)
         buffer = np.frombuffer(text, np.uint8)
+
+        def read_slowly() -> None:
+            self._read_slowly(slow[: state[tokens.SLOW]], text, weights.view(np.float64))
+
         while reason := self._scan(buffer, columns):
             if reason == tokens.FULL:
                 assert self._names is not None
@@ -244,9 +248,10 @@ class Scan:
             elif reason == tokens.FRACTION and self._layout.fractions:
                 self._turn_to_floats(weights[: state[tokens.EDGES]])
             else:
+                read_slowly()  # a line before this one may be wrong
                 self._refuse(reason, text)
         count = int(state[tokens.EDGES])
-        self._read_slowly(slow[: state[tokens.SLOW]], text, weights.view(np.float64))
+        read_slowly()
         weight = None
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64

@@ -333,9 +333,9 @@ def scan(
     size, delimiter = np.uint64(len(text)), layout[DELIMITER]
     while np.uint64(state[POSITION]) < size:
         begin = np.uint64(state[POSITION])
-        if pool is None and layout[PLAIN] != 0:
+        if pool is None:
             columns = source, target, weights, float_weights, slow
-            if _plain_line(text, begin, state, layout, weight_kind, *columns):
+            if layout[PLAIN] and _plain_line(text, begin, state, layout, weight_kind, *columns):
                 continue
         end = begin
         while text[end] != _NEWLINE:
