@@ -16,6 +16,7 @@ from edgewise.io.ahead import scanned_ahead
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import Block, TextFile
+from edgewise.progress import Progress
 from edgewise.text import shortened
 
 #: Sources, targets, and weights or None.
@@ -123,13 +124,14 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
     def bytes_beside(text: int) -> int:
         return scan.bytes_of_graph(options) + _SCAN_BYTES * text
 
-    with scan.ahead(skip, lambda text: file.budget.has_room(bytes_beside(text))) as blocks:
+    in_time = scan.ahead(skip, lambda text: file.budget.has_room(bytes_beside(text)))
+    with file.showing(options.progress) as report, in_time as blocks:
         for block, trial in blocks:
             file.budget.check(bytes_beside(len(block.text)), partial(scan.bytes_of_whole, options, block))
             if trial is None or not scan.adopt(trial):
                 scan.read(block.text)
-            if options.progress is not None:
-                options.progress(block.after)
+            if report is not None:
+                report(block.after)
     scan.finish()
     file.budget.check(scan.bytes_of_graph(options))
     return scan.edges()
@@ -143,8 +145,8 @@ class EdgePieces:
         bytes_of_block: what reading the last block has taken.
     """
 
-    def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
-        self._scan, self._options, self._skip = layout.scan(file), options, skip
+    def __init__(self, file: TextFile, layout: Layout, progress: Progress, skip: int = 0) -> None:
+        self._scan, self._showing, self._skip = layout.scan(file), file.showing(progress), skip
         self.bytes_of_names = self.bytes_of_block = 0
 
     def __iter__(self) -> Iterator[Columns]:
@@ -153,13 +155,14 @@ class EdgePieces:
         Raises:
             ParseError, LongIdError: as `read_edges`.
         """
-        for block in self._scan.blocks(self._skip):
-            self._scan.read(block.text)
-            self.bytes_of_names = self._scan.bytes_of_names()
-            self.bytes_of_block = _SCAN_BYTES * len(block.text)
-            yield self._scan.take()
-            if self._options.progress is not None:
-                self._options.progress(block.after)
+        with self._showing as report:
+            for block in self._scan.blocks(self._skip):
+                self._scan.read(block.text)
+                self.bytes_of_names = self._scan.bytes_of_names()
+                self.bytes_of_block = _SCAN_BYTES * len(block.text)
+                yield self._scan.take()
+                if report is not None:
+                    report(block.after)
         self._scan.finish()
 
     def names(self) -> list[str]:

@@ -7,7 +7,8 @@ import gzip
 import importlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.xz import XzFile
+from edgewise.progress import Progress, showing
 
 #: The first bytes of compressed files, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
@@ -62,6 +64,7 @@ class TextFile:
         suffix: that of its name, in lower case, without the suffix of a compression: ``.txt`` of ``a.txt.gz``.
         head: its first bytes, decompressed.
         budget: the memory that may be taken.
+        size: the bytes of its text, or None if that is compressed.
         share_read: how much of the file, which may be compressed, was read for the last block, from 0 to 1.
 
     Raises:
@@ -73,6 +76,7 @@ class TextFile:
         self.path, self.budget = path, budget
         self._piped: bytes | None = None
         self.share_read, self._length = 0.0, 1
+        self.size: int | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
             suffixes.pop()
@@ -91,6 +95,10 @@ class TextFile:
             if len(block) > 2 * _HEAD:
                 self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
+
+    def showing(self, progress: Progress) -> AbstractContextManager[Callable[[int], None] | None]:
+        """The function that is told how many bytes of text have been read, if any; see `edgewise.progress.showing`."""
+        return showing(progress, f"reading {self.path.name}: bytes", self.size)
 
     def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
@@ -158,6 +166,7 @@ class TextFile:
                 return io.BufferedReader(XzFile(file, self.budget), _BLOCK)
             if start.startswith(magic):
                 return self._decompressor(name, module).open(file, "rb")
+        self.size = self._length
         return file
 
     def _open_packed(self) -> IO[bytes]:
